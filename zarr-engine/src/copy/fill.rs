@@ -1,0 +1,133 @@
+//! One element, many times over: writing it and recognising it.
+
+use super::geometry::{Geometry, walk};
+use super::level::Level;
+use super::rows::Rows;
+use super::swap::Swap;
+use super::{Dimension, MAX_RANK, OutOfBounds, Shared, run};
+
+/// One dimension of a fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FillDimension {
+    /// Elements along this dimension; 0 makes the whole fill empty.
+    pub(crate) count: usize,
+    /// Bytes from one element to the next; may be negative.
+    pub(crate) stride: isize,
+}
+
+/// Bytes of the block of elements that longer rows are filled from.
+const BLOCK: usize = 4096;
+
+/// Rows of one repeated byte are set at once from this size on.
+const SET_ROW: usize = 256;
+
+/// Fills a box of `destination` with `element`; its first element is at `destination_offset` bytes.
+///
+/// # Errors
+///
+/// [`OutOfBounds`] if any element of the box is not wholly inside of `destination`.
+pub(crate) fn fill(
+    element: &[u8],
+    dimensions: &[FillDimension],
+    destination: &mut [u8],
+    destination_offset: usize,
+) -> Result<(), OutOfBounds> {
+    // SAFETY: the destination is borrowed for this call alone.
+    unsafe { fill_shared(element, dimensions, Shared::new(destination), destination_offset) }
+}
+
+/// [`fill`] in memory that other threads write to as well.
+///
+/// # Errors
+///
+/// [`OutOfBounds`] as for [`fill`].
+///
+/// # Safety
+///
+/// Until it returns, nothing else touches the elements that it writes. (Bytes between them are never touched.)
+pub(crate) unsafe fn fill_shared(
+    element: &[u8],
+    dimensions: &[FillDimension],
+    destination: Shared<'_>,
+    destination_offset: usize,
+) -> Result<(), OutOfBounds> {
+    let mut repeated = [Dimension::ONE; MAX_RANK];
+    let repeated = repeated.get_mut(..dimensions.len()).ok_or(OutOfBounds)?;
+    for (to, from) in repeated.iter_mut().zip(dimensions) {
+        *to = Dimension { count: from.count, source_stride: 0, destination_stride: from.stride };
+    }
+    let sides = [(element.len(), 0), (destination.size, destination_offset)];
+    let Some(geometry) = Geometry::new(element.len(), repeated, sides)? else { return Ok(()) };
+    // SAFETY: `Geometry::new` found all elements in bounds; the caller keeps others away from them.
+    unsafe { fill_geometry(Level::detect(), element, &geometry, destination.start.as_ptr()) };
+    Ok(())
+}
+
+/// Fills all elements of `geometry`, whose source is `element` alone.
+///
+/// # Safety
+///
+/// They are inside of the memory that `destination` points to, and nobody else touches them.
+pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geometry, destination: *mut u8) {
+    let (inner, outer) = geometry.split();
+    let size = element.len();
+    let bytes = inner.count * size;
+    if inner.destination_stride != size.cast_signed() || size > BLOCK {
+        // SAFETY: a copy that repeats its source.
+        return unsafe { run(level, Swap::None, geometry, element.as_ptr(), destination, false) };
+    }
+    let destination = destination.wrapping_add(geometry.destination_start);
+    match element {
+        [first, rest @ ..] if bytes >= SET_ROW && rest.iter().all(|byte| byte == first) => {
+            // SAFETY: a row of elements in bounds.
+            walk(outer, |_, to| unsafe { destination.wrapping_offset(to).write_bytes(*first, bytes) });
+        }
+        // SAFETY: rows of elements in bounds.
+        _ => unsafe { fill_rows(level, element, bytes, outer, destination) },
+    }
+}
+
+/// Fills rows of `bytes` bytes from a block of repeated elements.
+///
+/// # Safety
+///
+/// All rows are valid for writes.
+unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimension], destination: *mut u8) {
+    let mut block = [0; BLOCK];
+    let size = element.len();
+    let whole = (BLOCK / size * size).min(bytes);
+    let block = &mut block[..whole];
+    block.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
+    let blocks =
+        Dimension { count: bytes / whole, source_stride: 0, destination_stride: whole.cast_signed() };
+    let end = bytes / whole * whole;
+    let rest = bytes - end;
+    let rows = Rows::new(level, size, Swap::None, whole, false);
+    let ends = Rows::new(level, size, Swap::None, rest, false);
+    walk(outer, |_, to| {
+        let to = destination.wrapping_offset(to);
+        // SAFETY: as many bytes as one row has, from a block that has as many.
+        unsafe {
+            rows.copy(block.as_ptr(), to, blocks);
+            if rest > 0 {
+                ends.copy(block.as_ptr(), to.wrapping_add(end), Dimension::ONE);
+            }
+        }
+    });
+}
+
+/// Whether `bytes` is `element` over and over, bit for bit; true when there are no bytes.
+///
+/// NaNs with other bits and zeros with another sign are other elements. Runs at the speed of memory, and
+/// ends at the first difference.
+pub(crate) fn all_equal(element: &[u8], bytes: &[u8]) -> bool {
+    let size = element.len();
+    if bytes.is_empty() {
+        return true;
+    }
+    if size == 0 || !bytes.len().is_multiple_of(size) || !bytes.starts_with(element) {
+        return false;
+    }
+    // Each element equals the one before it.
+    bytes[size..] == bytes[..bytes.len() - size]
+}

@@ -1,0 +1,90 @@
+//! Which instructions the machine has.
+
+use super::rows::{Kernel, Purpose};
+use super::tiles::Transpose;
+
+/// A set of instructions that kernels are written for. `Portable` runs everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Plain Rust.
+    Portable,
+    /// Vectors of 16 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Ssse3,
+    /// Vectors of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Vectors of 64 bytes: a cache line.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Level {
+    /// The best this machine has. The standard library remembers what it found.
+    pub(super) fn detect() -> Self {
+        if cfg!(miri) {
+            Level::Portable // Miri has no streaming stores.
+        } else if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+            Level::Avx512
+        } else if is_x86_feature_detected!("avx2") {
+            Level::Avx2
+        } else if is_x86_feature_detected!("ssse3") {
+            Level::Ssse3
+        } else {
+            Level::Portable
+        }
+    }
+
+    /// All that this machine has, for the tests to compare.
+    #[cfg(test)]
+    pub(super) fn all() -> Vec<Self> {
+        let all = [Level::Portable, Level::Ssse3, Level::Avx2, Level::Avx512];
+        let best = all.iter().position(|level| *level == Self::detect()).unwrap();
+        all[..=best].to_vec()
+    }
+
+    /// The row kernel for `purpose`; `None`: the portable one serves.
+    pub(super) fn rows(self, purpose: Purpose) -> Option<Kernel> {
+        super::x86::rows(self, purpose)
+    }
+
+    /// The kernel that transposes a whole tile of elements of `element_size` bytes; `None`: the portable one.
+    pub(super) fn transpose(self, element_size: usize) -> Option<Transpose> {
+        super::x86::transpose(self, element_size)
+    }
+
+    /// Orders streamed stores before all that follows.
+    pub(super) fn fence(self) {
+        if self != Level::Portable {
+            super::x86::fence();
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Level {
+    /// The best this machine has.
+    pub(super) fn detect() -> Self {
+        Level::Portable
+    }
+
+    /// All that this machine has, for the tests to compare.
+    #[cfg(test)]
+    pub(super) fn all() -> Vec<Self> {
+        vec![Level::Portable]
+    }
+
+    /// The row kernel for `purpose`; `None`: the portable one serves.
+    pub(super) fn rows(self, _: Purpose) -> Option<Kernel> {
+        None
+    }
+
+    /// The kernel that transposes a whole tile of elements of `element_size` bytes; `None`: the portable one.
+    pub(super) fn transpose(self, _: usize) -> Option<Transpose> {
+        None
+    }
+
+    /// Orders streamed stores before all that follows. There are none.
+    pub(super) fn fence(self) {}
+}

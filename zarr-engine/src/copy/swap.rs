@@ -1,0 +1,117 @@
+//! Byte order: which bytes of an element change places.
+
+use super::level::Level;
+use super::rows::Rows;
+use super::{Dimension, OutOfBounds};
+
+/// Which units of an element have their bytes reversed while it is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Swap<'a> {
+    /// None: elements keep their bytes.
+    None,
+    /// All: an element is a whole number of units of so many bytes. 0 and 1 change nothing.
+    Uniform(usize),
+    /// Those listed, as offset in the element and size, both in bytes.
+    Units(&'a [(u32, u32)]),
+}
+
+impl<'a> Swap<'a> {
+    /// The same in its simplest form. An error if a unit reaches out of the element.
+    pub(super) fn checked(self, element_size: usize) -> Result<Self, OutOfBounds> {
+        match self {
+            Swap::Uniform(unit) if unit > 1 && !element_size.is_multiple_of(unit) => Err(OutOfBounds),
+            Swap::Units(units) => Self::checked_units(units, element_size),
+            Swap::None | Swap::Uniform(0 | 1) => Ok(Swap::None),
+            Swap::Uniform(_) => Ok(self),
+        }
+    }
+
+    fn checked_units(units: &'a [(u32, u32)], element_size: usize) -> Result<Self, OutOfBounds> {
+        let inside = |&(offset, size): &(u32, u32)| {
+            (offset as usize).checked_add(size as usize).is_some_and(|end| end <= element_size)
+        };
+        match units {
+            _ if !units.iter().all(inside) => Err(OutOfBounds),
+            _ if units.iter().all(|&(_, size)| size < 2) => Ok(Swap::None),
+            [(0, size)] if *size as usize == element_size => Ok(Swap::Uniform(element_size)),
+            _ => Ok(Swap::Units(units)),
+        }
+    }
+
+    /// Reverses the units of one element in place.
+    pub(super) fn reverse(self, element: &mut [u8]) {
+        match self {
+            Swap::None => {}
+            Swap::Uniform(unit) => element.chunks_exact_mut(unit.max(1)).for_each(<[u8]>::reverse),
+            Swap::Units(units) => {
+                for &(offset, size) in units {
+                    if let Some(unit) =
+                        element.get_mut(offset as usize..).and_then(|e| e.get_mut(..size as usize))
+                    {
+                        unit.reverse();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The swap as a permutation of 16 bytes, if it repeats that often.
+    pub(super) fn pattern(self, element_size: usize) -> Option<Pattern> {
+        let period = match self {
+            Swap::None => return None,
+            Swap::Uniform(unit) => unit,
+            Swap::Units(_) => element_size,
+        };
+        if period == 0 || 16 % period != 0 {
+            return None;
+        }
+        let mut from = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        from.chunks_exact_mut(period).for_each(|element| self.reverse(element));
+        Some(Pattern { from, period })
+    }
+}
+
+/// A permutation of 16 bytes that is the same for each run of `period` bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pattern {
+    /// Where each byte comes from.
+    pub(super) from: [u8; 16],
+    /// Bytes after which it repeats; divides 16.
+    pub(super) period: usize,
+}
+
+/// Reverses the units of all elements of `bytes` in place.
+///
+/// # Errors
+///
+/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit reaches out of its element.
+pub(crate) fn swap_in_place(
+    swap: Swap<'_>,
+    element_size: usize,
+    bytes: &mut [u8],
+) -> Result<(), OutOfBounds> {
+    swap_in_place_at(Level::detect(), swap, element_size, bytes)
+}
+
+/// [`swap_in_place`] with the instructions of `level`.
+pub(super) fn swap_in_place_at(
+    level: Level,
+    swap: Swap<'_>,
+    element_size: usize,
+    bytes: &mut [u8],
+) -> Result<(), OutOfBounds> {
+    let swap = swap.checked(element_size)?;
+    if bytes.is_empty() || element_size == 0 {
+        return if bytes.is_empty() { Ok(()) } else { Err(OutOfBounds) };
+    }
+    if !bytes.len().is_multiple_of(element_size) {
+        return Err(OutOfBounds);
+    }
+    if swap != Swap::None {
+        let start = bytes.as_mut_ptr();
+        let rows = Rows::new(level, element_size, swap, bytes.len(), false);
+        // SAFETY: one row, all of `bytes`; rows with a swap may lie on their source, and this one does exactly.
+        unsafe { rows.copy(start, start, Dimension::ONE) };
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Elements that do not lie together on both sides: tiles where a permutation turns rows into columns.
+
+use super::elements::{self, Elements};
+use super::geometry::walk;
+use super::level::Level;
+use super::rows::{LINE, Rows};
+use super::swap::Swap;
+use super::{Dimension, MAX_RANK};
+
+/// Transposes a tile one cache line wide each way: lines of the source, so many bytes apart, become
+/// columns of the buffer.
+///
+/// Safety: `LINE / element_size` lines are valid for reads.
+pub(super) type Transpose = unsafe fn(*const u8, isize, &mut Buffer);
+
+/// A tile on its way: each line is one run of the destination.
+#[repr(align(64))]
+pub(super) struct Buffer(pub(super) [u8; LINE * LINE]);
+
+/// Fewest bytes along the destination for which tiles pay.
+const TILED: usize = 32;
+
+/// Copies elements of `inner` and `outer`, which do not form rows.
+///
+/// # Safety
+///
+/// As for [`super::run`].
+#[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
+pub(super) unsafe fn copy(
+    level: Level,
+    element_size: usize,
+    swap: Swap<'_>,
+    inner: Dimension,
+    outer: &[Dimension],
+    source: *const u8,
+    destination: *mut u8,
+    streaming: bool,
+) {
+    let (across, others, count) = take_shortest(inner, outer);
+    let others = &others[..count];
+    let plan = Plane::new(level, element_size, swap, streaming, inner, across);
+    // SAFETY: the same elements, plane by plane.
+    walk(others, |from, to| unsafe {
+        plan.copy(source.wrapping_offset(from), destination.wrapping_offset(to));
+    });
+}
+
+/// The outer dimension along which the source is nearest to contiguous, if it is nearer than `inner`
+/// (else simply the next one), and the others.
+fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimension; MAX_RANK], usize) {
+    let mut others = [Dimension::ONE; MAX_RANK];
+    let Some((&next, _)) = outer.split_first() else { return (Dimension::ONE, others, 0) };
+    let stride = |d: &Dimension| d.source_stride.unsigned_abs();
+    let nearer = outer.iter().enumerate().filter(|(_, d)| (1..stride(&inner)).contains(&stride(d)));
+    let (place, across) = nearer.min_by_key(|(_, d)| stride(d)).map_or((0, next), |(place, d)| (place, *d));
+    let rest = outer.iter().enumerate().filter(|(at, _)| *at != place);
+    for (slot, (_, dimension)) in others.iter_mut().zip(rest) {
+        *slot = *dimension;
+    }
+    (across, others, outer.len() - 1)
+}
+
+/// How one plane of elements is copied: `along` the destination and `across` it.
+struct Plane<'a> {
+    level: Level,
+    element_size: usize,
+    swap: Swap<'a>,
+    streaming: bool,
+    along: Dimension,
+    across: Dimension,
+    elements: Option<Elements>,
+    /// For elements that have no kernel: each one is a row.
+    single: Rows<'a>,
+    way: Way,
+}
+
+enum Way {
+    /// Nothing to gain from blocks.
+    Whole,
+    /// Blocks of so many elements, copied directly.
+    Blocks { along: usize, across: usize },
+    /// Through a buffer in the first-level cache.
+    Tiles { gather: Elements, transpose: Option<Transpose> },
+}
+
+impl<'a> Plane<'a> {
+    fn new(
+        level: Level,
+        element_size: usize,
+        swap: Swap<'a>,
+        streaming: bool,
+        along: Dimension,
+        across: Dimension,
+    ) -> Self {
+        let size = element_size.cast_signed();
+        let turned = across.source_stride != 0
+            && across.source_stride.unsigned_abs() < along.source_stride.unsigned_abs();
+        let tiled = turned
+            && across.source_stride == size
+            && along.destination_stride == size
+            && along.count * element_size >= TILED
+            && across.count >= 4;
+        let wide = (LINE / element_size).max(4);
+        let way = match elements::kernel(element_size, Swap::None) {
+            Some(gather) if tiled => Way::Tiles { gather, transpose: level.transpose(element_size) },
+            _ if turned => Way::Blocks { along: wide, across: wide.max(16) },
+            _ => Way::Whole,
+        };
+        let elements = elements::kernel(element_size, swap);
+        let single = Rows::new(level, element_size, swap, element_size, false);
+        Self { level, element_size, swap, streaming, along, across, elements, single, way }
+    }
+
+    /// Safety: all elements of the plane are in bounds.
+    unsafe fn copy(&self, source: *const u8, destination: *mut u8) {
+        // SAFETY: each way copies the elements of the plane, each once.
+        unsafe {
+            match &self.way {
+                Way::Whole => self.block(source, destination, self.along.count, self.across.count),
+                Way::Blocks { along, across } => self.blocks(source, destination, *along, *across),
+                Way::Tiles { gather, transpose } => self.tiles(source, destination, *gather, *transpose),
+            }
+        }
+    }
+
+    /// The first elements of the plane, element by element.
+    ///
+    /// Safety: they are in bounds.
+    #[inline]
+    unsafe fn block(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
+        let along = Dimension { count: along, ..self.along };
+        let across = Dimension { count: across, ..self.across };
+        // A very short innermost loop costs more than its neighbours in cache are worth.
+        let short = along.count < 8 && along.count < across.count;
+        let (inner, outer) = if short { (across, along) } else { (along, across) };
+        if let Some(elements) = self.elements {
+            // SAFETY: the caller's promise.
+            unsafe { elements(source, destination, inner, outer) };
+        } else {
+            super::rows::each_row(source, destination, outer, |from, to| {
+                // SAFETY: the caller's promise; a row is one element.
+                unsafe { self.single.copy(from, to, inner) };
+            });
+        }
+    }
+
+    /// Block by block, `across` fastest.
+    ///
+    /// Safety: all elements of the plane are in bounds.
+    unsafe fn blocks(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
+        for first in (0..self.along.count).step_by(along) {
+            let along = along.min(self.along.count - first);
+            for second in (0..self.across.count).step_by(across) {
+                let across = across.min(self.across.count - second);
+                let (from, to) = self.at(source, destination, first, second);
+                // SAFETY: a part of the plane.
+                unsafe { self.block(from, to, along, across) };
+            }
+        }
+    }
+
+    /// Tile by tile through a buffer: the lines of the source become runs of the destination.
+    ///
+    /// Safety: all elements of the plane are in bounds.
+    unsafe fn tiles(
+        &self,
+        source: *const u8,
+        destination: *mut u8,
+        gather: Elements,
+        transpose: Option<Transpose>,
+    ) {
+        let mut buffer = Buffer([0; LINE * LINE]);
+        let wide = LINE / self.element_size;
+        let mut first = 0;
+        while first < self.along.count {
+            let along = self.line_elements(destination, first).min(self.along.count - first);
+            let bytes = along * self.element_size;
+            let lines = Rows::new(self.level, self.element_size, self.swap, bytes, self.streaming);
+            for second in (0..self.across.count).step_by(wide) {
+                let across = wide.min(self.across.count - second);
+                let (from, to) = self.at(source, destination, first, second);
+                match transpose {
+                    // SAFETY: a whole tile of the plane.
+                    Some(transpose) if along == wide && across == wide => unsafe {
+                        transpose(from, self.along.source_stride, &mut buffer);
+                    },
+                    // SAFETY: a part of the plane, and of the buffer: at most a line each way.
+                    _ => unsafe { self.gather(gather, from, &mut buffer, along, across) },
+                }
+                let rows = Dimension { count: across, source_stride: LINE.cast_signed(), ..self.across };
+                // SAFETY: lines of the buffer, and the same part of the plane on the other side.
+                unsafe { lines.copy(buffer.0.as_ptr(), to, rows) };
+            }
+            first += along;
+        }
+    }
+
+    /// Brings a tile to the buffer, transposed.
+    ///
+    /// Safety: its elements are in bounds of the source, and at most a line each way.
+    unsafe fn gather(
+        &self,
+        gather: Elements,
+        source: *const u8,
+        buffer: &mut Buffer,
+        along: usize,
+        across: usize,
+    ) {
+        let size = self.element_size.cast_signed();
+        let line = LINE.cast_signed();
+        let inner = Dimension { count: along, destination_stride: size, ..self.along };
+        let outer = Dimension { count: across, destination_stride: line, ..self.across };
+        // SAFETY: `along` elements fit a line, `across` lines the buffer.
+        unsafe { gather(source, buffer.0.as_mut_ptr(), inner, outer) };
+    }
+
+    /// How many elements from `first` on end with a cache line of the destination, if any do.
+    fn line_elements(&self, destination: *mut u8, first: usize) -> usize {
+        let wide = LINE / self.element_size;
+        let over = destination.wrapping_add(first * self.element_size).addr() % LINE;
+        if over.is_multiple_of(self.element_size) { wide - over / self.element_size } else { wide }
+    }
+
+    /// Where the element at a position of the plane lies on both sides.
+    #[inline]
+    fn at(
+        &self,
+        source: *const u8,
+        destination: *mut u8,
+        along: usize,
+        across: usize,
+    ) -> (*const u8, *mut u8) {
+        let offset = |first: isize, second: isize| {
+            first.wrapping_mul(along.cast_signed()).wrapping_add(second.wrapping_mul(across.cast_signed()))
+        };
+        let from = offset(self.along.source_stride, self.across.source_stride);
+        let to = offset(self.along.destination_stride, self.across.destination_stride);
+        (source.wrapping_offset(from), destination.wrapping_offset(to))
+    }
+}

@@ -1,0 +1,201 @@
+//! Memory for outputs and buffers, zeroed and aligned to cache lines.
+//!
+//! From 2 MiB up it is mapped on Linux, aligned to huge pages, and the kernel is advised to use them: fresh
+//! small pages cost more than the copy that fills them. A large `Vec` usually starts 16 bytes past a cache
+//! line, which would split every line that is streamed to it.
+#![expect(unsafe_code, reason = "memory of a chosen alignment is not to be had from a `Vec`")]
+
+mod heap;
+#[cfg(all(target_os = "linux", not(miri)))]
+mod mapped;
+#[cfg(not(all(target_os = "linux", not(miri))))]
+use heap as mapped;
+
+use std::error::Error;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::slice;
+
+/// Bytes of a huge page; memory of at least so many is mapped where that is possible.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// The system has not as many bytes as were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// How many bytes were asked for.
+    pub size: usize,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "no memory for {} bytes", self.size)
+    }
+}
+
+impl Error for OutOfMemory {}
+
+/// A fixed number of bytes that start at a cache line, and from 2 MiB up at a huge page.
+pub struct Memory {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: it owns its bytes, as a `Box<[u8]>` does.
+unsafe impl Send for Memory {}
+// SAFETY: shared references only read.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `size` bytes, all zero. Large ones take up no memory before they are written.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`] if the system refuses, or if `size` is more than any slice may have.
+    pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
+        let start = if size >= HUGE_PAGE { mapped::allocate(size) } else { heap::allocate(size) };
+        Ok(Self { start: start.ok_or(OutOfMemory { size })?, size })
+    }
+
+    /// The size in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: `zeroed` got it there, with this size, and nothing borrows it any more.
+        unsafe {
+            if self.size >= HUGE_PAGE {
+                mapped::free(self.start, self.size);
+            } else {
+                heap::free(self.start, self.size);
+            }
+        }
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `size` initialised bytes of our own.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.size) }
+    }
+}
+
+impl DerefMut for Memory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `size` initialised bytes of our own, borrowed mutably with `self`.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.size) }
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Memory").field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [usize; 12] = [
+        0,
+        1,
+        63,
+        64,
+        4097,
+        HUGE_PAGE - 1,
+        HUGE_PAGE,
+        HUGE_PAGE + 1,
+        2 * HUGE_PAGE,
+        3 * HUGE_PAGE + 4096,
+        3 * HUGE_PAGE + 4097,
+        5 * HUGE_PAGE - 1,
+    ];
+
+    #[test]
+    fn is_zeroed_aligned_and_writable_to_its_last_byte() {
+        for size in SIZES {
+            let mut memory = Memory::zeroed(size).unwrap();
+            assert_eq!(memory.len(), size);
+            assert_eq!(memory.is_empty(), size == 0);
+            assert_eq!(memory.as_ptr().addr() % 64, 0, "size {size}");
+            assert!(memory.iter().all(|byte| *byte == 0), "size {size}");
+            memory.fill(7);
+            assert_eq!(memory.iter().rposition(|byte| *byte != 7), None, "size {size}");
+        }
+    }
+
+    #[test]
+    fn memory_that_was_freed_comes_back_zeroed() {
+        for _ in 0..20 {
+            for size in [100, HUGE_PAGE, 3 * HUGE_PAGE + 5] {
+                let mut memory = Memory::zeroed(size).unwrap();
+                assert!(memory.iter().all(|byte| *byte == 0));
+                memory.fill(0xFF);
+            }
+        }
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn large_memory_starts_at_a_huge_page() {
+        let kept: Vec<_> = SIZES
+            .into_iter()
+            .filter(|size| *size >= HUGE_PAGE)
+            .map(|size| Memory::zeroed(size).unwrap())
+            .collect();
+        for memory in &kept {
+            assert_eq!(memory.as_ptr().addr() % HUGE_PAGE, 0, "size {}", memory.len());
+        }
+    }
+
+    #[test]
+    fn the_portable_twin_gives_the_same() {
+        for size in SIZES {
+            let start = heap::allocate(size).unwrap();
+            assert_eq!(start.as_ptr().addr() % 64, 0);
+            // SAFETY: `size` initialised bytes that nobody else knows, freed once.
+            unsafe {
+                let bytes = slice::from_raw_parts_mut(start.as_ptr(), size);
+                assert!(bytes.iter().all(|byte| *byte == 0), "size {size}");
+                bytes.fill(9);
+                heap::free(start, size);
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_errors() {
+        for size in [usize::MAX, usize::MAX - 4096, isize::MAX.unsigned_abs() + 1, isize::MAX.unsigned_abs()]
+        {
+            assert_eq!(Memory::zeroed(size).unwrap_err(), OutOfMemory { size });
+            assert_eq!(heap::allocate(size), None);
+        }
+        let message = OutOfMemory { size: 12 }.to_string();
+        assert_eq!(message, "no memory for 12 bytes");
+    }
+
+    #[test]
+    fn goes_to_other_threads() {
+        let mut memory = Memory::zeroed(HUGE_PAGE).unwrap();
+        let (left, right) = memory.split_at_mut(HUGE_PAGE / 2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| left.fill(1));
+            scope.spawn(|| right.fill(2));
+        });
+        let moved = std::thread::spawn(move || (memory[0], memory[HUGE_PAGE - 1])).join().unwrap();
+        assert_eq!(moved, (1, 2));
+    }
+}
