@@ -1,0 +1,143 @@
+//! Numbers as text.
+
+use std::fmt;
+
+/// A JSON number kept as its text: 2^64 - 1, `-0.0` and `1e400` survive.
+///
+/// The text is what RFC 8259 calls a number. Only [`parse`](super::parse()) with
+/// [`bare_non_finite`](super::ParseOptions::bare_non_finite) also makes the three tokens `NaN`, `Infinity`
+/// and `-Infinity`, which are never written. Equality is equality of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Number(Box<str>);
+
+impl Number {
+    /// The number that `text` is, if all of it is one JSON number.
+    ///
+    /// `NaN` and the infinities are none.
+    pub fn parse(text: &str) -> Option<Self> {
+        (scan(text.as_bytes()) == Ok(text.len())).then(|| Self(text.into()))
+    }
+
+    /// The shortest text that gives `value` again: `1.0`, `-0.0`, `0.1`, `1e300`. `None` for NaN and
+    /// infinities.
+    pub fn from_f64(value: f64) -> Option<Self> {
+        value.is_finite().then(|| Self(format!("{value:?}").into()))
+    }
+
+    /// The shortest text that gives `value` again when it is read as an `f32`. `None` for NaN and
+    /// infinities.
+    pub fn from_f32(value: f32) -> Option<Self> {
+        value.is_finite().then(|| Self(format!("{value:?}").into()))
+    }
+
+    /// The number that `text` is, bare tokens included.
+    pub(super) fn from_token(text: &str) -> Option<Self> {
+        if BARE_TOKENS.contains(&text) { Some(Self(text.into())) } else { Self::parse(text) }
+    }
+
+    /// Text that [`scan`] accepted, or one of [`BARE_TOKENS`].
+    pub(super) fn from_checked(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, as it stood in the document.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the text has neither a fraction nor an exponent. So `1` is an integer, `1.0` and `1e3` are
+    /// not.
+    pub fn is_integer(&self) -> bool {
+        self.0.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+    }
+
+    /// Whether this is a number of JSON: true for all but the bare `NaN`, `Infinity` and `-Infinity`.
+    pub fn is_finite_token(&self) -> bool {
+        !BARE_TOKENS.contains(&&*self.0)
+    }
+
+    /// The value, if the text is an integer that fits. `-0` is 0.
+    pub fn as_u64(&self) -> Option<u64> {
+        if &*self.0 == "-0" { Some(0) } else { self.0.parse().ok() }
+    }
+
+    /// The value, if the text is an integer that fits. `-0` is 0.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+
+    /// The value, if the text is an integer that fits. `-0` is 0.
+    pub fn as_i128(&self) -> Option<i128> {
+        self.0.parse().ok()
+    }
+
+    /// The value, if the text is an integer that fits.
+    pub(super) fn as_u128(&self) -> Option<u128> {
+        self.0.parse().ok()
+    }
+
+    /// The nearest `f64`, correctly rounded from the text: infinite beyond its range, and what a bare token
+    /// says.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.0.parse().ok()
+    }
+
+    /// The nearest `f32`, correctly rounded from the text (not by way of `f64`).
+    pub fn as_f32(&self) -> Option<f32> {
+        self.0.parse().ok()
+    }
+}
+
+/// The text, bare tokens included.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The conversions of integers, which are their decimal text.
+macro_rules! from_integer {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Number {
+            fn from(integer: $type) -> Self {
+                Self(integer.to_string().into())
+            }
+        }
+    )*};
+}
+from_integer!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+/// What some Python programs write for values that JSON has no number for.
+pub(super) const BARE_TOKENS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// Why bytes do not start with a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NumberFault {
+    /// The integer part has a zero in front.
+    LeadingZero,
+    /// Something else stands where a digit must be, at this offset.
+    NoDigit(usize),
+}
+
+/// The bytes of the number at the start of `bytes`.
+pub(super) fn scan(bytes: &[u8]) -> Result<usize, NumberFault> {
+    let integer = usize::from(bytes.first() == Some(&b'-'));
+    let mut end = digits(bytes, integer)?;
+    if bytes[integer] == b'0' && end > integer + 1 {
+        return Err(NumberFault::LeadingZero);
+    }
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(bytes, end + 1)?;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        end = digits(bytes, end + 1 + sign)?;
+    }
+    Ok(end)
+}
+
+/// The end of the digits at `start`, of which there must be one.
+fn digits(bytes: &[u8], start: usize) -> Result<usize, NumberFault> {
+    let count = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if count == 0 { Err(NumberFault::NoDigit(start)) } else { Ok(start + count) }
+}

@@ -1,0 +1,197 @@
+//! Members in document order.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::mem;
+
+use super::Value;
+
+/// The members of a JSON object, in document order and each name once.
+///
+/// Two objects are equal when they have the same members, in whatever order.
+#[derive(Clone, Default)]
+pub struct Object {
+    members: Vec<(String, Value)>,
+    /// The position of every name, once there are too many members for a linear search.
+    #[expect(clippy::box_collection, reason = "few objects have one, and the box keeps every value small")]
+    index: Option<Box<HashMap<Box<str>, usize>>>,
+}
+
+/// Up to this many members, a linear search is faster than a hash, and needs no memory.
+const MAX_UNINDEXED: usize = 32;
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether there is a member of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.position(name).is_some()
+    }
+
+    /// The value of the member of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        Some(&self.members[self.position(name)?].1)
+    }
+
+    /// The value of the member of this name.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let position = self.position(name)?;
+        Some(&mut self.members[position].1)
+    }
+
+    /// Sets a member: in its place if there is one of this name, whose value is returned, else at the end.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+        let (name, value) = (name.into(), value.into());
+        if let Some(old) = self.get_mut(&name) {
+            return Some(mem::replace(old, value));
+        }
+        self.append(name, value);
+        None
+    }
+
+    /// Adds a member whose name is not there yet.
+    pub(super) fn append(&mut self, name: String, value: Value) {
+        if let Some(index) = &mut self.index {
+            index.insert(name.as_str().into(), self.members.len());
+        }
+        self.members.push((name, value));
+        if self.index.is_none() && self.len() > MAX_UNINDEXED {
+            self.index = Some(Box::new(self.keys().map(Into::into).zip(0..).collect()));
+        }
+    }
+
+    /// Takes a member out and keeps the order of the others, in time linear in their number.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let position = self.position(name)?;
+        if let Some(index) = &mut self.index {
+            index.remove(name);
+            index.values_mut().filter(|at| **at > position).for_each(|at| *at -= 1);
+        }
+        Some(self.members.remove(position).1)
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(self.members.iter())
+    }
+
+    /// The names in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The values in order.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
+        self.members.iter().map(|(_, value)| value)
+    }
+
+    /// The values in order.
+    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
+        self.members.iter_mut().map(|(_, value)| value)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(name).copied(),
+            None => self.members.iter().position(|(other, _)| other == name),
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
+    }
+}
+
+impl Eq for Object {}
+
+/// Of two members of one name, the last one stays, in the place of the first.
+impl FromIterator<(String, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> Self {
+        let mut object = Self::new();
+        object.extend(members);
+        object
+    }
+}
+
+impl Extend<(String, Value)> for Object {
+    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, members: I) {
+        for (name, value) in members {
+            self.insert(name, value);
+        }
+    }
+}
+
+/// The members of an [`Object`] in order.
+#[derive(Debug, Clone)]
+pub struct Iter<'a>(std::slice::Iter<'a, (String, Value)>);
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a str, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a str, &'a Value);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The members of an [`Object`] that is used up, in order.
+#[derive(Debug)]
+pub struct IntoIter(std::vec::IntoIter<(String, Value)>);
+
+impl Iterator for IntoIter {
+    type Item = (String, Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for IntoIter {}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = IntoIter;
+
+    fn into_iter(self) -> IntoIter {
+        IntoIter(self.members.into_iter())
+    }
+}

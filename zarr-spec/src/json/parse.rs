@@ -1,0 +1,395 @@
+//! Values from JSON text.
+
+use std::fmt;
+
+use super::number::{BARE_TOKENS, NumberFault, scan};
+use super::parse_error::{ParseError, ParseErrorKind};
+use super::{Number, Object, Value, inside};
+
+/// The deepest nesting of arrays and objects that any [`Limits`] allow.
+pub const MAX_DEPTH: usize = 512;
+
+/// The most remarks that a [`Parsed`] keeps: the first ones.
+pub const MAX_REMARKS: usize = 100;
+
+/// What a document may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The length of the text in bytes; 64 MiB by default. A value takes up to about 60 times its
+    /// text in memory.
+    pub bytes: usize,
+    /// The nesting of arrays and objects; 128 by default. Above [`MAX_DEPTH`] it counts as that.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 64 << 20, depth: 128 }
+    }
+}
+
+/// How to read a document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ParseOptions {
+    /// What the document may take.
+    pub limits: Limits,
+    /// Whether `NaN`, `Infinity` and `-Infinity` may stand for a value, with a remark. False by default.
+    pub bare_non_finite: bool,
+}
+
+/// A document and what is odd about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The value of the document.
+    pub value: Value,
+    /// Oddities in the order they were seen, at most [`MAX_REMARKS`]. Where a bare `NaN` may stand here but
+    /// not there, ask [`Value::find_non_finite`] instead: it misses none.
+    pub remarks: Vec<Remark>,
+}
+
+/// Something about a document that a caller may refuse or let pass. Names above 200 bytes are cut in paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// The text starts with the byte order mark of UTF-8, which is skipped.
+    ByteOrderMark,
+    /// An object has two members of one name, of which the last one is kept in the place of the first.
+    DuplicateMember {
+        /// The JSON pointer of the member.
+        path: String,
+    },
+    /// A value that JSON has no number for.
+    BareNonFinite {
+        /// The JSON pointer of the value.
+        path: String,
+        /// `NaN`, `Infinity` or `-Infinity`.
+        token: &'static str,
+    },
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByteOrderMark => f.write_str("byte order mark before the document"),
+            Self::DuplicateMember { path } => write!(f, "member {path} occurs twice"),
+            Self::BareNonFinite { path, token } => write!(f, "{token} instead of a number at \"{path}\""),
+        }
+    }
+}
+
+/// Reads a JSON document (RFC 8259, UTF-8).
+///
+/// A member that occurs twice keeps its last value, in the first place. Takes time linear in the length.
+///
+/// # Errors
+///
+/// [`ParseError`] for whatever is not JSON, for half surrogate pairs, and past the limits.
+pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
+    let fault = |(offset, kind)| ParseError::at(bytes, offset, kind);
+    let text = decode(bytes, options.limits.bytes).map_err(fault)?;
+    let mut parser = Parser {
+        text,
+        at: 0,
+        max_depth: options.limits.depth.min(MAX_DEPTH),
+        bare_non_finite: options.bare_non_finite,
+        remarks: Vec::new(),
+    };
+    let value = parser.document().map_err(fault)?;
+    Ok(Parsed { value, remarks: parser.remarks })
+}
+
+/// What is wrong, behind its offset in bytes.
+type Fault = (usize, ParseErrorKind);
+
+/// The byte order mark.
+pub(super) const MARK: &str = "\u{feff}";
+
+fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
+    if bytes.len() > limit {
+        return Err((limit, ParseErrorKind::TooLong { size: bytes.len(), limit }));
+    }
+    // JSON starts with an ASCII character, so a zero byte beside it is the rest of a wider one.
+    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
+        return Err((0, ParseErrorKind::WideText));
+    }
+    std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), ParseErrorKind::InvalidUtf8))
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    /// Bytes that are done; always a character boundary where a method returns.
+    at: usize,
+    max_depth: usize,
+    bare_non_finite: bool,
+    remarks: Vec<Remark>,
+}
+
+/// Where a value stands: a list through the stack, so that only remarks pay for paths.
+#[derive(Clone, Copy)]
+enum Place<'p> {
+    Document,
+    Element(&'p Place<'p>, usize),
+    Member(&'p Place<'p>, &'p str),
+}
+
+impl Place<'_> {
+    /// The JSON pointer.
+    fn path(&self) -> String {
+        let (mut place, mut path) = (self, String::new());
+        loop {
+            (place, path) = match place {
+                Place::Document => return path,
+                Place::Element(parent, position) => (*parent, inside(&position.to_string(), &path)),
+                Place::Member(parent, name) => (*parent, inside(name, &path)),
+            };
+        }
+    }
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Result<Value, Fault> {
+        if self.eat(MARK) {
+            self.remarks.push(Remark::ByteOrderMark);
+        }
+        if self.next()?.is_none() {
+            return Err(self.fault(ParseErrorKind::Empty));
+        }
+        let value = self.value(Place::Document, 0)?;
+        match self.next()? {
+            None => Ok(value),
+            Some(_) => Err(self.fault(ParseErrorKind::AfterDocument)),
+        }
+    }
+
+    /// The value at the next character, inside of `depth` arrays and objects.
+    fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+        match self.next()? {
+            Some(b'{') => Ok(Value::Object(self.object(place, depth + 1)?)),
+            Some(b'[') => Ok(Value::Array(self.array(place, depth + 1)?)),
+            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(_) => self.word(place),
+            None => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Object, Fault> {
+        self.open(depth)?;
+        let mut object = Object::new();
+        let mut comma = None;
+        while !self.close(b'}', comma)? {
+            if self.next()? != Some(b'"') {
+                return Err(self.unexpected("a member name in double quotes"));
+            }
+            let name = self.string()?;
+            if self.next()? != Some(b':') {
+                return Err(self.unexpected("':'"));
+            }
+            self.at += 1;
+            let member = Place::Member(&place, &name);
+            let value = self.value(member, depth)?;
+            if let Some(first) = object.get_mut(&name) {
+                *first = value;
+                self.remark(|| Remark::DuplicateMember { path: member.path() });
+            } else {
+                object.append(name, value);
+            }
+            comma = self.comma(b'}', "',' or '}'")?;
+        }
+        Ok(object)
+    }
+
+    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Vec<Value>, Fault> {
+        self.open(depth)?;
+        let mut elements = Vec::new();
+        let mut comma = None;
+        while !self.close(b']', comma)? {
+            elements.push(self.value(Place::Element(&place, elements.len()), depth)?);
+            comma = self.comma(b']', "',' or ']'")?;
+        }
+        Ok(elements)
+    }
+
+    /// Takes an opening bracket.
+    fn open(&mut self, depth: usize) -> Result<(), Fault> {
+        if depth > self.max_depth {
+            return Err(self.fault(ParseErrorKind::TooDeep { limit: self.max_depth }));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes `bracket` if it is next; none may stand behind a comma, which was at `comma`.
+    fn close(&mut self, bracket: u8, comma: Option<usize>) -> Result<bool, Fault> {
+        if self.next()? != Some(bracket) {
+            return Ok(false);
+        }
+        if let Some(offset) = comma {
+            return Err((offset, ParseErrorKind::TrailingComma));
+        }
+        self.at += 1;
+        Ok(true)
+    }
+
+    /// Takes the comma behind an element or a member and returns its offset; leaves `bracket`.
+    fn comma(&mut self, bracket: u8, expected: &'static str) -> Result<Option<usize>, Fault> {
+        match self.next()? {
+            Some(b',') => {
+                self.at += 1;
+                Ok(Some(self.at - 1))
+            }
+            Some(next) if next == bracket => Ok(None),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    /// A literal, a bare token or a number.
+    fn word(&mut self, place: Place<'_>) -> Result<Value, Fault> {
+        for (literal, value) in
+            [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
+        {
+            if self.eat(literal) {
+                return Ok(value);
+            }
+        }
+        for token in BARE_TOKENS {
+            if self.rest().starts_with(token) {
+                return self.bare(token, place);
+            }
+        }
+        self.number()
+    }
+
+    fn bare(&mut self, token: &'static str, place: Place<'_>) -> Result<Value, Fault> {
+        if !self.bare_non_finite {
+            return Err(self.fault(ParseErrorKind::BareNonFinite { token }));
+        }
+        self.at += token.len();
+        self.remark(|| Remark::BareNonFinite { path: place.path(), token });
+        Ok(Value::Number(Number::from_checked(token)))
+    }
+
+    fn number(&mut self) -> Result<Value, Fault> {
+        match self.rest().as_bytes() {
+            [b'-' | b'0'..=b'9', ..] => {}
+            [b'+', ..] => return Err(self.fault(ParseErrorKind::PlusSign)),
+            _ => return Err(self.unexpected("a value")),
+        }
+        match scan(self.rest().as_bytes()) {
+            Ok(length) => {
+                let number = Number::from_checked(&self.rest()[..length]);
+                self.at += length;
+                Ok(Value::Number(number))
+            }
+            Err(NumberFault::LeadingZero) => Err(self.fault(ParseErrorKind::LeadingZero)),
+            Err(NumberFault::NoDigit(offset)) => {
+                self.at += offset;
+                Err(self.unexpected("a digit"))
+            }
+        }
+    }
+
+    /// A string, from quote to quote.
+    fn string(&mut self) -> Result<String, Fault> {
+        self.at += 1;
+        let mut string = String::new();
+        loop {
+            let special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < b' ';
+            let plain = self.rest().bytes().take_while(|byte| !special(byte)).count();
+            string.push_str(&self.rest()[..plain]);
+            self.at += plain;
+            match self.rest().bytes().next() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(string);
+                }
+                Some(b'\\') => string.push(self.escape()?),
+                Some(byte) => {
+                    return Err(self.fault(ParseErrorKind::ControlCharacter { found: char::from(byte) }));
+                }
+                None => return Err(self.unexpected("the end of a string")),
+            }
+        }
+    }
+
+    /// The character of the escape whose backslash is next.
+    fn escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        let character = match self.rest().as_bytes().get(1) {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            Some(_) => return Err((start, ParseErrorKind::InvalidEscape)),
+            None => return Err((start, ParseErrorKind::UnexpectedEnd { expected: "an escape" })),
+        };
+        self.at += 2;
+        Ok(character)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        let first = self.code_unit()?;
+        let has_second = (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u");
+        let second = if has_second { Some(self.code_unit()?) } else { None };
+        let mut characters = char::decode_utf16([first].into_iter().chain(second));
+        match (characters.next(), characters.next()) {
+            (Some(Ok(character)), None) => Ok(character),
+            _ => Err((start, ParseErrorKind::LoneSurrogate)),
+        }
+    }
+
+    /// The number in a `\u` escape.
+    fn code_unit(&mut self) -> Result<u16, Fault> {
+        let digits = self.rest().get(2..6).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let unit = unit.ok_or((self.at, ParseErrorKind::InvalidEscape))?;
+        self.at += 6;
+        Ok(unit)
+    }
+
+    /// The first byte behind white space, which is taken.
+    fn next(&mut self) -> Result<Option<u8>, Fault> {
+        let bytes = self.rest().as_bytes();
+        self.at += bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        match self.rest().as_bytes() {
+            [b'/', b'/' | b'*', ..] => Err(self.fault(ParseErrorKind::Comment)),
+            bytes => Ok(bytes.first().copied()),
+        }
+    }
+
+    /// Takes `expected` if it is next.
+    fn eat(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        if found {
+            self.at += expected.len();
+        }
+        found
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn remark(&mut self, remark: impl FnOnce() -> Remark) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(remark());
+        }
+    }
+
+    fn fault(&self, kind: ParseErrorKind) -> Fault {
+        (self.at, kind)
+    }
+
+    /// The fault that something else, or nothing, stands where `expected` should.
+    fn unexpected(&self, expected: &'static str) -> Fault {
+        self.fault(match self.rest().chars().next() {
+            Some(found) => ParseErrorKind::UnexpectedCharacter { found, expected },
+            None => ParseErrorKind::UnexpectedEnd { expected },
+        })
+    }
+}

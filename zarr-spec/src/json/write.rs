@@ -1,0 +1,185 @@
+//! JSON text from values.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use super::{Object, Value, write_place};
+
+/// The widest line that an array of scalars may stand on, in characters.
+const LINE_WIDTH: usize = 100;
+
+/// The value at `path` is a bare `NaN` or infinity, which JSON has no number for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteError {
+    /// The JSON pointer of the first such value.
+    pub path: String,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_place(f, &self.path)?;
+        f.write_str("JSON has no number that is not finite")
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// The document on one line, without white space.
+///
+/// # Errors
+///
+/// [`WriteError`] for a bare `NaN` or infinity.
+pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
+    checked(value)?;
+    Ok(value.to_string().into_bytes())
+}
+
+/// The document with an indent of two spaces, and short arrays of scalars on one line. No newline at the
+/// end.
+///
+/// # Errors
+///
+/// [`WriteError`] for a bare `NaN` or infinity.
+pub fn to_vec_pretty(value: &Value) -> Result<Vec<u8>, WriteError> {
+    checked(value)?;
+    let mut text = String::new();
+    write_pretty(&mut text, value, 0);
+    Ok(text.into_bytes())
+}
+
+fn checked(value: &Value) -> Result<(), WriteError> {
+    value.find_non_finite().map_or(Ok(()), |path| Err(WriteError { path }))
+}
+
+/// The value on one line, without white space. For messages: bare `NaN` and infinities are shown as they
+/// are.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_compact(&mut text, self);
+        f.write_str(&text)
+    }
+}
+
+/// The object as [`Value`] displays it.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_compact_object(&mut text, self);
+        f.write_str(&text)
+    }
+}
+
+fn write_compact(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(true) => text.push_str("true"),
+        Value::Bool(false) => text.push_str("false"),
+        Value::Number(number) => text.push_str(number.text()),
+        Value::String(string) => write_string(text, string),
+        Value::Array(elements) => write_row(text, elements, ","),
+        Value::Object(object) => write_compact_object(text, object),
+    }
+}
+
+fn write_compact_object(text: &mut String, object: &Object) {
+    text.push('{');
+    for (position, (name, value)) in object.iter().enumerate() {
+        text.push_str(if position == 0 { "" } else { "," });
+        write_string(text, name);
+        text.push(':');
+        write_compact(text, value);
+    }
+    text.push('}');
+}
+
+fn write_row(text: &mut String, elements: &[Value], separator: &str) {
+    text.push('[');
+    for (position, element) in elements.iter().enumerate() {
+        text.push_str(if position == 0 { "" } else { separator });
+        write_compact(text, element);
+    }
+    text.push(']');
+}
+
+fn write_pretty(text: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Array(elements) if elements.is_empty() => text.push_str("[]"),
+        Value::Object(object) if object.is_empty() => text.push_str("{}"),
+        Value::Array(elements) => {
+            if !write_short_row(text, elements) {
+                write_lines(text, ['[', ']'], depth, elements, |text, element| {
+                    write_pretty(text, element, depth + 1);
+                });
+            }
+        }
+        Value::Object(object) => write_lines(text, ['{', '}'], depth, object, |text, (name, value)| {
+            write_string(text, name);
+            text.push_str(": ");
+            write_pretty(text, value, depth + 1);
+        }),
+        scalar => write_compact(text, scalar),
+    }
+}
+
+/// Writes the elements on the current line, if they are scalars and fit there.
+fn write_short_row(text: &mut String, elements: &[Value]) -> bool {
+    let is_scalar = |element: &Value| !matches!(element, Value::Array(_) | Value::Object(_));
+    // A scalar and what separates it from the next take three characters at least.
+    if elements.len() > LINE_WIDTH / 3 || !elements.iter().all(is_scalar) {
+        return false;
+    }
+    let start = text.len();
+    write_row(text, elements, ", ");
+    let line = text.rfind('\n').map_or(0, |newline| newline + 1);
+    // A comma may follow.
+    let fits = text[line..].chars().count() < LINE_WIDTH;
+    if !fits {
+        text.truncate(start);
+    }
+    fits
+}
+
+/// Writes one line for each item, between two brackets.
+fn write_lines<T>(
+    text: &mut String,
+    [open, close]: [char; 2],
+    depth: usize,
+    items: impl IntoIterator<Item = T>,
+    write: impl Fn(&mut String, T),
+) {
+    text.push(open);
+    for (position, item) in items.into_iter().enumerate() {
+        text.push_str(if position == 0 { "" } else { "," });
+        write_line_start(text, depth + 1);
+        write(text, item);
+    }
+    write_line_start(text, depth);
+    text.push(close);
+}
+
+fn write_line_start(text: &mut String, depth: usize) {
+    text.push('\n');
+    text.extend(std::iter::repeat_n("  ", depth));
+}
+
+fn write_string(text: &mut String, string: &str) {
+    text.push('"');
+    for character in string.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '\u{8}' => text.push_str("\\b"),
+            '\u{c}' => text.push_str("\\f"),
+            '\0'..'\u{20}' => {
+                // Writing to a string does not fail.
+                let _ = write!(text, "\\u{:04x}", u32::from(character));
+            }
+            _ => text.push(character),
+        }
+    }
+    text.push('"');
+}
