@@ -1,0 +1,67 @@
+//! What plugins of the Zarr framework are tested with.
+//!
+//! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
+//! knows those and whatever is added to it.
+
+pub mod codecs;
+pub mod types;
+
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Creation, FillValue, Format, Mode, Reading, Registry, Value, json,
+};
+
+use types::Number;
+
+/// An array of `shape` whose elements are `number`, with fill value zero.
+#[must_use]
+pub fn array(shape: &[u64], number: Number) -> ArrayRepresentation {
+    ArrayRepresentation {
+        shape: shape.to_vec(),
+        fill_value: FillValue::zero(number.size()),
+        data_type: std::sync::Arc::new(number),
+        byte_order: ByteOrder::Little,
+    }
+}
+
+/// Knows the numbers of [`types`] by their names in v2 (`i4`), in the draft and in v3 (`int32`).
+///
+/// # Panics
+///
+/// Never: the names are all different.
+#[must_use]
+#[expect(clippy::expect_used, reason = "the names are all different")]
+pub fn registry() -> Registry {
+    let mut registry = Registry::empty();
+    for plugin in types::PLUGINS {
+        registry.register(plugin).expect("the names are all different");
+    }
+    registry
+}
+
+/// Calls `with` with what a plugin is created from, for a configuration as JSON text; the empty text is none.
+///
+/// # Panics
+///
+/// If the text is no JSON.
+#[expect(clippy::expect_used, reason = "the text is part of a test")]
+pub fn creation<R>(
+    format: Format,
+    identifier: &str,
+    configuration: &str,
+    mode: Mode,
+    with: impl FnOnce(&Creation<'_>) -> R,
+) -> R {
+    let configuration = match configuration {
+        "" => Value::Null,
+        text => json::parse(text.as_bytes(), &json::ParseOptions::default()).expect("the text is JSON").value,
+    };
+    let (registry, reading) = (registry(), Reading::new(mode));
+    with(&Creation {
+        format,
+        identifier,
+        configuration: &configuration,
+        type_name: None,
+        registry: &registry,
+        reading: &reading,
+    })
+}

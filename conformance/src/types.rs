@@ -1,0 +1,131 @@
+//! Numbers as data types: just what a codec needs to be tested with.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Units, Value,
+};
+
+/// A number, or bytes of variable length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Number {
+    name: &'static str,
+    kind: Option<Kind>,
+    /// Bytes; 0 for a variable number of them.
+    size: usize,
+    /// Bytes that byte order concerns.
+    unit: usize,
+}
+
+impl Number {
+    /// Bytes of an element; 0 if that varies.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+macro_rules! numbers {
+    ($($constant:ident, $id:literal, $name:literal, $kind:expr, $size:literal, $unit:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`.")]
+            pub const $constant: Number = Number { name: $name, kind: $kind, size: $size, unit: $unit };
+        )*
+
+        /// All of them, by their names in the three formats.
+        pub(crate) const PLUGINS: &[DataTypePlugin] = &[$(DataTypePlugin::new(
+            Identifiers { uri: None, name: $name, id: Some($id), aliases: &[] },
+            |creation| create(creation, $constant),
+        ),)*];
+
+        fn id_of(number: Number) -> &'static str {
+            match number.name {
+                $($name => $id,)*
+                _ => "",
+            }
+        }
+    };
+}
+
+numbers! {
+    BOOL, "b1", "bool", Some(Kind::Bool), 1, 1;
+    INT8, "i1", "int8", Some(Kind::Int), 1, 1;
+    INT16, "i2", "int16", Some(Kind::Int), 2, 2;
+    INT32, "i4", "int32", Some(Kind::Int), 4, 4;
+    INT64, "i8", "int64", Some(Kind::Int), 8, 8;
+    UINT8, "u1", "uint8", Some(Kind::UInt), 1, 1;
+    UINT16, "u2", "uint16", Some(Kind::UInt), 2, 2;
+    UINT32, "u4", "uint32", Some(Kind::UInt), 4, 4;
+    UINT64, "u8", "uint64", Some(Kind::UInt), 8, 8;
+    FLOAT32, "f4", "float32", Some(Kind::Float), 4, 4;
+    FLOAT64, "f8", "float64", Some(Kind::Float), 8, 8;
+    COMPLEX64, "c8", "complex64", Some(Kind::Complex), 8, 4;
+    COMPLEX128, "c16", "complex128", Some(Kind::Complex), 16, 8;
+    RAW3, "V3", "r24", None, 3, 1;
+    TEXT, "O/vlen-utf8", "string", None, 0, 1;
+    VARIABLE_BYTES, "O/vlen-bytes", "bytes", None, 0, 1;
+}
+
+/// In v2 the typestring's first character is the byte order.
+fn create(creation: &Creation<'_>, number: Number) -> Result<Created, DataTypeError> {
+    let big = creation.format == Format::V2
+        && creation.configuration.as_str().is_some_and(|text| text.starts_with('>'));
+    Ok((Arc::new(number), if big { ByteOrder::Big } else { ByteOrder::Little }))
+}
+
+impl DataType for Number {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.name)
+    }
+
+    fn elements(&self) -> Elements {
+        match self.size {
+            0 => Elements::Variable,
+            size => Elements::Fixed { size, units: Units::Uniform(self.unit) },
+        }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let (identifier, json) = match (format, order) {
+            (Format::V2, ByteOrder::Big) => (id_of(*self), format!(">{}", id_of(*self))),
+            (Format::V2, _) => (id_of(*self), format!("<{}", id_of(*self))),
+            _ => (self.name, self.name.to_owned()),
+        };
+        let json = Value::String(json);
+        Ok(DataTypeDocument {
+            identifier: identifier.to_owned(),
+            configuration: if format == Format::V2 { json.clone() } else { Value::Null },
+            json,
+            type_name: None,
+            fallback: Vec::new(),
+        })
+    }
+
+    /// The bytes of an element in hexadecimal, as they lie in memory.
+    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let digits = json.as_str().unwrap_or_default().as_bytes();
+        let byte =
+            |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+        let bytes = bytes.filter(|bytes| self.size == 0 || bytes.len() == self.size);
+        bytes
+            .map(FillValue::new)
+            .ok_or_else(|| DataTypeError::FillValue(format!("{json} is no {}", self.name)))
+    }
+
+    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+        Ok(Value::String(element.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
+    }
+}

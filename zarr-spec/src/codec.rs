@@ -1,0 +1,267 @@
+//! Codecs: what stands between the elements of a chunk and the bytes in the store.
+//!
+//! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
+//! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::BoxError;
+use crate::chain::{ChainError, CodecChain};
+use crate::format::{Format, Invalid};
+use crate::json::{Object, Value};
+use crate::output::{LimitExceeded, Output};
+use crate::plugin::{Creation, Identifiers, Origin};
+use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
+
+/// Why a codec could not be created, or a chunk not be encoded or decoded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The configuration does not fit the codec.
+    #[error("invalid configuration: {0}")]
+    InvalidConfiguration(#[from] Invalid),
+    /// The codec does not work with this data type, shape or position.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The codec cannot represent this chunk.
+    #[error("chunk cannot be encoded: {0}")]
+    Encode(BoxError),
+    /// The encoded bytes are not what this codec writes.
+    #[error("chunk is corrupt: {0}")]
+    Corrupt(BoxError),
+    /// More came out than may.
+    #[error(transparent)]
+    TooLarge(#[from] LimitExceeded),
+    /// A chain inside the codec could not be created.
+    #[error(transparent)]
+    Inner(#[from] Box<ChainError>),
+}
+
+impl CodecError {
+    /// The configuration does not fit, in a lower case sentence.
+    pub fn configuration(what: impl Into<String>) -> Self {
+        Self::InvalidConfiguration(Invalid::new(what))
+    }
+
+    /// The encoded bytes are not what this codec writes. An error of [`Output`] inside stays what it is.
+    pub fn corrupt(source: impl Into<BoxError>) -> Self {
+        match limit_of(source.into()) {
+            Ok(limit) => Self::TooLarge(limit),
+            Err(source) => Self::Corrupt(source),
+        }
+    }
+
+    /// The codec cannot represent this chunk. An error of [`Output`] inside stays what it is.
+    pub fn encode(source: impl Into<BoxError>) -> Self {
+        match limit_of(source.into()) {
+            Ok(limit) => Self::TooLarge(limit),
+            Err(source) => Self::Encode(source),
+        }
+    }
+}
+
+/// Libraries that write to an [`Output`] as to any `io::Write` wrap its error.
+fn limit_of(source: BoxError) -> Result<LimitExceeded, BoxError> {
+    let inside = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    match inside.and_then(|inside| inside.downcast_ref()).or(source.downcast_ref()) {
+        Some(&limit) => Ok(limit),
+        None => Err(source),
+    }
+}
+
+/// A codec, by what an engine can do with it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Array to array. Encoded dimension `i` is decoded dimension `order[i]`; elements keep their bytes.
+    Permutation(Vec<usize>),
+    /// Array to bytes. Elements one after another in C order, numbers in this byte order.
+    Binary(ByteOrder),
+    /// Bytes to bytes: the same bytes and a checksum beside them.
+    Checksum(Arc<dyn Checksum>),
+    /// Array to bytes: independent inner chunks and an index of where each one is.
+    Shard(Arc<Shard>),
+    /// Array to array, computed.
+    ArrayToArray(Arc<dyn ArrayToArrayCodec>),
+    /// Array to bytes, computed.
+    ArrayToBytes(Arc<dyn ArrayToBytesCodec>),
+    /// Bytes to bytes, computed.
+    BytesToBytes(Arc<dyn BytesToBytesCodec>),
+}
+
+/// Turns an array into an array of the same elements in another form.
+///
+/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+pub trait ArrayToArrayCodec: Debug + Send + Sync {
+    /// Shape, data type, fill value and declared byte order of the encoded side: never from elements.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take, or a fill value that
+    /// does not survive it.
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Encode`], [`CodecError::TooLarge`].
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+}
+
+/// Turns an array into bytes.
+///
+/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+pub trait ArrayToBytesCodec: Debug + Send + Sync {
+    /// Bytes after `encode`, from the array alone.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take.
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Encode`], [`CodecError::TooLarge`].
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+}
+
+/// Turns bytes into bytes.
+pub trait BytesToBytesCodec: Debug + Send + Sync {
+    /// Bytes after `encode`, from the number before it. The answer that is always right: unknown.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let _depends_on_the_bytes = decoded;
+        Size::Unknown
+    }
+
+    /// Appends the encoded form of `decoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Encode`], [`CodecError::TooLarge`].
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError>;
+
+    /// Appends the decoded form of `encoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] when the result would pass the limit of `decoded`.
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError>;
+}
+
+/// The same bytes, and a checksum before or after them. Decoding is "verify and look at fewer bytes".
+pub trait Checksum: Debug + Send + Sync {
+    /// Bytes of the checksum.
+    fn size(&self) -> usize;
+
+    /// Whether it stands before the bytes.
+    fn at_start(&self) -> bool {
+        false
+    }
+
+    /// The checksum of `bytes`, to be written to all of `checksum`, which has [`Checksum::size`] bytes.
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]);
+}
+
+/// Inner chunks, encoded one by one, and an index of where each one is.
+#[derive(Debug, Clone)]
+pub struct Shard {
+    /// Elements of an inner chunk per dimension; divides the shard.
+    pub inner_shape: Vec<u64>,
+    /// What encodes each inner chunk.
+    pub inner_codecs: CodecChain,
+    /// What encodes the index: an array of `uint64` of shape inner chunks per dimension and 2, holding offset and
+    /// size in bytes, both 2^64 - 1 when the inner chunk is not stored. Its encoded size is fixed.
+    pub index_codecs: CodecChain,
+    /// Whether the index is the first part of the shard rather than the last.
+    pub index_at_start: bool,
+}
+
+/// Creates a codec for an array or bytes as the codecs before it leave them.
+pub type CreateCodec = fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError>;
+
+/// The configuration that another format has for a codec: from one that was created, to a format.
+pub type TranslateCodec = fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError>;
+
+/// A codec that a program knows.
+#[derive(Debug, Clone, Copy)]
+pub struct CodecPlugin {
+    /// Its names.
+    pub identifiers: Identifiers,
+    /// Makes one from a document.
+    pub create: CreateCodec,
+    /// Rewrites a configuration for another format.
+    pub translate: TranslateCodec,
+    /// The crate it comes from.
+    pub origin: Origin,
+}
+
+impl CodecPlugin {
+    /// A codec whose configuration is the same in every format; `{}` when the document has none.
+    #[must_use]
+    pub const fn new(identifiers: Identifiers, create: CreateCodec) -> Self {
+        Self { identifiers, create, translate: same_configuration, origin: Origin::UNKNOWN }
+    }
+
+    /// With configurations that differ by format.
+    #[must_use]
+    pub const fn translated_by(self, translate: TranslateCodec) -> Self {
+        Self { translate, ..self }
+    }
+
+    /// With the crate it comes from; [`crate::register!`] fills it in.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+crate::inventory::collect!(CodecPlugin);
+
+fn same_configuration(
+    creation: &Creation<'_>,
+    _decoded: &Representation,
+    _format: Format,
+) -> Result<Object, CodecError> {
+    match creation.configuration {
+        Value::Object(members) => Ok(members.clone()),
+        _ => Ok(Object::new()),
+    }
+}

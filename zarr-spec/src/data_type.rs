@@ -1,0 +1,198 @@
+//! Data types: what the elements of an array are.
+
+use std::borrow::Cow;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use crate::format::{Format, Invalid, Reading};
+use crate::json::Value;
+use crate::plugin::{Creation, Identifiers, Origin};
+use crate::representation::{ByteOrder, Elements, FillValue};
+
+/// Why a data type or a fill value could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataTypeError {
+    /// The document of the data type does not fit.
+    #[error("invalid data type: {0}")]
+    InvalidConfiguration(#[from] Invalid),
+    /// The fill value is none of this type.
+    #[error("invalid fill value: {0}")]
+    FillValue(String),
+    /// The format has no name for the type.
+    #[error("{format} has no form of data type {name}{hint}")]
+    NotInFormat {
+        /// The type's own name.
+        name: String,
+        /// The format.
+        format: Format,
+        /// What could be done about it: empty, or a clause that begins with "; ".
+        hint: String,
+    },
+    /// A data type inside this one is unknown.
+    #[error("unknown data type `{0}`")]
+    Unknown(String),
+}
+
+/// How codecs that compute with numbers see an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// One byte, 0 or 1.
+    Bool,
+    /// Two's complement.
+    Int,
+    /// Unsigned.
+    UInt,
+    /// IEEE 754 binary16, binary32 or binary64, by size.
+    Float,
+    /// Two floats of half the size: real, imaginary.
+    Complex,
+}
+
+/// What the elements of an array are.
+///
+/// Elements are given and taken in native byte order; those of variable size as their payload.
+pub trait DataType: Debug + Send + Sync {
+    /// The name that messages use, the same for the same type in every format: `float64`, `r16`,
+    /// `numpy.datetime64[10us]`. Two types are equal when their names are.
+    fn name(&self) -> Cow<'_, str>;
+
+    /// How elements lie in memory.
+    fn elements(&self) -> Elements;
+
+    /// How codecs that compute with numbers see an element; `None` when they cannot.
+    fn kind(&self) -> Option<Kind>;
+
+    /// The type as a document of `format` names it, when elements are stored in `order` (which v2 documents
+    /// say, and the others leave to a codec). Fallbacks of the draft are included.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::NotInFormat`].
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError>;
+
+    /// The element that a `fill_value` member stands for. Never called with `null` in v2 and in the draft, where
+    /// that means "undefined".
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::FillValue`].
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError>;
+
+    /// The `fill_value` member that stands for `element` in `format`: bit for bit, as far as the format can.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::FillValue`] when the bytes are no element, or the format has no form of it.
+    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError>;
+
+    /// The fill value of an array that is created without one: zero, false, empty.
+    fn default_fill_value(&self) -> FillValue {
+        FillValue::zero(self.elements().size().unwrap_or(0))
+    }
+
+    /// Prints `element` as people read it.
+    ///
+    /// # Errors
+    ///
+    /// Only those of `to`.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Whether these bytes are an element; types without forbidden bytes answer that they are.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`](crate::CodecError)-free: a sentence that says what is wrong with the bytes.
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        let _any_bytes_are_one = element;
+        Ok(())
+    }
+
+    /// The fields of a structured type, in order; `None` for all others.
+    fn fields(&self) -> Option<&[Field]> {
+        None
+    }
+}
+
+/// A field of a structured data type.
+#[derive(Debug, Clone)]
+pub struct Field {
+    /// Its name; empty for padding.
+    pub name: String,
+    /// Its type.
+    pub data_type: Arc<dyn DataType>,
+    /// How many elements of that type it holds, per dimension, in C order; none for a single one.
+    pub shape: Vec<usize>,
+    /// Bytes from the start of the element.
+    pub offset: usize,
+}
+
+/// What a fill value is read in.
+#[derive(Debug, Clone, Copy)]
+pub struct FillContext<'a> {
+    /// The format of the document.
+    pub format: Format,
+    /// The mode, and where warnings go.
+    pub reading: &'a Reading,
+    /// The order of stored elements: some forms hold the bytes of an element as they are stored.
+    pub byte_order: &'a ByteOrder,
+}
+
+/// A data type as a metadata document has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataTypeDocument {
+    /// What the registry is asked for. Final v3: the name. Draft: the core identifier, or the extension's URI.
+    /// v2: kind and size of a typestring without its byte order (`i4`, `M8`; `S`, `U` and `V` without size),
+    /// `O/` and the object codec's id for objects, `struct` for a list of fields.
+    pub identifier: String,
+    /// The member as it stands in the document.
+    pub json: Value,
+    /// What the plugin is configured by: v3's `configuration`, v2's whole `dtype`; null if there is none.
+    pub configuration: Value,
+    /// The draft's `type` of an extension data type.
+    pub type_name: Option<Value>,
+    /// The draft's fallbacks, the first choice first.
+    pub fallback: Vec<DataTypeDocument>,
+}
+
+/// A data type and the byte order that its document declares.
+pub type Created = (Arc<dyn DataType>, ByteOrder);
+
+/// Makes a data type from a document.
+pub type CreateDataType = fn(&Creation<'_>) -> Result<Created, DataTypeError>;
+
+/// A data type that a program knows.
+#[derive(Debug, Clone, Copy)]
+pub struct DataTypePlugin {
+    /// Its names.
+    pub identifiers: Identifiers,
+    /// Whether a name of final v3 or the draft that is nobody's belongs to this family, such as `r16` to raw bits.
+    pub recognises: fn(&str) -> bool,
+    /// Makes one from a document.
+    pub create: CreateDataType,
+    /// The crate it comes from.
+    pub origin: Origin,
+}
+
+impl DataTypePlugin {
+    /// A data type that has fixed names.
+    #[must_use]
+    pub const fn new(identifiers: Identifiers, create: CreateDataType) -> Self {
+        Self { identifiers, recognises: |_| false, create, origin: Origin::UNKNOWN }
+    }
+
+    /// With names that follow a pattern.
+    #[must_use]
+    pub const fn recognised_by(self, recognises: fn(&str) -> bool) -> Self {
+        Self { recognises, ..self }
+    }
+
+    /// With the crate it comes from; [`crate::register!`] fills it in.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+crate::inventory::collect!(DataTypePlugin);

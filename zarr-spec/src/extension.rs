@@ -1,0 +1,75 @@
+//! Entries of metadata documents that name an extension, and the generic extensions of the draft.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::format::Invalid;
+use crate::json::Value;
+use crate::plugin::{Creation, Identifiers, Origin};
+
+/// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionDocument {
+    /// Its URI in the draft, its name in final v3, its id in v2.
+    pub identifier: String,
+    /// The `configuration` member, in v2 the object without its `id`; null if there is none.
+    pub configuration: Value,
+    /// The draft's `type` of an extension, which says what of that extension is meant.
+    pub type_name: Option<Value>,
+    /// Whether a reader that does not know the extension must stop; true unless the document says otherwise.
+    pub must_understand: bool,
+}
+
+impl ExtensionDocument {
+    /// An entry without `type` that must be understood. A configuration of null is none.
+    pub fn new(identifier: impl Into<String>, configuration: Value) -> Self {
+        Self { identifier: identifier.into(), configuration, type_name: None, must_understand: true }
+    }
+}
+
+/// A generic extension of the draft: an entry of `extensions` in the entry point or in an array.
+pub trait Extension: Debug + Send + Sync {
+    /// Names of the array's dimensions, if that is what the extension brings.
+    fn dimension_names(&self) -> Option<&[Option<String>]> {
+        None
+    }
+}
+
+/// Where an entry of `extensions` stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtensionPlace<'a> {
+    /// In the entry point of the hierarchy.
+    EntryPoint,
+    /// In an array of this shape, in elements per dimension.
+    Array(&'a [u64]),
+}
+
+/// Applies a generic extension, whatever its `must_understand` says.
+pub type CreateExtension = fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid>;
+
+/// A generic extension that a program knows.
+#[derive(Debug, Clone, Copy)]
+pub struct ExtensionPlugin {
+    /// Its names.
+    pub identifiers: Identifiers,
+    /// Applies one from a document.
+    pub create: CreateExtension,
+    /// The crate it comes from.
+    pub origin: Origin,
+}
+
+impl ExtensionPlugin {
+    /// A generic extension of these names.
+    #[must_use]
+    pub const fn new(identifiers: Identifiers, create: CreateExtension) -> Self {
+        Self { identifiers, create, origin: Origin::UNKNOWN }
+    }
+
+    /// With the crate it comes from; [`crate::register!`] fills it in.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+crate::inventory::collect!(ExtensionPlugin);

@@ -1,0 +1,101 @@
+//! Chunk grids: how the elements of an array are divided into chunks.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::format::Invalid;
+use crate::plugin::{Creation, Identifiers, Origin};
+use crate::subset::ArraySubset;
+
+/// Why a chunk grid could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GridError {
+    /// The document of the grid does not fit, by itself or with the array's shape.
+    #[error("invalid chunk grid: {0}")]
+    InvalidConfiguration(#[from] Invalid),
+    /// An index or element that the grid does not have.
+    #[error("{0}")]
+    OutOfBounds(String),
+}
+
+/// Splits the elements of an array into chunks, each dimension by itself.
+///
+/// Every slice has one entry per dimension, in the order of the array's `shape`.
+/// Array shapes and ranges count elements; grid shapes and chunk indices count chunks.
+///
+/// Source: "Chunk grids" in the Zarr v3 core specification.
+pub trait ChunkGrid: Debug + Send + Sync {
+    /// Chunks per dimension; 0 where the array has no elements.
+    fn grid_shape(&self) -> &[u64];
+
+    /// The elements of chunk number `chunk` along `dimension`.
+    ///
+    /// The last chunk may reach past the array: the range is not clipped, and elements outside the array hold
+    /// the fill value.
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::OutOfBounds`] if the grid has no such chunk.
+    fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError>;
+
+    /// The number of the chunk that holds `element` along `dimension`.
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::OutOfBounds`] if the array has no such element.
+    fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError>;
+
+    /// The lengths of all chunks per dimension, if those of a dimension are all the same.
+    fn chunk_shape(&self) -> Option<&[u64]>;
+
+    /// Elements of the largest chunk along each dimension: what a buffer must have room for.
+    fn largest_chunk(&self) -> Vec<u64>;
+}
+
+/// The elements of one chunk of `grid`, not clipped to the array.
+///
+/// # Errors
+///
+/// [`GridError::OutOfBounds`] for a wrong number of dimensions or a chunk that the grid does not have.
+pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySubset, GridError> {
+    let rank = grid.grid_shape().len();
+    if chunk_index.len() != rank {
+        let given = chunk_index.len();
+        return Err(GridError::OutOfBounds(format!("chunk index has {given} entries for {rank} dimensions")));
+    }
+    let ranges = chunk_index.iter().enumerate();
+    let ranges: Result<_, _> = ranges.map(|(dimension, &chunk)| grid.chunk_range(dimension, chunk)).collect();
+    Ok(ArraySubset::new(ranges?))
+}
+
+/// Makes a grid for an array of a shape, in elements per dimension.
+pub type CreateChunkGrid = fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError>;
+
+/// A chunk grid that a program knows.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkGridPlugin {
+    /// Its names.
+    pub identifiers: Identifiers,
+    /// Makes one from a document.
+    pub create: CreateChunkGrid,
+    /// The crate it comes from.
+    pub origin: Origin,
+}
+
+impl ChunkGridPlugin {
+    /// A chunk grid of these names.
+    #[must_use]
+    pub const fn new(identifiers: Identifiers, create: CreateChunkGrid) -> Self {
+        Self { identifiers, create, origin: Origin::UNKNOWN }
+    }
+
+    /// With the crate it comes from; [`crate::register!`] fills it in.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+crate::inventory::collect!(ChunkGridPlugin);

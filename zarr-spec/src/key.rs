@@ -1,0 +1,212 @@
+//! Keys, prefixes and byte ranges of the abstract store interface.
+
+use std::fmt;
+
+use crate::format::Format;
+
+/// Why a text is no key or prefix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {what}: {reason}")]
+pub struct KeyError {
+    /// The text as given.
+    pub text: String,
+    /// "key" or "prefix".
+    pub what: &'static str,
+    /// Why it is refused.
+    pub reason: String,
+}
+
+/// The name of a value in a store: segments joined by `/`, without one at either end.
+///
+/// No segment is empty, `.` or `..`, so that no key leaves the root of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(String);
+
+impl Key {
+    /// Checks `text` as final v3 wants it: Unicode.
+    ///
+    /// # Errors
+    ///
+    /// For the empty text, an empty segment, `.`, `..`, and control characters.
+    pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
+        let text = text.into();
+        check(&text, &text, "key")?;
+        Ok(Self(text))
+    }
+
+    /// Checks `text` as `format` wants it: ASCII in v2, letters, digits and `/.-_` in the draft.
+    ///
+    /// # Errors
+    ///
+    /// As [`Key::new`], and for characters that the format does not have in keys.
+    pub fn checked(text: impl Into<String>, format: Format) -> Result<Self, KeyError> {
+        let key = Self::new(text)?;
+        check_characters(&key.0, format, "key")?;
+        Ok(key)
+    }
+
+    /// The text of the key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The prefix this key lies directly in.
+    #[must_use]
+    pub fn parent(&self) -> Prefix {
+        Prefix(self.0.rfind('/').map_or_else(String::new, |slash| self.0[..=slash].to_owned()))
+    }
+
+    /// What follows the last `/`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What keys begin with: empty, or ending in `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Prefix(String);
+
+impl Prefix {
+    /// Checks `text`; the empty prefix stands for the whole store.
+    ///
+    /// # Errors
+    ///
+    /// Without a `/` at the end, and for segments that no key may have.
+    pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
+        let text = text.into();
+        if text.is_empty() {
+            return Ok(Self::root());
+        }
+        let Some(segments) = text.strip_suffix('/') else {
+            return Err(refused(&text, "prefix", "it does not end in `/`"));
+        };
+        check(segments, &text, "prefix")?;
+        Ok(Self(text))
+    }
+
+    /// The whole store.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// The text of the prefix.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key that `rest` names below this prefix.
+    ///
+    /// # Errors
+    ///
+    /// As [`Key::new`].
+    pub fn key(&self, rest: &str) -> Result<Key, KeyError> {
+        Key::new(format!("{}{rest}", self.0))
+    }
+
+    /// The prefix of everything in `segment` below this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prefix::new`].
+    pub fn join(&self, segment: &str) -> Result<Self, KeyError> {
+        Self::new(format!("{}{segment}/", self.0))
+    }
+
+    /// The prefix this one lies directly in; the root has none.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let segments = self.0.strip_suffix('/')?;
+        Some(Self(segments.rfind('/').map_or_else(String::new, |slash| segments[..=slash].to_owned())))
+    }
+
+    /// What follows this prefix in `key`, if it is below it.
+    #[must_use]
+    pub fn strip<'k>(&self, key: &'k str) -> Option<&'k str> {
+        key.strip_prefix(&self.0)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Which part of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteRange {
+    /// All of it.
+    Full,
+    /// `size` bytes from `offset`, as many of them as exist.
+    Range {
+        /// Bytes before the first one.
+        offset: u64,
+        /// Bytes at most.
+        size: u64,
+    },
+    /// Everything from this many bytes on.
+    From(u64),
+    /// This many bytes at the end, as many of them as exist.
+    Last(u64),
+}
+
+impl ByteRange {
+    /// The bytes of a value of `size` bytes, cut to what exists: a half-open range.
+    #[must_use]
+    pub fn within(self, size: u64) -> std::ops::Range<u64> {
+        match self {
+            Self::Full => 0..size,
+            Self::Range { offset, size: length } => {
+                let start = offset.min(size);
+                start..start.saturating_add(length).min(size)
+            }
+            Self::From(offset) => offset.min(size)..size,
+            Self::Last(length) => size.saturating_sub(length)..size,
+        }
+    }
+}
+
+fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError> {
+    if segments.is_empty() {
+        return Err(refused(text, what, "it is empty"));
+    }
+    for segment in segments.split('/') {
+        match segment {
+            "" => return Err(refused(text, what, "a part between `/` is empty")),
+            "." | ".." => return Err(refused(text, what, format!("`{segment}` would lead elsewhere"))),
+            _ => {}
+        }
+    }
+    match segments.chars().find(|character| character.is_control()) {
+        Some(character) => Err(refused(text, what, format!("it has the control character {character:?}"))),
+        None => Ok(()),
+    }
+}
+
+fn check_characters(text: &str, format: Format, what: &'static str) -> Result<(), KeyError> {
+    let allowed = |character: char| match format {
+        Format::V2 => character.is_ascii(),
+        Format::V3Draft => character.is_ascii_alphanumeric() || "/.-_".contains(character),
+        Format::V3 => true,
+    };
+    match text.chars().find(|&character| !allowed(character)) {
+        Some(character) => {
+            Err(refused(text, what, format!("{character:?} is not among the characters of {format} keys")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn refused(text: &str, what: &'static str, reason: impl Into<String>) -> KeyError {
+    KeyError { text: text.to_owned(), what, reason: reason.into() }
+}

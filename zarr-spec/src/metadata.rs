@@ -1,0 +1,102 @@
+//! Metadata documents of the three formats, and the one form they are read into.
+
+use crate::data_type::DataTypeDocument;
+use crate::extension::ExtensionDocument;
+use crate::format::{Format, Invalid};
+use crate::json::{Object, Value};
+
+pub mod draft;
+pub mod v2;
+pub mod v3;
+
+/// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
+/// document adds the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", .member.as_deref().map(|member| format!("`{member}`: ")).unwrap_or_default())]
+pub struct DocumentError {
+    /// The member as a path, such as `chunk_grid.configuration`; none for the document as a whole.
+    pub member: Option<String>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl DocumentError {
+    /// Something wrong with one member.
+    pub fn member(member: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { member: Some(member.into()), reason: reason.into() }
+    }
+
+    /// Something wrong with the document as a whole.
+    pub fn document(reason: impl Into<String>) -> Self {
+        Self { member: None, reason: reason.into() }
+    }
+}
+
+impl From<Invalid> for DocumentError {
+    fn from(invalid: Invalid) -> Self {
+        Self::document(invalid.to_string())
+    }
+}
+
+/// The metadata of an array, whatever format it came from. Identifiers are those of the format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArrayMetadata {
+    /// The format whose identifiers these are.
+    pub format: Format,
+    /// Elements per dimension.
+    pub shape: Vec<u64>,
+    /// The type of all elements.
+    pub data_type: DataTypeDocument,
+    /// How elements are divided into chunks. `regular` has `chunk_shape` in every format.
+    pub chunk_grid: ExtensionDocument,
+    /// What the keys of chunks are: `default` or `v2` with a `separator` in the older formats too.
+    pub chunk_key_encoding: ExtensionDocument,
+    /// How the elements of a chunk follow one another: v2's `order`, the draft's `chunk_memory_layout`.
+    pub memory_layout: Option<ExtensionDocument>,
+    /// What elements that were never written hold; null in v2 and the draft means undefined.
+    pub fill_value: Value,
+    /// In the order in which they encode. v2: the filters, then the compressor.
+    pub codecs: Vec<ExtensionDocument>,
+    /// Whether the last codec is the `compressor` of v2 rather than a filter.
+    pub has_compressor: bool,
+    /// The first is nearest to the array.
+    pub storage_transformers: Vec<ExtensionDocument>,
+    /// What users say of the array.
+    pub attributes: Object,
+    /// One entry per dimension, if there are any.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// The draft's `extensions`.
+    pub extensions: Vec<ExtensionDocument>,
+    /// Members that may be ignored, kept for when the document is rewritten.
+    pub ignored: Object,
+}
+
+/// The metadata of a group, whatever format it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMetadata {
+    /// The format.
+    pub format: Format,
+    /// What users say of the group.
+    pub attributes: Object,
+    /// v3's `consolidated_metadata.metadata`: documents by relative path.
+    pub consolidated: Option<Object>,
+    /// Members that may be ignored, kept for when the document is rewritten.
+    pub ignored: Object,
+}
+
+impl GroupMetadata {
+    /// A group with attributes.
+    #[must_use]
+    pub fn new(format: Format, attributes: Object) -> Self {
+        Self { format, attributes, consolidated: None, ignored: Object::new() }
+    }
+}
+
+/// A node of any kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeMetadata {
+    /// An array.
+    Array(Box<ArrayMetadata>),
+    /// A group.
+    Group(GroupMetadata),
+}

@@ -1,0 +1,224 @@
+//! Memory that the caller owns and a codec or a store writes to.
+
+use std::io;
+
+/// More bytes were produced than the place they go to may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more than {limit} bytes came out")]
+pub struct LimitExceeded {
+    /// Bytes that there is room for.
+    pub limit: usize,
+}
+
+/// Where a codec or a store writes: exactly a destination, or a reused buffer that grows up to a limit.
+///
+/// All memory it shows is initialised, so implementers need no `unsafe`.
+#[derive(Debug)]
+pub struct Output<'a> {
+    memory: Memory<'a>,
+    len: usize,
+    limit: usize,
+}
+
+#[derive(Debug)]
+enum Memory<'a> {
+    Destination(&'a mut [u8]),
+    Buffer(&'a mut Vec<u8>),
+    Owned(Vec<u8>),
+}
+
+impl<'a> Output<'a> {
+    /// Writes to `destination`, which is also the limit.
+    pub fn to(destination: &'a mut [u8]) -> Self {
+        Self { limit: destination.len(), memory: Memory::Destination(destination), len: 0 }
+    }
+
+    /// Memory of its own for at most `limit` bytes; see [`Output::into_written`]. Nothing is allocated yet.
+    #[must_use]
+    pub fn at_most(limit: usize) -> Output<'static> {
+        Output { memory: Memory::Owned(Vec::new()), len: 0, limit }
+    }
+
+    /// Memory of its own for `size` bytes.
+    #[must_use]
+    pub fn exactly(size: usize) -> Output<'static> {
+        Output { memory: Memory::Owned(vec![0; size]), len: 0, limit: size }
+    }
+
+    /// At least `size` bytes to write to, as many as there are now. They do not count as written.
+    ///
+    /// # Errors
+    ///
+    /// Past the limit, or when the machine has no memory left.
+    pub fn spare(&mut self, size: usize) -> Result<&mut [u8], LimitExceeded> {
+        let end = self.len.checked_add(size).filter(|&end| end <= self.limit);
+        let end = end.ok_or(LimitExceeded { limit: self.limit })?;
+        let memory = match &mut self.memory {
+            Memory::Destination(destination) => &mut **destination,
+            Memory::Buffer(buffer) => grow(buffer, end, self.limit)?,
+            Memory::Owned(buffer) => grow(buffer, end, self.limit)?,
+        };
+        let bytes = memory.len().min(self.limit);
+        Ok(&mut memory[self.len..bytes])
+    }
+
+    /// Counts `size` bytes of [`Output::spare`] as written.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub fn advance(&mut self, size: usize) {
+        let there = match &self.memory {
+            Memory::Destination(destination) => destination.len(),
+            Memory::Buffer(buffer) => buffer.len(),
+            Memory::Owned(buffer) => buffer.len(),
+        };
+        assert!(size <= there.min(self.limit) - self.len, "advanced past the bytes of `spare`");
+        self.len += size;
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Past the limit; nothing is written then.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), LimitExceeded> {
+        self.spare(bytes.len())?[..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+        Ok(())
+    }
+
+    /// Bytes until the limit: the size to expect where the chain knows it.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.limit - self.len
+    }
+
+    /// What was written so far.
+    #[must_use]
+    pub fn written(&self) -> &[u8] {
+        match &self.memory {
+            Memory::Destination(destination) => &destination[..self.len],
+            Memory::Buffer(buffer) => &buffer[..self.len],
+            Memory::Owned(buffer) => &buffer[..self.len],
+        }
+    }
+
+    /// What was written so far, to be changed in place.
+    #[must_use]
+    pub fn written_mut(&mut self) -> &mut [u8] {
+        match &mut self.memory {
+            Memory::Destination(destination) => &mut destination[..self.len],
+            Memory::Buffer(buffer) => &mut buffer[..self.len],
+            Memory::Owned(buffer) => &mut buffer[..self.len],
+        }
+    }
+}
+
+impl Output<'static> {
+    /// What was written to memory of its own.
+    #[must_use]
+    pub fn into_written(self) -> Vec<u8> {
+        match self.memory {
+            Memory::Owned(mut buffer) => {
+                buffer.truncate(self.len);
+                buffer
+            }
+            Memory::Destination(destination) => destination[..self.len].to_vec(),
+            Memory::Buffer(buffer) => buffer[..self.len].to_vec(),
+        }
+    }
+}
+
+/// `buffer` with at least `end` bytes, zeroed once as it grows; at least doubled, so that pieces stay cheap.
+fn grow(buffer: &mut Vec<u8>, end: usize, limit: usize) -> Result<&mut [u8], LimitExceeded> {
+    if buffer.len() < end {
+        let size = end.max(buffer.len().saturating_mul(2).min(limit));
+        let more = size - buffer.len();
+        buffer.try_reserve_exact(more).map_err(|_| LimitExceeded { limit: buffer.len() })?;
+        buffer.resize(size, 0);
+    }
+    Ok(buffer)
+}
+
+impl io::Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A buffer that is kept from one use to the next: it grows, is zeroed once as it grows, and never shrinks.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// Nothing is allocated yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts over with at most `limit` bytes. What was written before may show in [`Output::spare`].
+    pub fn output(&mut self, limit: usize) -> Output<'_> {
+        Output { memory: Memory::Buffer(&mut self.0), len: 0, limit }
+    }
+
+    /// The first `len` bytes: what was written last, if `len` is what the output counted.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is shorter.
+    #[must_use]
+    pub fn bytes(&self, len: usize) -> &[u8] {
+        &self.0[..len]
+    }
+
+    /// The first `len` bytes, to be changed.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is shorter.
+    #[must_use]
+    pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
+        &mut self.0[..len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_takes_what_fits_and_refuses_the_rest() {
+        let mut memory = [0; 4];
+        let mut output = Output::to(&mut memory);
+        output.put(&[1, 2, 3]).unwrap();
+        assert_eq!(output.put(&[4, 5]), Err(LimitExceeded { limit: 4 }));
+        assert_eq!(output.written(), [1, 2, 3]);
+        assert_eq!(output.remaining(), 1);
+    }
+
+    #[test]
+    fn a_buffer_grows_up_to_the_limit_and_keeps_its_memory() {
+        let mut buffer = Buffer::new();
+        let mut output = buffer.output(1 << 20);
+        for byte in 0..=255 {
+            output.put(&[byte; 100]).unwrap();
+        }
+        assert_eq!(output.written().len(), 25_600);
+        assert_eq!(output.spare(1 << 20).unwrap_err(), LimitExceeded { limit: 1 << 20 });
+        let len = output.written().len();
+        assert_eq!(buffer.bytes(len)[100], 1);
+        assert_eq!(buffer.output(10).spare(1).unwrap().len(), 10);
+    }
+
+    #[test]
+    fn a_huge_request_is_refused_before_memory_is_touched() {
+        assert!(Output::at_most(usize::MAX).spare(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! Node names and the paths they form.
+
+use std::fmt;
+
+use crate::format::{Format, Invalid};
+
+/// The path of a node in its hierarchy: `/` for the root, else `/` and the node names joined by `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct NodePath(Vec<String>);
+
+impl NodePath {
+    /// The root of every hierarchy.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Parses a path as `format` has it. The empty text and `/` are the root.
+    ///
+    /// v2 normalises first: `\` becomes `/`, and `/` at the ends or repeated is dropped. The other formats want
+    /// a `/` at the start, and none at the end or repeated.
+    ///
+    /// # Errors
+    ///
+    /// For a path that is not of that form, and for names as [`NodePath::child`] says.
+    pub fn parse(text: &str, format: Format) -> Result<Self, Invalid> {
+        if format == Format::V2 {
+            let text = text.replace('\\', "/");
+            return text
+                .split('/')
+                .filter(|name| !name.is_empty())
+                .try_fold(Self::root(), |path, name| path.child(name, format));
+        }
+        if text.is_empty() || text == "/" {
+            return Ok(Self::root());
+        }
+        let Some(names) = text.strip_prefix('/') else {
+            return Err(Invalid::new(format!("path `{text}` does not begin with `/`")));
+        };
+        if names.ends_with('/') {
+            return Err(Invalid::new(format!("path `{text}` ends in `/`")));
+        }
+        names.split('/').try_fold(Self::root(), |path, name| path.child(name, format))
+    }
+
+    /// The path of the node called `name` below this one.
+    ///
+    /// # Errors
+    ///
+    /// If `format` has no such node name: empty, with `/`, of periods alone; in v2 only `.` and `..` are refused
+    /// of the latter; in the draft any character but ASCII letters, digits and `-_.`; in v3 `zarr.json` and
+    /// names that begin with `__`.
+    pub fn child(&self, name: &str, format: Format) -> Result<Self, Invalid> {
+        check_name(name, format)?;
+        let mut names = self.0.clone();
+        names.push(name.to_owned());
+        Ok(Self(names))
+    }
+
+    /// The name of the node; empty for the root.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.last().map_or("", String::as_str)
+    }
+
+    /// The names from the root down; none for the root itself.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The node above; the root has none.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(above.to_vec()))
+    }
+
+    /// Every node above, the root first.
+    pub fn ancestors(&self) -> impl Iterator<Item = Self> + '_ {
+        (0..self.0.len()).map(|depth| Self(self.0[..depth].to_vec()))
+    }
+
+    /// Whether this is the root.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path without its leading `/`: what keys begin with.
+    #[must_use]
+    pub fn relative(&self) -> String {
+        self.0.join("/")
+    }
+
+    /// The path of this node in a hierarchy of `format`.
+    ///
+    /// # Errors
+    ///
+    /// If a name on the way is none in that format.
+    pub fn in_format(&self, format: Format) -> Result<Self, Invalid> {
+        self.0.iter().try_fold(Self::root(), |path, name| path.child(name, format))
+    }
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.relative())
+    }
+}
+
+fn check_name(name: &str, format: Format) -> Result<(), Invalid> {
+    let refuse =
+        |reason: String| Err(Invalid::new(format!("`{name}` is no node name in {format}: {reason}")));
+    if name.is_empty() {
+        return refuse("it is empty".to_owned());
+    }
+    if name.contains('/') {
+        return refuse("it has a `/`".to_owned());
+    }
+    let only_periods = name.bytes().all(|byte| byte == b'.');
+    if if format == Format::V2 { matches!(name, "." | "..") } else { only_periods } {
+        return refuse("periods alone would lead elsewhere".to_owned());
+    }
+    if let Some(character) = name.chars().find(|&character| !is_name_character(character, format)) {
+        return refuse(format!("it has the character {character:?}"));
+    }
+    if format == Format::V3 && name == "zarr.json" {
+        return refuse("it is the key of metadata documents".to_owned());
+    }
+    if format == Format::V3 && name.starts_with("__") {
+        return refuse("names that begin with `__` are reserved".to_owned());
+    }
+    Ok(())
+}
+
+fn is_name_character(character: char, format: Format) -> bool {
+    match format {
+        Format::V3Draft => character.is_ascii_alphanumeric() || "-_.".contains(character),
+        // v2 says ASCII, yet its writers emit any text: the hierarchy decides, by its reading mode.
+        Format::V2 | Format::V3 => !character.is_control(),
+    }
+}

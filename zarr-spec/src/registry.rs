@@ -1,0 +1,498 @@
+//! The plugins that a program knows: a plain value, collected from what is linked or added by hand.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use semver::Version;
+
+use crate::codec::CodecPlugin;
+use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
+use crate::extension::ExtensionPlugin;
+use crate::format::{Format, Reading};
+use crate::grid::ChunkGridPlugin;
+use crate::key_encoding::ChunkKeyEncodingPlugin;
+use crate::layout::MemoryLayoutPlugin;
+use crate::metadata_encoding::MetadataEncodingPlugin;
+use crate::plugin::{Creation, Identifiers, Origin};
+use crate::store::StorePlugin;
+use crate::transformer::StorageTransformerPlugin;
+
+/// What plugins there can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ExtensionPoint {
+    /// Between elements and bytes.
+    Codec,
+    /// What elements are.
+    DataType,
+    /// How an array is divided.
+    ChunkGrid,
+    /// What the keys of chunks are.
+    ChunkKeyEncoding,
+    /// How elements follow one another in a chunk.
+    MemoryLayout,
+    /// How documents are written.
+    MetadataEncoding,
+    /// Between array and store.
+    StorageTransformer,
+    /// Anything else in the draft's `extensions`.
+    GenericExtension,
+    /// Where values are.
+    Store,
+}
+
+impl ExtensionPoint {
+    /// In the order of the README's table.
+    pub const ALL: [Self; 9] = [
+        Self::Codec,
+        Self::DataType,
+        Self::ChunkGrid,
+        Self::ChunkKeyEncoding,
+        Self::MemoryLayout,
+        Self::MetadataEncoding,
+        Self::StorageTransformer,
+        Self::GenericExtension,
+        Self::Store,
+    ];
+}
+
+impl fmt::Display for ExtensionPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Codec => "codec",
+            Self::DataType => "data type",
+            Self::ChunkGrid => "chunk grid",
+            Self::ChunkKeyEncoding => "chunk key encoding",
+            Self::MemoryLayout => "chunk memory layout",
+            Self::MetadataEncoding => "metadata encoding",
+            Self::StorageTransformer => "storage transformer",
+            Self::GenericExtension => "extension",
+            Self::Store => "store",
+        })
+    }
+}
+
+/// An identifier that no plugin of this program has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{point} `{identifier}` is {}", .known_elsewhere.as_deref().unwrap_or("unknown"))]
+pub struct Unknown {
+    /// What it would have been.
+    pub point: ExtensionPoint,
+    /// As it stands in the document.
+    pub identifier: String,
+    /// "not in this build; …", if somebody has it.
+    pub known_elsewhere: Option<String>,
+}
+
+/// Two plugins that claim one identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{point} `{identifier}` is in both {first} and {second}")]
+pub struct DuplicateIdentifier {
+    /// What both are.
+    pub point: ExtensionPoint,
+    /// The name, URI or id.
+    pub identifier: String,
+    /// The crate that had it.
+    pub first: Origin,
+    /// The crate that came later.
+    pub second: Origin,
+}
+
+/// Who else has a plugin: what an umbrella crate says of its features, also of those that are off.
+#[derive(Debug, Clone, Copy)]
+pub struct CatalogueEntry {
+    /// What it is.
+    pub point: ExtensionPoint,
+    /// All its identifiers, in all formats. One that ends in `*` stands for all that begin so.
+    pub identifiers: &'static [&'static str],
+    /// The feature that brings it.
+    pub feature: &'static str,
+    /// The crate that has the feature.
+    pub package: &'static str,
+}
+
+crate::inventory::collect!(CatalogueEntry);
+
+/// What every kind of plugin has.
+pub trait Plugin: Copy + fmt::Debug {
+    /// The kind.
+    const POINT: ExtensionPoint;
+
+    /// Its names.
+    fn identifiers(&self) -> &Identifiers;
+
+    /// The crate it comes from.
+    fn origin(&self) -> Origin;
+
+    /// Adds it to `registry`.
+    ///
+    /// # Errors
+    ///
+    /// If one of its identifiers is taken.
+    fn add_to(self, registry: &mut Registry) -> Result<(), DuplicateIdentifier>;
+}
+
+macro_rules! plugins {
+    ($($plugin:ty, $point:ident, $table:ident;)*) => {$(
+        impl Plugin for $plugin {
+            const POINT: ExtensionPoint = ExtensionPoint::$point;
+
+            fn identifiers(&self) -> &Identifiers {
+                &self.identifiers
+            }
+
+            fn origin(&self) -> Origin {
+                self.origin
+            }
+
+            fn add_to(self, registry: &mut Registry) -> Result<(), DuplicateIdentifier> {
+                registry.$table.add(self)
+            }
+        }
+    )*};
+}
+
+plugins! {
+    CodecPlugin, Codec, codecs;
+    DataTypePlugin, DataType, data_types;
+    ChunkGridPlugin, ChunkGrid, chunk_grids;
+    ChunkKeyEncodingPlugin, ChunkKeyEncoding, chunk_key_encodings;
+    MemoryLayoutPlugin, MemoryLayout, memory_layouts;
+    MetadataEncodingPlugin, MetadataEncoding, metadata_encodings;
+    StorageTransformerPlugin, StorageTransformer, storage_transformers;
+    ExtensionPlugin, GenericExtension, extensions;
+}
+
+/// All plugins of one kind.
+#[derive(Debug, Clone)]
+pub struct Table<P> {
+    plugins: Vec<P>,
+    /// Names of v3, and the plain names of the draft.
+    names: HashMap<&'static str, usize>,
+    uris: HashMap<&'static str, usize>,
+    ids: HashMap<&'static str, usize>,
+    catalogue: Vec<CatalogueEntry>,
+}
+
+impl<P> Default for Table<P> {
+    fn default() -> Self {
+        Self {
+            plugins: Vec::new(),
+            names: HashMap::new(),
+            uris: HashMap::new(),
+            ids: HashMap::new(),
+            catalogue: Vec::new(),
+        }
+    }
+}
+
+impl<P: Plugin> Table<P> {
+    /// Every plugin, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &P> {
+        self.plugins.iter()
+    }
+
+    /// The plugin that `identifier` stands for in documents of `format`.
+    ///
+    /// An exact match comes first. A URI is also known when path and major version agree; a newer minor version
+    /// is read with a warning. In the draft, what is no URI is a plain name, and for codecs an id of v2, which
+    /// documents of its first generation hold.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`], with the feature or crate that has it where that is known.
+    pub fn find(&self, format: Format, identifier: &str, reading: &Reading) -> Result<&P, Unknown> {
+        let is_uri = identifier.contains(':');
+        let exact = match format {
+            Format::V2 => self.ids.get(identifier),
+            Format::V3 if is_uri => self.uris.get(identifier),
+            Format::V3 => self.names.get(identifier),
+            Format::V3Draft if is_uri => self.uris.get(identifier),
+            Format::V3Draft if P::POINT == ExtensionPoint::Codec => self.ids.get(identifier),
+            Format::V3Draft => self.names.get(identifier),
+        };
+        let found = match exact {
+            Some(&index) => Some(index),
+            None if is_uri && format != Format::V2 => self.find_by_version(identifier, reading),
+            None => None,
+        };
+        found.map(|index| &self.plugins[index]).ok_or_else(|| self.unknown(identifier))
+    }
+
+    /// What to say of an identifier that nobody here has.
+    #[must_use]
+    pub fn unknown(&self, identifier: &str) -> Unknown {
+        let has_it = |pattern: &&str| match pattern.strip_suffix('*') {
+            Some(beginning) => identifier.starts_with(beginning),
+            None => identifier == *pattern,
+        };
+        let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it));
+        Unknown {
+            point: P::POINT,
+            identifier: identifier.to_owned(),
+            known_elsewhere: entry.map(|entry| {
+                format!("not in this build; feature `{}` of crate `{}` has it", entry.feature, entry.package)
+            }),
+        }
+    }
+
+    fn find_by_version(&self, uri: &str, reading: &Reading) -> Option<usize> {
+        let (path, version) = split_version(uri)?;
+        let (known, index, known_version) = self.uris.iter().find_map(|(known, &index)| {
+            let (known_path, known_version) = split_version(known)?;
+            (known_path == path && known_version.major == version.major).then_some((
+                known,
+                index,
+                known_version,
+            ))
+        })?;
+        if version > known_version {
+            reading.warn(format!("`{uri}` is newer than `{known}`, which is what this program knows"));
+        }
+        Some(index)
+    }
+
+    fn add(&mut self, plugin: P) -> Result<(), DuplicateIdentifier> {
+        let identifiers = *plugin.identifiers();
+        let (uris, names): (Vec<_>, Vec<_>) =
+            identifiers.aliases.iter().partition(|alias| alias.contains(':'));
+        let index = self.plugins.len();
+        let taken =
+            |table: &HashMap<&'static str, usize>, identifier: &'static str| match table.get(identifier) {
+                Some(&first) => Err(DuplicateIdentifier {
+                    point: P::POINT,
+                    identifier: identifier.to_owned(),
+                    first: self.plugins[first].origin(),
+                    second: plugin.origin(),
+                }),
+                None => Ok(()),
+            };
+        let names: Vec<_> = names
+            .into_iter()
+            .copied()
+            .chain(Some(identifiers.name).filter(|name| !name.is_empty()))
+            .collect();
+        let uris: Vec<_> = uris.into_iter().copied().chain(identifiers.uri).collect();
+        names.iter().try_for_each(|name| taken(&self.names, name))?;
+        uris.iter().try_for_each(|uri| taken(&self.uris, uri))?;
+        identifiers.id.iter().try_for_each(|id| taken(&self.ids, id))?;
+        self.names.extend(names.into_iter().map(|name| (name, index)));
+        self.uris.extend(uris.into_iter().map(|uri| (uri, index)));
+        self.ids.extend(identifiers.id.map(|id| (id, index)));
+        self.plugins.push(plugin);
+        Ok(())
+    }
+}
+
+/// A URI without its last segment, and that segment as a version: `MAJOR.MINOR`.
+#[must_use]
+pub fn split_version(uri: &str) -> Option<(&str, Version)> {
+    let (path, version) = uri.rsplit_once('/')?;
+    let (major, minor) = version.split_once('.')?;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    Some((path, Version::new(number(major)?, number(minor)?, 0)))
+}
+
+/// The plugins that a program knows.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    codecs: Table<CodecPlugin>,
+    data_types: Table<DataTypePlugin>,
+    chunk_grids: Table<ChunkGridPlugin>,
+    chunk_key_encodings: Table<ChunkKeyEncodingPlugin>,
+    memory_layouts: Table<MemoryLayoutPlugin>,
+    metadata_encodings: Table<MetadataEncodingPlugin>,
+    storage_transformers: Table<StorageTransformerPlugin>,
+    extensions: Table<ExtensionPlugin>,
+    stores: Vec<StorePlugin>,
+}
+
+impl Registry {
+    /// Without plugins.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// With every plugin that is linked into this program.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`]: registration has no order, so neither of the two could be preferred.
+    pub fn linked() -> Result<Self, DuplicateIdentifier> {
+        let mut registry = Self::empty();
+        for entry in inventory::iter::<CatalogueEntry> {
+            registry.add_catalogue_entry(*entry);
+        }
+        inventory::iter::<CodecPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<DataTypePlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<ChunkGridPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<ChunkKeyEncodingPlugin>
+            .into_iter()
+            .try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<MemoryLayoutPlugin>
+            .into_iter()
+            .try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<MetadataEncodingPlugin>
+            .into_iter()
+            .try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<StorageTransformerPlugin>
+            .into_iter()
+            .try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<ExtensionPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
+        inventory::iter::<StorePlugin>.into_iter().try_for_each(|plugin| registry.register_store(*plugin))?;
+        Ok(registry)
+    }
+
+    /// Adds a plugin by hand.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`], naming both crates.
+    pub fn register(&mut self, plugin: impl Plugin) -> Result<(), DuplicateIdentifier> {
+        plugin.add_to(self)
+    }
+
+    /// Adds a store by hand.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`] for a type or URL scheme that is taken.
+    pub fn register_store(&mut self, plugin: StorePlugin) -> Result<(), DuplicateIdentifier> {
+        for store in &self.stores {
+            let scheme = store.schemes.iter().find(|scheme| plugin.schemes.contains(scheme));
+            let same = (store.name == plugin.name).then_some(&plugin.name).or(scheme);
+            if let Some(identifier) = same {
+                return Err(DuplicateIdentifier {
+                    point: ExtensionPoint::Store,
+                    identifier: (*identifier).to_owned(),
+                    first: store.origin,
+                    second: plugin.origin,
+                });
+            }
+        }
+        self.stores.push(plugin);
+        Ok(())
+    }
+
+    /// Says where plugins can be had that are not here.
+    pub fn add_catalogue_entry(&mut self, entry: CatalogueEntry) {
+        let catalogue = match entry.point {
+            ExtensionPoint::Codec => &mut self.codecs.catalogue,
+            ExtensionPoint::DataType => &mut self.data_types.catalogue,
+            ExtensionPoint::ChunkGrid => &mut self.chunk_grids.catalogue,
+            ExtensionPoint::ChunkKeyEncoding => &mut self.chunk_key_encodings.catalogue,
+            ExtensionPoint::MemoryLayout => &mut self.memory_layouts.catalogue,
+            ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.catalogue,
+            ExtensionPoint::StorageTransformer => &mut self.storage_transformers.catalogue,
+            ExtensionPoint::GenericExtension => &mut self.extensions.catalogue,
+            ExtensionPoint::Store => return,
+        };
+        catalogue.push(entry);
+    }
+
+    /// All codecs.
+    #[must_use]
+    pub fn codecs(&self) -> &Table<CodecPlugin> {
+        &self.codecs
+    }
+
+    /// All data types.
+    #[must_use]
+    pub fn data_types(&self) -> &Table<DataTypePlugin> {
+        &self.data_types
+    }
+
+    /// All chunk grids.
+    #[must_use]
+    pub fn chunk_grids(&self) -> &Table<ChunkGridPlugin> {
+        &self.chunk_grids
+    }
+
+    /// All chunk key encodings.
+    #[must_use]
+    pub fn chunk_key_encodings(&self) -> &Table<ChunkKeyEncodingPlugin> {
+        &self.chunk_key_encodings
+    }
+
+    /// All chunk memory layouts.
+    #[must_use]
+    pub fn memory_layouts(&self) -> &Table<MemoryLayoutPlugin> {
+        &self.memory_layouts
+    }
+
+    /// All metadata encodings.
+    #[must_use]
+    pub fn metadata_encodings(&self) -> &Table<MetadataEncodingPlugin> {
+        &self.metadata_encodings
+    }
+
+    /// All storage transformers.
+    #[must_use]
+    pub fn storage_transformers(&self) -> &Table<StorageTransformerPlugin> {
+        &self.storage_transformers
+    }
+
+    /// All generic extensions.
+    #[must_use]
+    pub fn extensions(&self) -> &Table<ExtensionPlugin> {
+        &self.extensions
+    }
+
+    /// All stores.
+    #[must_use]
+    pub fn stores(&self) -> &[StorePlugin] {
+        &self.stores
+    }
+
+    /// The plugin that serves a data type, by exact name, URI rule or pattern. Names such as `<f8`, which the
+    /// draft had before `float64`, lead to the type that v2 calls so.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`].
+    pub fn data_type_plugin(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<&DataTypePlugin, Unknown> {
+        let found = self.data_types.find(format, &document.identifier, reading);
+        found.or_else(|unknown| {
+            let index = self.data_types.ids.get(document.identifier.as_str());
+            match (format, index) {
+                (Format::V3Draft, Some(&index)) => Ok(&self.data_types.plugins[index]),
+                (Format::V2, _) => Err(unknown),
+                _ => self
+                    .data_types
+                    .iter()
+                    .find(|plugin| (plugin.recognises)(&document.identifier))
+                    .ok_or(unknown),
+            }
+        })
+    }
+
+    /// The data type that a document names, and the byte order that the document declares.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::Unknown`], and whatever the type says of the document.
+    pub fn data_type(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<Created, DataTypeError> {
+        let plugin = self
+            .data_type_plugin(format, document, reading)
+            .map_err(|unknown| DataTypeError::Unknown(unknown.to_string()))?;
+        (plugin.create)(&Creation {
+            format,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry: self,
+            reading,
+        })
+    }
+}

@@ -1,0 +1,380 @@
+//! The abstract store interface.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::BoxError;
+use crate::format::Invalid;
+use crate::key::{ByteRange, Key, KeyError, Prefix};
+use crate::output::{LimitExceeded, Output};
+use crate::plugin::Origin;
+
+/// Why an operation of a store failed. A missing key is no error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The store does not have this operation.
+    #[error("{store} is {quality}")]
+    NotSupported {
+        /// Where the store is.
+        store: String,
+        /// "not readable", "not writeable", "not listable", "not erasable".
+        quality: &'static str,
+    },
+    /// The store cannot have this key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// What was asked for makes no sense.
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+    /// The value does not fit where it should go.
+    #[error("value of key `{key}`: {source}")]
+    TooLarge {
+        /// The key.
+        key: String,
+        /// By how much.
+        source: LimitExceeded,
+    },
+    /// What the store is built on failed.
+    #[error("{operation} `{place}`: {source}")]
+    Io {
+        /// What was being done: "reading", "writing", "listing", "erasing".
+        operation: &'static str,
+        /// The key, prefix or file.
+        place: String,
+        /// The failure.
+        source: BoxError,
+    },
+}
+
+/// What a store can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// `get`, `get_many`, `size`.
+    pub readable: bool,
+    /// `set`, `set_partial_values`.
+    pub writeable: bool,
+    /// `list`, `list_prefix`, `list_dir`.
+    pub listable: bool,
+    /// `erase`, `erase_values`, `erase_prefix`.
+    pub erasable: bool,
+}
+
+impl Capabilities {
+    /// Everything.
+    pub const ALL: Self = Self { readable: true, writeable: true, listable: true, erasable: true };
+}
+
+/// How a store likes to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// Requests in flight that pay. 0: read on the thread that decodes.
+    pub concurrency: usize,
+    /// Bytes between two ranges of one value that are cheaper to read than a request is to make.
+    pub join_gap: u64,
+}
+
+/// A value, or a part of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Got {
+    /// The bytes.
+    pub contents: Contents,
+    /// Bytes of the whole value.
+    pub size: u64,
+    /// Changes whenever the value does, where the store can tell.
+    pub version: Option<Version>,
+}
+
+/// Where the bytes of a value are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// In the caller's output.
+    Written,
+    /// In the store's own memory; the output is untouched.
+    Shared(Bytes),
+}
+
+/// Tells one state of a value from another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version(Box<[u8]>);
+
+impl Version {
+    /// From whatever the store has: an etag, a time and a size.
+    pub fn new(bytes: impl Into<Box<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+}
+
+/// One part of one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Of which value.
+    pub key: Key,
+    /// Which part.
+    pub range: ByteRange,
+    /// Bytes that the caller has room for: more is an error.
+    pub limit: usize,
+}
+
+/// The number of a request, and its bytes; `None` for a missing key.
+pub type Delivery = (usize, Result<Option<Bytes>, StoreError>);
+
+/// What lies directly below a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Directory {
+    /// Full keys, sorted.
+    pub keys: Vec<Key>,
+    /// Full prefixes one level down, sorted.
+    pub prefixes: Vec<Prefix>,
+}
+
+/// Keys and values.
+///
+/// One value per key; keys are case sensitive; a value that was set is seen at once. All operations may run at
+/// the same time on many threads. Source: "Abstract store interface" in the draft.
+pub trait Store: Debug + Send + Sync {
+    /// Where the store is, as a URI if it has one: what messages say.
+    fn location(&self) -> String;
+
+    /// What it can do. Anything else returns [`StoreError::NotSupported`].
+    fn capabilities(&self) -> Capabilities;
+
+    /// How it likes to be used.
+    fn manner(&self) -> Manner;
+
+    /// One value or part of it, as much as exists; `None` if there is no such key. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TooLarge`] when there is more than `to` takes, [`StoreError::Io`].
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError>;
+
+    /// All of `requests`, in the order in which they complete. About `budget` bytes are fetched and not yet taken.
+    /// Dropping the iterator cancels the rest.
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        let _one_at_a_time = budget;
+        Box::new(requests.into_iter().enumerate().map(|(number, request)| {
+            let mut output = Output::at_most(request.limit);
+            let got = self.get(&request.key, request.range, &mut output);
+            (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+        }))
+    }
+
+    /// Stores a value, all or nothing, in the place of an older one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Key`] for a key that the store cannot have, [`StoreError::Io`].
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError>;
+
+    /// Writes parts of values: key, offset in bytes, bytes. A value grows as needed, with zeros in gaps.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when parts of one value overlap, nothing is written then; as `get` and `set`.
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        rewrite_values(self, values)
+    }
+
+    /// Removes a value; none there is fine.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`].
+    fn erase(&self, key: &Key) -> Result<(), StoreError>;
+
+    /// Removes values; none there is fine.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::erase`].
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        keys.iter().try_for_each(|key| self.erase(key))
+    }
+
+    /// Removes every value whose key begins with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::erase`] and [`Store::list_prefix`].
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.erase_values(&self.list_prefix(prefix)?)
+    }
+
+    /// Every key, sorted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::list_prefix`].
+    fn list(&self) -> Result<Vec<Key>, StoreError> {
+        self.list_prefix(&Prefix::root())
+    }
+
+    /// Every key that begins with `prefix`, sorted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`].
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError>;
+
+    /// What lies directly below `prefix`; nothing for one that no key begins with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::list_prefix`].
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        directory(prefix, &self.list_prefix(prefix)?)
+    }
+
+    /// Bytes of a value; `None` if there is no such key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`].
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError>;
+}
+
+impl Got {
+    /// The bytes, `output` being where the store was told to write.
+    #[must_use]
+    pub fn into_bytes(self, output: Output<'static>) -> Bytes {
+        match self.contents {
+            Contents::Written => output.into_written().into(),
+            Contents::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// All of a value in memory of its own; at most `limit` bytes.
+///
+/// # Errors
+///
+/// As [`Store::get`].
+pub fn get_value(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<Bytes>, StoreError> {
+    let mut output = Output::at_most(limit);
+    let got = store.get(key, ByteRange::Full, &mut output)?;
+    Ok(got.map(|got| got.into_bytes(output)))
+}
+
+/// What lies directly below `prefix`, from all keys below it.
+///
+/// # Errors
+///
+/// Only for keys that no store should have listed.
+pub fn directory(prefix: &Prefix, keys: &[Key]) -> Result<Directory, StoreError> {
+    let mut directory = Directory::default();
+    let mut prefixes = BTreeSet::new();
+    for key in keys {
+        match prefix.strip(key.as_str()).map(|rest| rest.split_once('/')) {
+            Some(Some((segment, _))) => {
+                prefixes.insert(prefix.join(segment)?);
+            }
+            Some(None) => directory.keys.push(key.clone()),
+            None => {}
+        }
+    }
+    directory.prefixes = prefixes.into_iter().collect();
+    Ok(directory)
+}
+
+/// Partial writes for stores that only write whole values.
+fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    check_overlaps(values)?;
+    let keys: BTreeSet<&Key> = values.iter().map(|(key, ..)| key).collect();
+    for key in keys {
+        let mut output = Output::at_most(usize::MAX);
+        let got = store.get(key, ByteRange::Full, &mut output)?;
+        let mut value = got.map_or_else(Vec::new, |got| got.into_bytes(output).into());
+        for (_, offset, part) in values.iter().filter(|(of, ..)| of == key) {
+            put_at(&mut value, *offset, part)
+                .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+        }
+        store.set(key, &value)?;
+    }
+    Ok(())
+}
+
+/// Writes `part` at `offset` of `value`, which grows with zeros where it is shorter.
+///
+/// # Errors
+///
+/// When the machine has no memory for that.
+pub fn put_at(value: &mut Vec<u8>, offset: u64, part: &[u8]) -> Result<(), LimitExceeded> {
+    let limit = LimitExceeded { limit: value.len() };
+    let start = usize::try_from(offset).map_err(|_| limit)?;
+    let end = start.checked_add(part.len()).ok_or(limit)?;
+    if end > value.len() {
+        value.try_reserve(end - value.len()).map_err(|_| limit)?;
+        value.resize(end, 0);
+    }
+    value[start..end].copy_from_slice(part);
+    Ok(())
+}
+
+/// Refuses parts of one value that overlap.
+///
+/// # Errors
+///
+/// [`Invalid`], naming the key.
+pub fn check_overlaps(values: &[(Key, u64, &[u8])]) -> Result<(), Invalid> {
+    let mut parts: Vec<_> =
+        values.iter().map(|(key, offset, part)| (key, *offset, part.len() as u64)).collect();
+    parts.sort_unstable();
+    for pair in parts.windows(2) {
+        let ((key, offset, size), (next_key, next, _)) = (pair[0], pair[1]);
+        if key == next_key && offset.checked_add(size).is_none_or(|end| end > next) {
+            return Err(Invalid::new(format!("partial values of key `{key}` overlap at byte {next}")));
+        }
+    }
+    Ok(())
+}
+
+/// A store as a JSON description names it: `{"type": "memory"}`, nested ones included.
+#[typetag::deserialize(tag = "type")]
+pub trait StoreConfiguration: Debug + Send + Sync {
+    /// Opens the store.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be reached or the description makes no sense.
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
+}
+
+/// Opens a store from a path or URL.
+pub type OpenStore = fn(&str) -> Result<Arc<dyn Store>, StoreError>;
+
+/// A store that a program can open from a path or a URL.
+#[derive(Debug, Clone, Copy)]
+pub struct StorePlugin {
+    /// The `type` in a JSON description.
+    pub name: &'static str,
+    /// The URL schemes it answers to, without `:`; the empty one stands for a plain path.
+    pub schemes: &'static [&'static str],
+    /// Opens one from the whole URL or path.
+    pub open: OpenStore,
+    /// The crate it comes from.
+    pub origin: Origin,
+}
+
+impl StorePlugin {
+    /// A store that answers to `schemes`.
+    #[must_use]
+    pub const fn new(name: &'static str, schemes: &'static [&'static str], open: OpenStore) -> Self {
+        Self { name, schemes, open, origin: Origin::UNKNOWN }
+    }
+
+    /// With the crate it comes from; [`crate::register!`] fills it in.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+crate::inventory::collect!(StorePlugin);
