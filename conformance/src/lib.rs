@@ -32,7 +32,7 @@ pub fn array(shape: &[u64], number: Number) -> ArrayRepresentation {
 #[expect(clippy::expect_used, reason = "the names are all different")]
 pub fn registry() -> Registry {
     let mut registry = Registry::empty();
-    for plugin in types::PLUGINS {
+    for &plugin in types::PLUGINS {
         registry.register(plugin).expect("the names are all different");
     }
     registry
