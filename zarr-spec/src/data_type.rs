@@ -1,5 +1,8 @@
 //! Data types: what the elements of an array are.
 
+mod document;
+mod typestring;
+
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -8,6 +11,11 @@ use crate::format::{Format, Invalid, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
 use crate::representation::{ByteOrder, Elements, FillValue};
+
+pub use typestring::{TIME_UNITS, Typestring};
+
+/// The largest element that is read, in bytes: a document must not name a size that fills the memory.
+pub const MAX_ELEMENT_SIZE: usize = 1 << 26;
 
 /// Why a data type or a fill value could not be used.
 #[derive(Debug, thiserror::Error)]
