@@ -1,0 +1,88 @@
+//! The default chunk key encoding of Zarr: `c` and the chunk index.
+//!
+//! Final v3 writes the chunk (1, 23, 45) as `c/1/23/45`, the draft of 2022 as `c1/23/45`. In both the chunk of an
+//! array without dimensions is `c`.
+//!
+//! Source: "Default chunk key encoding" in the Zarr v3 core specification, and "Regular grids" in its draft.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
+use zarr_spec::{Creation, Format, Identifiers, Invalid};
+
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create));
+
+/// `c` and the chunk index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DefaultKeyEncoding {
+    separator: char,
+    /// Whether a separator stands between `c` and the first index: in final v3.
+    after_prefix: bool,
+}
+
+impl DefaultKeyEncoding {
+    /// The keys of final v3, such as `c/0/0`.
+    ///
+    /// # Errors
+    ///
+    /// For a separator other than `/` and `.`.
+    pub fn new(separator: char) -> Result<Self, Invalid> {
+        match separator {
+            '/' | '.' => Ok(Self { separator, after_prefix: true }),
+            _ => Err(Invalid::new(format!("separator is `{separator}`, not `/` or `.`"))),
+        }
+    }
+
+    /// The chunk identifiers of the draft, such as `c0/0`.
+    ///
+    /// # Errors
+    ///
+    /// As [`DefaultKeyEncoding::new`].
+    pub fn draft(separator: char) -> Result<Self, Invalid> {
+        Ok(Self { after_prefix: false, ..Self::new(separator)? })
+    }
+}
+
+impl ChunkKeyEncoding for DefaultKeyEncoding {
+    fn encode(&self, chunk_index: &[u64], key: &mut String) {
+        key.push('c');
+        for (dimension, index) in chunk_index.iter().enumerate() {
+            if self.after_prefix || dimension > 0 {
+                key.push(self.separator);
+            }
+            let _always_succeeds = write!(key, "{index}");
+        }
+    }
+
+    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+        let mut rest = key.strip_prefix('c')?;
+        if rank == 0 {
+            return rest.is_empty().then(Vec::new);
+        }
+        if self.after_prefix {
+            rest = rest.strip_prefix(self.separator)?;
+        }
+        let index: Vec<u64> = rest.split(self.separator).map(decode_index).collect::<Option<_>>()?;
+        (index.len() == rank).then_some(index)
+    }
+}
+
+#[derive(Deserialize)]
+struct DefaultConfiguration {
+    #[serde(default = "slash")]
+    separator: char,
+}
+
+fn slash() -> char {
+    '/'
+}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
+    let separator = creation.parse::<DefaultConfiguration>()?.separator;
+    Ok(Arc::new(match creation.format {
+        Format::V3Draft => DefaultKeyEncoding::draft(separator)?,
+        Format::V3 | Format::V2 => DefaultKeyEncoding::new(separator)?,
+    }))
+}
