@@ -1,0 +1,73 @@
+//! The chunk key encoding of Zarr v2, which final v3 has for converted data: the chunk index alone.
+//!
+//! The chunk (1, 23, 45) is `1.23.45` or `1/23/45`, and that of an array without dimensions is `0`.
+//!
+//! Source: "v2 chunk key encoding" in the Zarr v3 core specification; "Chunks" in the Zarr v2 specification.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
+use zarr_spec::{Creation, Identifiers, Invalid};
+
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(
+    Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] },
+    create,
+));
+
+/// The chunk index alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V2KeyEncoding {
+    separator: char,
+}
+
+impl V2KeyEncoding {
+    /// Keys with `separator` between the indices.
+    ///
+    /// # Errors
+    ///
+    /// For a separator other than `.` and `/`.
+    pub fn new(separator: char) -> Result<Self, Invalid> {
+        match separator {
+            '/' | '.' => Ok(Self { separator }),
+            _ => Err(Invalid::new(format!("separator is `{separator}`, not `.` or `/`"))),
+        }
+    }
+}
+
+impl ChunkKeyEncoding for V2KeyEncoding {
+    fn encode(&self, chunk_index: &[u64], key: &mut String) {
+        if chunk_index.is_empty() {
+            key.push('0');
+        }
+        for (dimension, index) in chunk_index.iter().enumerate() {
+            if dimension > 0 {
+                key.push(self.separator);
+            }
+            let _always_succeeds = write!(key, "{index}");
+        }
+    }
+
+    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+        if rank == 0 {
+            return (key == "0").then(Vec::new);
+        }
+        let index: Vec<u64> = key.split(self.separator).map(decode_index).collect::<Option<_>>()?;
+        (index.len() == rank).then_some(index)
+    }
+}
+
+#[derive(Deserialize)]
+struct V2Configuration {
+    #[serde(default = "dot")]
+    separator: char,
+}
+
+fn dot() -> char {
+    '.'
+}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
+    Ok(Arc::new(V2KeyEncoding::new(creation.parse::<V2Configuration>()?.separator)?))
+}
