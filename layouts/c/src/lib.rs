@@ -1,0 +1,23 @@
+//! The `C` chunk memory layout of Zarr: the last dimension varies fastest.
+//!
+//! It moves nothing: the chunk keeps its shape.
+//!
+//! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
+
+use serde::Deserialize;
+use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::{Codec, CodecError, Creation, Identifiers};
+
+zarr_spec::register!(MemoryLayoutPlugin::new(
+    Identifiers { uri: None, name: "C", id: Some("C"), aliases: &[] },
+    create,
+));
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+/// A chunk of `rank` dimensions, each in its place.
+fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Codec::Permutation((0..rank).collect()))
+}
