@@ -1,0 +1,23 @@
+//! The `F` chunk memory layout of Zarr: the first dimension varies fastest.
+//!
+//! A chunk of shape (2, 3) goes into the codecs as an array of shape (3, 2).
+//!
+//! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
+
+use serde::Deserialize;
+use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::{Codec, CodecError, Creation, Identifiers};
+
+zarr_spec::register!(MemoryLayoutPlugin::new(
+    Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] },
+    create,
+));
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+/// A chunk of `rank` dimensions, the last one first.
+fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Codec::Permutation((0..rank).rev().collect()))
+}
