@@ -1,0 +1,48 @@
+"""The raw form of elements, as `zarrctl get --format raw` prints it.
+
+Elements in C order; numbers little endian, booleans one byte, complex numbers as real then imaginary
+part, structured types packed field by field, fixed strings padded with NUL (`U` as UCS-4 little endian),
+datetimes as int64, items of variable length as a u32 little endian byte length and the bytes.
+"""
+
+import struct
+import sys
+
+import numpy as np
+
+
+def raw_bytes(elements: np.ndarray) -> bytes:
+    """The raw form of all elements."""
+    if elements.dtype.kind in "OT":
+        return b"".join(map(item_bytes, elements.ravel().tolist()))
+    return field_bytes(elements).tobytes()
+
+
+def item_bytes(item: object) -> bytes:
+    """One item of variable length: text as UTF-8, bytes as they are."""
+    if isinstance(item, str):
+        content = item.encode()
+    elif isinstance(item, bytes):
+        content = item
+    else:
+        raise TypeError(f"an item of variable length is {type(item).__name__}, not text or bytes")
+    return struct.pack("<I", len(content)) + content
+
+
+def field_bytes(elements: np.ndarray) -> np.ndarray:
+    """The bytes of each element: shape (number of elements, bytes of one element)."""
+    count = elements.size
+    if elements.dtype.names is not None:
+        fields = [field_bytes(elements[name]) for name in elements.dtype.names]
+        widths = [dtype.itemsize for dtype in (elements.dtype[name] for name in elements.dtype.names)]
+        parts = [field.reshape(count, width) for field, width in zip(fields, widths, strict=True)]
+        return np.concatenate(parts, axis=1)
+    if is_big(elements.dtype):
+        elements = elements.byteswap()
+    return np.frombuffer(elements.tobytes("C"), "u1").reshape(count, elements.dtype.itemsize)
+
+
+def is_big(dtype: np.dtype) -> bool:
+    """Whether numbers of this simple type lie in memory with the most significant byte first."""
+    native = "<" if sys.byteorder == "little" else ">"
+    return dtype.byteorder == ">" or (dtype.byteorder == "=" and native == ">")

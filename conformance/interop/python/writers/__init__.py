@@ -1,0 +1,1 @@
+"""One module per program that writes hierarchies for `write_cases.py`."""

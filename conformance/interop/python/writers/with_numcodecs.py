@@ -1,0 +1,146 @@
+"""v2 hierarchies made of numcodecs and plain JSON, without zarr-python.
+
+Here every codec stands in every place that the format allows, and chunks hold what the codecs give, padding included.
+"""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numcodecs
+import numpy as np
+
+from cases import CaseBook
+from codec_tables import label, lzma_codecs, v2_compressors
+from samples import NAN_BITS, from_bits, sample, smooth
+
+BLOSC_NAMES = numcodecs.blosc.list_compressors()
+
+FILL = {"b": False, "c": [0.0, 0.0]}
+
+
+class Store:
+    """One store on disk, and the book that its nodes are entered in."""
+
+    def __init__(self, book: CaseBook, name: str) -> None:
+        self.book = book
+        self.name = f"{name}.zarr"
+        self.directory = book.directory / self.name
+        self.directory.mkdir()
+        write_json(self.directory / ".zgroup", {"zarr_format": 2})
+
+    def array(
+        self,
+        name: str,
+        values: np.ndarray,
+        chunks: tuple[int, ...],
+        *,
+        filters: list[dict] | None = None,
+        compressor: dict | None = None,
+        order: str = "C",
+        **members: object,
+    ) -> None:
+        """Encodes every chunk of `values`, and decodes it again for the expected elements."""
+        directory = self.directory / name
+        directory.mkdir()
+        document = {
+            "zarr_format": 2,
+            "shape": list(values.shape),
+            "chunks": list(chunks),
+            "dtype": values.dtype.str,
+            "compressor": compressor,
+            "fill_value": FILL.get(values.dtype.kind, 0),
+            "order": order,
+            "filters": filters,
+        }
+        write_json(directory / ".zarray", document | members)
+        separator = members.get("dimension_separator", ".")
+        codecs = [numcodecs.get_codec(dict(codec)) for codec in (*(filters or ()), compressor) if codec is not None]
+        expected = np.empty_like(values)
+        grid = [range(math.ceil(length / chunk)) for length, chunk in zip(values.shape, chunks, strict=True)]
+        for index in itertools.product(*grid):
+            corner = [position * chunk for position, chunk in zip(index, chunks, strict=True)]
+            region = tuple(slice(start, start + chunk) for start, chunk in zip(corner, chunks, strict=True))
+            inside = tuple(slice(0, length) for length in values[region].shape)
+            # What lies outside the array is undefined: readers must not care that it is 85.
+            chunk = np.full(chunks, 85, values.dtype)
+            chunk[inside] = values[region]
+            encoded = chunk.ravel(order=order)
+            for codec in codecs:
+                encoded = codec.encode(encoded)
+            decoded = stored = numcodecs.compat.ensure_bytes(encoded)
+            for codec in reversed(codecs):
+                decoded = codec.decode(decoded)
+            flat = np.frombuffer(numcodecs.compat.ensure_bytes(decoded), values.dtype)
+            expected[region] = flat.reshape(chunks, order=order)[inside]
+            file = directory / (separator.join(map(str, index)) or "0")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(stored)
+        self.book.array(self.name, f"/{name}", "v2", expected)
+
+
+def write_json(file: Path, document: dict) -> None:
+    """Writes one document."""
+    file.write_text(json.dumps(document))
+
+
+def write(directory: Path) -> None:
+    """Writes everything."""
+    book = CaseBook(directory)
+    for part in (compressors, compressors_as_filters, chains, documents):
+        part(book)
+    book.save()
+
+
+def compressors(book: CaseBook) -> None:
+    """Every compressor on every number type, with cut chunks in both orders."""
+    store = Store(book, "compressors")
+    for dtype, order in (("|b1", "C"), ("<u2", "F"), (">i8", "C"), ("<f4", "F"), (">c16", "C")):
+        for codec in v2_compressors(BLOSC_NAMES):
+            store.array(f"{dtype[1:]}-{label(codec)}", sample(dtype, (7, 5)), (4, 3), compressor=codec, order=order)
+    for codec in ({"id": "crc32c"}, {"id": "crc32c", "location": "start"}, {"id": "shuffle", "elementsize": 4}):
+        store.array(f"slot-{label(codec)}", sample("<i4", (7, 5)), (4, 3), compressor=codec)
+    for name in ("zlib", "gzip", "bz2", "zstd", "lz4", "lzma", "blosc"):
+        store.array(f"defaults-{name}", smooth("<i4", (7, 5)), (4, 3), compressor={"id": name})
+
+
+def compressors_as_filters(book: CaseBook) -> None:
+    """Compressors in the list of filters, before and after each other."""
+    store = Store(book, "filters")
+    names = ("zlib", "gzip", "bz2", "zstd", "lz4", "lzma", "blosc", "crc32c")
+    for first, second in itertools.product(names, (None, *names)):
+        compressor = None if second is None else {"id": second}
+        store.array(f"{first}-{second}", smooth("<i4", (9, 4)), (4, 4), filters=[{"id": first}], compressor=compressor)
+
+
+def chains(book: CaseBook) -> None:
+    """Array filters with types of their own, in chains."""
+    store = Store(book, "chains")
+    for dtype, astype in itertools.product(("|u1", "<i2", ">i4", "<u8"), ("<i2", ">i4", "<i8")):
+        delta = {"id": "delta", "dtype": dtype, "astype": astype}
+        shuffle = {"id": "shuffle", "elementsize": int(astype[2])}
+        for name, filters in (("delta", [delta]), ("delta-shuffle", [delta, shuffle])):
+            store.array(f"{name}-{dtype[1:]}-{astype[1:]}", smooth(dtype, (30,)), (12,), filters=filters)
+    for dtype in ("<f4", "<f8", ">f8"):
+        for astype, offset, scale in (("|u1", 0, 2), ("<i2", 1.5, 10), (">i4", -3, 100), ("<f4", 1, 0.5)):
+            codec = {"id": "fixedscaleoffset", "dtype": dtype, "astype": astype, "offset": offset, "scale": scale}
+            name = f"scaled-{dtype[1:]}-{'big' if dtype[0] == '>' else 'little'}-{astype[1:]}"
+            store.array(name, smooth(dtype, (30,)) + 2, (12,), filters=[codec], compressor={"id": "zlib", "level": 1})
+    for number, codec in enumerate(lzma_codecs()):
+        delta = {"id": "delta", "dtype": "<i4"}
+        store.array(f"delta-lzma{number}", smooth("<i4", (30,)), (12,), filters=[delta], compressor=codec)
+
+
+def documents(book: CaseBook) -> None:
+    """Documents as other writers leave them."""
+    store = Store(book, "documents")
+    values = sample("<i4", (7, 5))
+    for separator, word in ((".", "dot"), ("/", "slash")):
+        store.array(f"separator-{word}", values, (4, 3), dimension_separator=separator)
+    store.array("no-filters", values, (4, 3), filters=[])
+    store.array("rank-0", sample("<f8", ()), ())
+    for dtype, patterns in NAN_BITS.items():
+        for bits in patterns:
+            elements = np.repeat(from_bits(dtype, bits).reshape(1), 5)
+            store.array(f"nan-{dtype}-{bits:x}", elements, (2,))
