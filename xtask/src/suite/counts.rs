@@ -1,0 +1,107 @@
+//! How many tests passed: read from the lines that test programs print while they run.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use super::{Outcome, shown};
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+    /// Tests that were switched off.
+    pub(super) ignored: u64,
+    /// What the machine lacks, one line each.
+    pub(super) skips: Vec<String>,
+}
+
+impl Counts {
+    pub(super) fn skipped(&self) -> u64 {
+        self.ignored + self.skips.iter().map(|_| 1).sum::<u64>()
+    }
+
+    /// Runs `cargo test`, copies its output to `show` as it comes, and adds up its result lines.
+    pub(super) fn watch(&mut self, command: &mut Command, show: &mut impl Write) -> Result<Outcome, String> {
+        let broken = |command: &Command, error: std::io::Error| format!("{}: {error}", shown(command));
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| broken(command, error))?;
+        let failed_before = self.failed;
+        if let Some(output) = child.stdout.take() {
+            for line in BufReader::new(output).split(b'\n') {
+                let line =
+                    String::from_utf8_lossy(&line.map_err(|error| broken(command, error))?).into_owned();
+                // Whoever reads us may have gone; the tests go on, and their status still counts.
+                let _gone = writeln!(show, "{line}");
+                self.add(&line);
+            }
+        }
+        if child.wait().map_err(|error| broken(command, error))?.success() {
+            return Ok(Outcome::Passed);
+        }
+        // A program that did not compile, or died, has no result line. It must not count as no failure.
+        self.failed = self.failed.max(failed_before + 1);
+        Ok(Outcome::Failed(shown(command)))
+    }
+
+    /// Adds `test result: ok. 5 passed; 0 failed; 1 ignored; …`. Other lines are nothing.
+    fn add(&mut self, line: &str) {
+        let Some((_, result)) = line.split_once("test result: ") else { return };
+        for part in result.split([';', '.']) {
+            match part.trim().split_once(' ') {
+                Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
+                Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
+                Some((number, "ignored")) => self.ignored += number.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A line of the file of skips, without the label that the summary puts before it again.
+pub(super) fn without_label(line: &str) -> String {
+    line.strip_prefix("SKIPPED:").unwrap_or(line).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_lines_are_added_up_and_other_lines_are_not() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 6 tests",
+            "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
+            "test a ... ok",
+            "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s",
+        ] {
+            counts.add(line);
+        }
+        assert_eq!((counts.passed, counts.failed, counts.ignored), (15, 2, 1));
+    }
+
+    #[cfg(unix)]
+    fn watched(script: &str) -> (Counts, Outcome) {
+        let mut counts = Counts::default();
+        let mut shown = Vec::new();
+        let outcome = counts.watch(Command::new("sh").args(["-c", script]), &mut shown).unwrap();
+        assert!(shown.starts_with(b"test result: ok. 3 passed;"));
+        (counts, outcome)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_dies_without_a_result_counts_as_one_failure() {
+        let line = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+        let (counts, outcome) = watched(&format!("{line}; exit 101"));
+        assert_eq!((counts.passed, counts.failed), (3, 1));
+        assert!(matches!(outcome, Outcome::Failed(_)));
+        let (counts, outcome) = watched(line);
+        assert_eq!((counts.passed, counts.failed, outcome), (3, 0, Outcome::Passed));
+    }
+
+    #[test]
+    fn the_label_of_a_skip_is_not_repeated() {
+        assert_eq!(without_label("SKIPPED: no Python"), "no Python");
+        assert_eq!(without_label("no Python"), "no Python");
+    }
+}

@@ -1,0 +1,69 @@
+//! `cargo xtask tidy`: what the architecture promises and a program can check.
+
+use std::path::Path;
+
+use crate::Failure;
+use crate::workspace::Workspace;
+
+mod arrows;
+mod manifests;
+mod names;
+mod sources;
+
+/// One thing that is not as it should be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// A warning is shown and changes nothing.
+    is_warning: bool,
+    place: String,
+    message: String,
+}
+
+impl Finding {
+    fn error(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { is_warning: false, place: place.into(), message: message.into() }
+    }
+
+    fn warning(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { is_warning: true, place: place.into(), message: message.into() }
+    }
+}
+
+type Check = fn(&Workspace) -> Result<Vec<Finding>, String>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("arrows between crates", arrows::check),
+    ("names of plugins", names::packages),
+    ("features of the umbrella", names::features),
+    ("plugin table of the README", names::readme),
+    ("rooms of a plugin", names::rooms),
+    ("versions in the root manifest only", manifests::versions),
+    ("what a manifest inherits", manifests::inherited),
+    ("tests without a harness", manifests::harness),
+    ("lock file", manifests::lock_file),
+    ("unsafe code", sources::unsafe_code),
+    ("unfinished code", sources::unfinished),
+    ("paths of one machine", sources::machine_paths),
+    ("length of files", sources::length),
+];
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
+    if let Some(argument) = arguments.first() {
+        return Err(Failure::Usage(format!("`tidy` takes no `{argument}`")));
+    }
+    let mut errors = 0;
+    for (name, check) in CHECKS {
+        for finding in check(workspace)? {
+            let kind = if finding.is_warning { "warning" } else { "error" };
+            errors += usize::from(!finding.is_warning);
+            println!("{kind}: {}: {} ({name})", finding.place, finding.message);
+        }
+    }
+    println!("tidy: {} checks, {errors} errors", CHECKS.len());
+    if errors == 0 { Ok(()) } else { Err(Failure::Checks) }
+}
+
+/// A path as messages show it, with `/` on every system.
+fn shown(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}

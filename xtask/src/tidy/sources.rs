@@ -1,0 +1,159 @@
+//! Rules for the text of source files.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Finding, shown};
+use crate::rust_source::{code_only, has_word};
+use crate::workspace::Workspace;
+
+/// Where `unsafe` may stand: the copy kernels, the memory under them, and codecs that call C.
+const UNSAFE_ALLOWED: &[&str] = &[
+    "zarr-engine/src/copy",
+    "zarr-engine/src/memory",
+    "zarr-spec/src/output.rs",
+    "codecs/blosc/src/",
+    "codecs/zstd/src/",
+];
+
+/// Code that admits that it is not there.
+const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
+
+/// Places of single machines. In pieces, so that this file does not find itself.
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/bash", "_jobs"), concat!("/fa", "rm/")];
+
+/// Lines after which a file is worth splitting.
+const LONG_FILE: usize = 500;
+
+/// `unsafe` stands only where it may.
+pub(super) fn unsafe_code(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let is_allowed = |file: &str| UNSAFE_ALLOWED.iter().any(|allowed| file.starts_with(allowed));
+    in_code(workspace, |file, line| {
+        (has_word(line, "unsafe") && !is_allowed(file))
+            .then(|| "`unsafe` is not allowed in this file".to_owned())
+    })
+}
+
+/// Nothing is left to do and no test is switched off.
+pub(super) fn unfinished(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    in_code(workspace, |_, line| {
+        let found = UNFINISHED.iter().find(|word| line.contains(*word))?;
+        Some(format!("`{found}` is not allowed"))
+    })
+}
+
+/// What `look` has to say about the lines of all Rust sources, without literals and comments.
+fn in_code(
+    workspace: &Workspace,
+    look: impl Fn(&str, &str) -> Option<String>,
+) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for file in workspace.rust_files()? {
+        let place = shown(&file);
+        for (line, number) in code_only(&workspace.read(&file)?).lines().zip(1..) {
+            findings.extend(
+                look(&place, line).map(|message| Finding::error(format!("{place}:{number}"), message)),
+            );
+        }
+    }
+    Ok(findings)
+}
+
+/// No file, of whatever kind, names a place of the machine it was written on.
+pub(super) fn machine_paths(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for file in workspace.project_files()? {
+        let bytes =
+            fs::read(workspace.root.join(&file)).map_err(|error| format!("{}: {error}", file.display()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        for (line, number) in text.lines().zip(1..) {
+            if let Some(path) = machine_path_in(line) {
+                findings
+                    .push(Finding::error(format!("{}:{number}", shown(&file)), format!("names `{path}`")));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// The path must begin there: `meta` and `data` have a prefix `root` in the first drafts.
+fn machine_path_in(line: &str) -> Option<&'static str> {
+    let is_inside =
+        |before: &str| before.ends_with(|it: char| it.is_alphanumeric() || "._-*/})".contains(it));
+    let begins = |path: &str| line.match_indices(path).any(|(at, _)| !is_inside(&line[..at]));
+    MACHINE_PATHS.iter().copied().find(|path| begins(path))
+}
+
+/// Files that have grown beyond a walk. A warning: some pages are better whole.
+pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for file in workspace.rust_files()? {
+        let lines = workspace.read(&file)?.lines().count();
+        if lines > LONG_FILE {
+            findings.push(Finding::warning(shown(Path::new(&file)), format!("{lines} lines")));
+        }
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::made_up::Tree;
+
+    fn places(check: fn(&Workspace) -> Result<Vec<Finding>, String>, file: &str, text: &str) -> Vec<String> {
+        let tree = Tree::new(&[
+            ("zarr-engine/Cargo.toml", "[package]\nname = 'zarr-engine'"),
+            ("codecs/blosc/Cargo.toml", "[package]\nname = 'zarr-codec-blosc'"),
+            (file, text),
+        ]);
+        check(&tree.load()).unwrap().into_iter().map(|finding| finding.place).collect()
+    }
+
+    #[test]
+    fn unsafe_stands_only_in_the_listed_files() {
+        let code = "//! Nothing unsafe.\nfn f() {\n    unsafe { g() }\n}\n";
+        assert_eq!(places(unsafe_code, "zarr-engine/src/plan.rs", code), ["zarr-engine/src/plan.rs:3"]);
+        assert_eq!(places(unsafe_code, "zarr-engine/src/copy/rows.rs", code), [""; 0]);
+        assert_eq!(places(unsafe_code, "codecs/blosc/src/lib.rs", code), [""; 0]);
+        assert_eq!(places(unsafe_code, "zarr-engine/src/plan.rs", "#![deny(unsafe_code)]"), [""; 0]);
+    }
+
+    #[test]
+    fn unfinished_code_is_found_but_not_in_comments_and_literals() {
+        for code in
+            ["fn f() { todo!() }", "fn f() { unimplemented!(\"x\") }", "#[ignore = \"slow\"]\nfn f() {}"]
+        {
+            assert_eq!(
+                places(unfinished, "zarr-engine/src/lib.rs", code),
+                ["zarr-engine/src/lib.rs:1"],
+                "{code}"
+            );
+        }
+        let harmless = "// todo!() #[ignore]\nconst A: &str = \"unimplemented!()\";";
+        assert_eq!(places(unfinished, "zarr-engine/src/lib.rs", harmless), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_of_one_machine_is_found_in_any_file() {
+        for path in MACHINE_PATHS {
+            let text = format!("first\nsee {path}x\n");
+            assert_eq!(places(machine_paths, "docs/guide.md", &text), ["docs/guide.md:2"], "{path}");
+        }
+        let harmless = format!("key meta{0}a.array.json, data{0}a", MACHINE_PATHS[1]);
+        assert_eq!(places(machine_paths, "docs/guide.md", &harmless), [""; 0]);
+        assert_eq!(places(machine_paths, "target/x", &format!("see {}", MACHINE_PATHS[0])), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_file_is_a_warning() {
+        let tree = Tree::new(&[
+            ("zarr-engine/Cargo.toml", "[package]\nname = 'zarr-engine'"),
+            ("zarr-engine/src/lib.rs", &"\n".repeat(LONG_FILE)),
+            ("zarr-engine/src/long.rs", &"\n".repeat(LONG_FILE + 1)),
+        ]);
+        let findings = length(&tree.load()).unwrap();
+        assert_eq!(findings, [Finding::warning("zarr-engine/src/long.rs", "501 lines")]);
+    }
+}
