@@ -85,3 +85,62 @@ pub fn check_lossless(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
+
+/// Decodes `rounds` damaged variants of `encoded`: bytes changed, cut off, put in or repeated. Nothing may panic,
+/// pass `limit`, or fail with anything but [`CodecError::Corrupt`] and [`CodecError::TooLarge`].
+///
+/// # Errors
+///
+/// The first variant that the codec got wrong.
+pub fn check_damaged(
+    codec: &Codec,
+    array: &ArrayRepresentation,
+    encoded: &[u8],
+    limit: usize,
+    rounds: u32,
+) -> Result<(), String> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for round in 0..rounds {
+        let mut damaged = encoded.to_vec();
+        for _ in 0..=random.below(3) {
+            random.damage(&mut damaged);
+        }
+        match decode(codec, array, &damaged, limit) {
+            Ok(bytes) if bytes.len() <= limit => {}
+            Err(CodecError::Corrupt(_) | CodecError::TooLarge(_)) => {}
+            Ok(bytes) => {
+                return Err(format!("round {round}: {} bytes of at most {limit} came out", bytes.len()));
+            }
+            Err(error) => return Err(format!("round {round}: {damaged:02x?} is called: {error:?}")),
+        }
+    }
+    Ok(())
+}
+
+/// Xorshift: the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or_default() % limit.max(1)
+    }
+
+    fn damage(&mut self, bytes: &mut Vec<u8>) {
+        let place = self.below(bytes.len());
+        let byte = self.below(256).to_le_bytes()[0];
+        match self.below(6) {
+            0 => bytes.truncate(place),
+            1 => bytes.insert(place, byte),
+            2 => {
+                let end = bytes.len().min(place + self.below(16));
+                bytes.extend_from_within(place.min(end)..end);
+            }
+            3 if !bytes.is_empty() => bytes[place] ^= 1 << (byte % 8),
+            _ if !bytes.is_empty() => bytes[place] = byte,
+            _ => bytes.push(byte),
+        }
+    }
+}

@@ -1,9 +1,12 @@
 //! What plugins of the Zarr framework are tested with.
 //!
 //! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
-//! knows those and whatever is added to it.
+//! knows those and whatever is added to it. [`codecs`] and [`stores`] hold what every codec and store is held to.
 
 pub mod codecs;
+pub mod data_types;
+pub mod linked;
+pub mod stores;
 pub mod types;
 
 use zarr_spec::{
@@ -64,4 +67,19 @@ pub fn creation<R>(
         registry: &registry,
         reading: &reading,
     })
+}
+
+/// The bytes that hexadecimal digits stand for; white space between them is nothing.
+///
+/// # Panics
+///
+/// If there is anything else, or half a byte.
+#[must_use]
+#[expect(clippy::expect_used, reason = "the text is part of a test")]
+pub fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(|digit| !digit.is_ascii_whitespace()).collect();
+    assert!(digits.len().is_multiple_of(2), "half a byte in {digits:?}");
+    let value = |digit: u8| char::from(digit).to_digit(16).expect("a hexadecimal digit");
+    let byte = |pair: &[u8]| u8::try_from(value(pair[0]) * 16 + value(pair[1])).expect("two digits");
+    digits.chunks(2).map(byte).collect()
 }

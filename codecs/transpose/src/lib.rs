@@ -1,0 +1,95 @@
+//! The `transpose` codec: the dimensions of a chunk in another order.
+//!
+//! Array to array. Encoded dimension `i` is decoded dimension `order[i]`. Nothing is computed here: the codec is
+//! [`Codec::Permutation`], which an engine folds into the copy it makes anyway.
+//!
+//! The v3 draft has the strings `"C"` (dimensions as they are) and `"F"` (reversed) beside a list. Early writers of
+//! final v3 have them too: they are read with a warning, and never written.
+//!
+//! Source: `transpose` in the Zarr extension registry; "Transpose codec", version 1.0, of the v3 draft.
+
+use serde::Deserialize;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://purl.org/zarr/spec/codecs/transpose/1.0"),
+            name: "transpose",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+#[derive(Deserialize)]
+struct TransposeConfiguration {
+    order: Value,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::Permutation(order(creation, decoded)?))
+}
+
+fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>, CodecError> {
+    let Representation::Array(array) = decoded else {
+        return Err(CodecError::Unsupported(
+            "it wants an array, and the codec before it leaves bytes".into(),
+        ));
+    };
+    let rank = array.shape.len();
+    match creation.parse::<TransposeConfiguration>()?.order {
+        Value::Array(list) => permutation(&list, rank),
+        Value::String(name) if name == "C" || name == "F" => {
+            if creation.format == Format::V3 {
+                creation.reading.tolerate(format!(
+                    "order \"{name}\" of codec `transpose` is from a draft: final Zarr v3 has lists alone"
+                ))?;
+            }
+            Ok(if name == "C" { (0..rank).collect() } else { (0..rank).rev().collect() })
+        }
+        other => Err(CodecError::configuration(format!("order is {other}, not a list of dimensions"))),
+    }
+}
+
+/// `list` as a permutation of the numbers below `rank`.
+fn permutation(list: &[Value], rank: usize) -> Result<Vec<usize>, CodecError> {
+    let wrong = || {
+        let list: Vec<String> = list.iter().map(Value::to_string).collect();
+        CodecError::configuration(format!(
+            "order [{}] is no permutation of the {rank} dimensions, which count from 0",
+            list.join(", ")
+        ))
+    };
+    if list.len() != rank {
+        return Err(wrong());
+    }
+    let mut seen = vec![false; rank];
+    let mut order = Vec::with_capacity(rank);
+    for dimension in list {
+        let dimension =
+            dimension.as_u64().and_then(|number| usize::try_from(number).ok()).ok_or_else(wrong)?;
+        match seen.get_mut(dimension) {
+            Some(seen) if !*seen => *seen = true,
+            _ => return Err(wrong()),
+        }
+        order.push(dimension);
+    }
+    Ok(order)
+}
+
+/// A list in v3 and in the draft.
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+    if to == Format::V2 {
+        return Err(CodecError::Unsupported(
+            "v2 has no codec for the order of dimensions, only its member `order`".into(),
+        ));
+    }
+    let mut configuration = Object::new();
+    configuration.insert("order", order(creation, decoded)?.into_iter().collect::<Value>());
+    Ok(configuration)
+}

@@ -1,0 +1,202 @@
+//! What every data type is held to, and the way from the text of a document to the bytes of an element.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
+use zarr_spec::{
+    ByteOrder, DataType, DataTypeError, Elements, Format, Mode, Reading, Registry, Units, Value, json,
+};
+
+/// A data type, read from the member of an array document.
+#[derive(Debug)]
+pub struct Subject {
+    /// The type.
+    pub data_type: Arc<dyn DataType>,
+    /// The byte order that the document declares.
+    pub order: ByteOrder,
+    /// What came up while it was read.
+    pub warnings: Vec<String>,
+    format: Format,
+    mode: Mode,
+}
+
+impl Subject {
+    /// Reads the JSON text of a data type. In v2 objects are text: their codec is `vlen-utf8`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the member.
+    ///
+    /// # Panics
+    ///
+    /// If `text` is no JSON.
+    pub fn new(registry: &Registry, format: Format, mode: Mode, text: &str) -> Result<Self, DataTypeError> {
+        Self::with_object_codec(registry, format, mode, text, Some("vlen-utf8"))
+    }
+
+    /// As [`new`](Self::new), with the id of the first filter, or none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the member.
+    ///
+    /// # Panics
+    ///
+    /// If `text` is no JSON.
+    pub fn with_object_codec(
+        registry: &Registry,
+        format: Format,
+        mode: Mode,
+        text: &str,
+        codec: Option<&str>,
+    ) -> Result<Self, DataTypeError> {
+        let reading = Reading::new(mode);
+        let json = value(text);
+        let document = match format {
+            Format::V2 => DataTypeDocument::v2(&json, codec, &reading)?,
+            Format::V3Draft => DataTypeDocument::draft(&json, &reading)?,
+            Format::V3 => DataTypeDocument::v3(&json, &reading)?,
+        };
+        let (data_type, order) = registry.data_type(format, &document, &reading)?;
+        Ok(Self { data_type, order, warnings: reading.take_warnings(), format, mode })
+    }
+
+    /// The bytes that the JSON text of a fill value stands for, in native byte order.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    ///
+    /// # Panics
+    ///
+    /// If `text` is no JSON.
+    pub fn fill(&self, text: &str) -> Result<Vec<u8>, DataTypeError> {
+        self.fill_and_warnings(text).map(|(bytes, _)| bytes)
+    }
+
+    /// As [`fill`](Self::fill), with what came up.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    ///
+    /// # Panics
+    ///
+    /// If `text` is no JSON.
+    pub fn fill_and_warnings(&self, text: &str) -> Result<(Vec<u8>, Vec<String>), DataTypeError> {
+        let reading = Reading::new(self.mode);
+        let context = FillContext { format: self.format, reading: &reading, byte_order: &self.order };
+        let fill = self.data_type.fill_value(&value(text), &context)?;
+        Ok((fill.bytes().to_vec(), reading.take_warnings()))
+    }
+
+    /// The JSON text of an element in the format it was read from.
+    ///
+    /// # Errors
+    ///
+    /// What the type says.
+    pub fn json(&self, element: &[u8]) -> Result<String, DataTypeError> {
+        self.data_type.fill_value_json(element, self.format).map(|json| json.to_string())
+    }
+
+    /// The bytes of an element as they are stored in `order`.
+    #[must_use]
+    pub fn stored(&self, element: &[u8], order: &ByteOrder) -> Vec<u8> {
+        let mut stored = element.to_vec();
+        let foreign = |big: bool| big != cfg!(target_endian = "big");
+        let is_big = |unit: usize| match order {
+            ByteOrder::Little => false,
+            ByteOrder::Big => true,
+            ByteOrder::Mixed(flags) => flags.get(unit).copied().unwrap_or_default(),
+        };
+        match self.data_type.elements() {
+            Elements::Fixed { units: Units::Uniform(unit), .. } if unit > 1 && foreign(is_big(0)) => {
+                stored.chunks_mut(unit).for_each(<[u8]>::reverse);
+            }
+            Elements::Fixed { units: Units::Fields(units), .. } => {
+                for (_, unit) in units.iter().enumerate().filter(|(number, _)| foreign(is_big(*number))) {
+                    stored[unit.offset..unit.offset + unit.size].reverse();
+                }
+            }
+            _ => {}
+        }
+        stored
+    }
+
+    /// What people read for an element.
+    #[must_use]
+    pub fn print(&self, element: &[u8]) -> String {
+        let mut text = String::new();
+        match self.data_type.print(element, &mut text) {
+            Ok(()) => text,
+            Err(error) => format!("({error})"),
+        }
+    }
+
+    /// Checks what holds for every type: a fill value that was read is written in a form that gives the same bits in
+    /// strict mode; the document that the type writes gives the same type; foreign bytes never panic.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, one line each.
+    ///
+    /// # Panics
+    ///
+    /// If one of `fills` is no JSON.
+    pub fn check(&self, registry: &Registry, fills: &[&str]) -> Result<(), String> {
+        let mut wrong = String::new();
+        let mut complain = |what: String| writeln!(wrong, "{what}").unwrap_or_default();
+        let strict = match self.data_type.document(self.format, &self.order) {
+            Ok(document) => Self::with_object_codec(
+                registry,
+                self.format,
+                Mode::Strict,
+                &document.json.to_string(),
+                document.identifier.strip_prefix("O/"),
+            )
+            .map_err(|error| format!("{} is not read again: {error}", document.json)),
+            Err(error) => Err(format!("it is not written: {error}")),
+        };
+        let strict = match strict {
+            Ok(strict) => strict,
+            Err(what) => return Err(what),
+        };
+        if (strict.data_type.name(), &strict.order) != (self.data_type.name(), &self.order) {
+            complain(format!("{} is read again as {}", self.data_type.name(), strict.data_type.name()));
+        }
+        for text in fills {
+            let again = self.fill(text).and_then(|bytes| Ok((strict.fill(&self.json(&bytes)?)?, bytes)));
+            match again {
+                Ok((again, bytes)) if again == bytes => {
+                    let _text = self.print(&bytes);
+                }
+                Ok((again, bytes)) => complain(format!("{text} is {bytes:?}, and then {again:?}")),
+                Err(error) => complain(format!("{text}: {error}")),
+            }
+        }
+        self.check_foreign_bytes(&mut complain);
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
+    fn check_foreign_bytes(&self, complain: &mut dyn FnMut(String)) {
+        let size = self.data_type.elements().size();
+        for length in [0, 1, size.unwrap_or(7), size.unwrap_or(7) + 1] {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                let element = vec![byte; length];
+                let _text = (self.print(&element), self.data_type.check(&element));
+                let written = self.data_type.fill_value_json(&element, self.format);
+                if size.is_some_and(|size| size != length) && written.is_ok() {
+                    complain(format!("{length} bytes are written as {written:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// The JSON value that `text` is.
+#[expect(clippy::expect_used, reason = "the text is part of a test")]
+fn value(text: &str) -> Value {
+    let options = json::ParseOptions { bare_non_finite: true, ..json::ParseOptions::default() };
+    json::parse(text.as_bytes(), &options).expect("the text is JSON").value
+}

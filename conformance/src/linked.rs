@@ -1,0 +1,138 @@
+//! Codecs from the plugins that a test links, by their identifiers: as a document would create them.
+
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::json::{self, ParseOptions};
+use zarr_spec::pipeline::{Pipeline, Swap};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Format, Mode, Reading, Registry,
+    Representation, Value,
+};
+
+use crate::creation;
+
+/// A codec, and the warnings that came up.
+#[derive(Debug)]
+pub struct Created {
+    /// What the document stands for.
+    pub codec: Codec,
+    /// In the order in which they came up.
+    pub warnings: Vec<String>,
+}
+
+/// Creates the codec that `identifier` stands for in `format`; the configuration is JSON text, empty for none.
+///
+/// # Errors
+///
+/// What the plugin says.
+///
+/// # Panics
+///
+/// If no linked plugin has the identifier, two have it, or the text is no JSON.
+pub fn create(
+    format: Format,
+    identifier: &str,
+    configuration: &str,
+    mode: Mode,
+    decoded: &Representation,
+) -> Result<Created, CodecError> {
+    let plugin = plugin(format, identifier);
+    creation(format, identifier, configuration, mode, |creation| {
+        let codec = (plugin.create)(creation, decoded)?;
+        Ok(Created { codec, warnings: creation.reading.take_warnings() })
+    })
+}
+
+/// What `to` calls the codec, and the configuration it has there, as JSON text.
+///
+/// # Errors
+///
+/// What the plugin says.
+///
+/// # Panics
+///
+/// As [`create`].
+#[expect(clippy::expect_used, reason = "what cannot be written back is a failed test")]
+pub fn translate(
+    format: Format,
+    identifier: &str,
+    configuration: &str,
+    decoded: &Representation,
+    to: Format,
+) -> Result<(Option<&'static str>, String), CodecError> {
+    let plugin = plugin(format, identifier);
+    creation(format, identifier, configuration, Mode::Lenient, |creation| {
+        let configuration = (plugin.translate)(creation, decoded, to)?;
+        let text = json::to_vec(&Value::Object(configuration)).expect("JSON can be written");
+        Ok((plugin.identifiers.in_format(to), String::from_utf8(text).expect("JSON is UTF-8")))
+    })
+}
+
+/// The bytes of `array` after a chain of codecs that compute nothing (permutations and byte orders), each given
+/// by identifier and configuration. `elements` are in C order and native byte order.
+///
+/// This reads [`zarr_spec::pipeline::Layout`] literally, one element after the other.
+///
+/// # Errors
+///
+/// Why the chain could not be created.
+///
+/// # Panics
+///
+/// If the codecs compute something, or `elements` are not those of `array`.
+#[expect(clippy::expect_used, reason = "part of a test")]
+pub fn stored(
+    format: Format,
+    codecs: &[(&str, &str)],
+    array: &ArrayRepresentation,
+    elements: &[u8],
+) -> Result<Vec<u8>, String> {
+    let mut registry = crate::registry();
+    for plugin in Registry::linked().expect("no identifier is taken twice").codecs().iter() {
+        registry.register(*plugin).expect("it is there once");
+    }
+    let documents: Vec<_> = codecs
+        .iter()
+        .map(|(identifier, configuration)| {
+            let parsed = json::parse(configuration.as_bytes(), &ParseOptions::default());
+            ExtensionDocument::new(*identifier, parsed.map_or(Value::Null, |parsed| parsed.value))
+        })
+        .collect();
+    let reading = Reading::new(Mode::Lenient);
+    let creation = ChainCreation { format, registry: &registry, reading: &reading };
+    let chain = CodecChain::create(&creation, None, &documents, array).map_err(|error| error.to_string())?;
+    let pipeline = chain.resolve(array).map_err(|error| error.to_string())?;
+    assert!(pipeline.steps.is_empty(), "these codecs compute something");
+    Ok(placed(&pipeline, elements))
+}
+
+fn placed(pipeline: &Pipeline, elements: &[u8]) -> Vec<u8> {
+    let count = pipeline.array.element_count().unwrap_or_default();
+    let size = elements.len() / count.max(1);
+    let mut stored = vec![0; elements.len()];
+    for (number, element) in elements.chunks(size.max(1)).enumerate() {
+        let mut element = element.to_vec();
+        match &pipeline.layout.swap {
+            Swap::None => {}
+            Swap::Uniform(unit) => element.chunks_mut(*unit).for_each(<[u8]>::reverse),
+            Swap::Units(units) => {
+                units.iter().for_each(|unit| element[unit.offset..unit.offset + unit.size].reverse());
+            }
+        }
+        let mut rest = number as u64;
+        let mut place = 0;
+        for (length, stride) in pipeline.array.shape.iter().zip(&pipeline.layout.strides).rev() {
+            place += usize::try_from(rest % length).unwrap_or(usize::MAX) * stride;
+            rest /= length;
+        }
+        stored[place * size..(place + 1) * size].copy_from_slice(&element);
+    }
+    stored
+}
+
+#[expect(clippy::expect_used, reason = "part of a test")]
+fn plugin(format: Format, identifier: &str) -> CodecPlugin {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    let reading = Reading::new(Mode::Strict);
+    *registry.codecs().find(format, identifier, &reading).expect("a linked plugin has the identifier")
+}

@@ -1,0 +1,59 @@
+//! What every store is held to.
+//!
+//! A rule has the id of the row of the requirement ledgers that it stands for, or a plain name where it follows from
+//! the documentation of [`Store`] alone. A store that lacks a capability is held to saying so, and excused from
+//! what needs it.
+
+use std::sync::Arc;
+
+use zarr_spec::store::Store;
+
+pub use minimal::MinimalStore;
+
+mod minimal;
+mod reading;
+mod removing;
+mod trial;
+mod under_load;
+mod writing;
+
+use trial::Trial;
+
+/// What became of a rule: its name, and what the store got wrong.
+pub type Verdict = (&'static str, Result<(), String>);
+
+type Rule = (&'static str, fn(&Trial) -> Result<(), String>);
+
+/// Holds a store to every rule. `make` returns a store without values, a new one each time.
+#[must_use]
+pub fn check_store(make: &dyn Fn() -> Arc<dyn Store>) -> Vec<Verdict> {
+    rules().map(|(name, check)| (name, check(&Trial(make())))).collect()
+}
+
+/// Holds a store to the rules called `names` alone, for tests that stand for rows of a ledger.
+///
+/// # Errors
+///
+/// Everything that the store got wrong, one line each; a name that no rule has.
+pub fn check_rules(make: &dyn Fn() -> Arc<dyn Store>, names: &[&str]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for name in names {
+        match rules().find(|(rule, _)| rule == name) {
+            None => wrong.push(format!("{name}: there is no such rule")),
+            Some((_, check)) => {
+                wrong.extend(check(&Trial(make())).err().map(|what| format!("{name}: {what}")));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// The names of all rules.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    rules().map(|(name, _)| name)
+}
+
+fn rules() -> impl Iterator<Item = Rule> {
+    let groups = [reading::RULES, writing::RULES, removing::RULES, under_load::RULES];
+    groups.into_iter().flatten().copied()
+}

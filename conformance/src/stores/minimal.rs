@@ -1,0 +1,93 @@
+//! A store of the required methods alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use zarr_spec::store::{Capabilities, Contents, Got, Manner, Store, StoreError};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
+
+/// Values in memory, behind nothing but the methods that [`Store`] requires: everything else is derived. It reads
+/// whole values and cuts them, says no more than it must, and has only the capabilities it is told to have.
+///
+/// Tests of what stands on a store or wraps one use it.
+#[derive(Debug)]
+pub struct MinimalStore {
+    values: Mutex<BTreeMap<Key, Vec<u8>>>,
+    capabilities: Capabilities,
+}
+
+impl MinimalStore {
+    /// Without any value.
+    #[must_use]
+    pub fn new(capabilities: Capabilities) -> Self {
+        Self { values: Mutex::default(), capabilities }
+    }
+
+    /// Holding `values`, which a store that is not writeable gets in no other way.
+    ///
+    /// # Panics
+    ///
+    /// If a key is none.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "the keys are part of a test")]
+    pub fn with_values(capabilities: Capabilities, values: &[(&str, &[u8])]) -> Self {
+        let values = values.iter().map(|(key, value)| (Key::new(*key).expect("a key"), value.to_vec()));
+        Self { values: Mutex::new(values.collect()), capabilities }
+    }
+
+    fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Vec<u8>>> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn need(&self, has: bool, quality: &'static str) -> Result<(), StoreError> {
+        if has { Ok(()) } else { Err(StoreError::NotSupported { store: self.location(), quality }) }
+    }
+}
+
+impl Store for MinimalStore {
+    fn location(&self) -> String {
+        "minimal:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn manner(&self) -> Manner {
+        Manner { concurrency: 0, join_gap: 0 }
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.need(self.capabilities.readable, "not readable")?;
+        let values = self.values();
+        let Some(value) = values.get(key) else { return Ok(None) };
+        let size = value.len() as u64;
+        let part = range.within(size);
+        // Neither end lies behind that of a value in memory.
+        let [start, end] = [part.start, part.end].map(|at| usize::try_from(at).unwrap_or(value.len()));
+        to.put(&value[start..end]).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+        Ok(Some(Got { contents: Contents::Written, size, version: None }))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.need(self.capabilities.writeable, "not writeable")?;
+        self.values().insert(key.clone(), value.to_vec());
+        Ok(())
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.need(self.capabilities.erasable, "not erasable")?;
+        self.values().remove(key);
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.need(self.capabilities.listable, "not listable")?;
+        Ok(self.values().keys().filter(|key| prefix.strip(key.as_str()).is_some()).cloned().collect())
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.need(self.capabilities.readable, "not readable")?;
+        Ok(self.values().get(key).map(|value| value.len() as u64))
+    }
+}

@@ -1,0 +1,137 @@
+//! Rules about removing values.
+
+use zarr_spec::Prefix;
+use zarr_spec::store::StoreError;
+
+use super::Rule;
+use super::trial::{Trial, fails, key, prefix, same};
+
+pub(super) const RULES: &[Rule] = &[
+    ("D3-STORE-19", an_erased_value_is_gone),
+    ("D3-STORE-20", erasing_a_missing_key_succeeds),
+    ("D3-STORE-21", values_are_erased_as_a_set),
+    ("D3-STORE-22", what_begins_with_a_prefix_is_erased),
+    ("D3-STORE-23", an_erased_prefix_ends_in_a_slash),
+    ("D3-STORE-24", a_store_that_cannot_erase_says_so_and_keeps_its_values),
+    ("D3-STORE-33", derived_operations_do_as_the_basic_ones),
+    ("erase a prefix of a key", a_prefix_of_a_key_is_no_key),
+];
+
+fn an_erased_value_is_gone(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.fill(&["a/b/c", "a/b/d"])?;
+    trial.erase("a/b/c")?;
+    trial.lacks("a/b/c")?;
+    trial.lists(&["a/b/d"])?;
+    trial.erase("a/b/d")?;
+    trial.lists(&[])?;
+    trial.lists_in("", &[], &[])?;
+    trial.set("a/b/c", b"again")?;
+    trial.has("a/b/c", b"again")
+}
+
+fn erasing_a_missing_key_succeeds(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.erase("a/b")?;
+    trial.set("a/b", b"v")?;
+    trial.erase("a/b")?;
+    trial.erase("a/b")?;
+    trial.set("a/b", b"v")?;
+    trial.erase("a/b/c")?;
+    trial.has("a/b", b"v")
+}
+
+fn values_are_erased_as_a_set(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.fill(&["a/b", "a/c", "d"])?;
+    let keys = [key("a/b")?, key("missing")?, key("d")?, key("a/b")?];
+    trial.0.erase_values(&keys).map_err(|error| format!("erasing values: {error}"))?;
+    trial.lists(&["a/c"])?;
+    trial.0.erase_values(&[]).map_err(|error| format!("erasing no values: {error}"))?;
+    trial.lists(&["a/c"])
+}
+
+fn what_begins_with_a_prefix_is_erased(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.fill(&["a.b", "a/b", "a/c/d", "ab", "x/a/b"])?;
+    trial.erase_prefix("a/c/d/")?;
+    trial.has("a/c/d", b"a/c/d")?;
+    trial.erase_prefix("a/")?;
+    trial.lists(&["a.b", "ab", "x/a/b"])?;
+    trial.erase_prefix("a/")?;
+    trial.erase_prefix("unknown/prefix/")?;
+    trial.lists(&["a.b", "ab", "x/a/b"])?;
+    trial.set("a/b", b"again")?;
+    trial.has("a/b", b"again")
+}
+
+fn an_erased_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
+    same("`a` is a prefix", Prefix::new("a").is_err(), true)?;
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.fill(&["a", "b/c"])?;
+    trial.erase_prefix("a/")?;
+    trial.erase_prefix("b/")?;
+    trial.lists(&["a"])
+}
+
+fn a_store_that_cannot_erase_says_so_and_keeps_its_values(trial: &Trial) -> Result<(), String> {
+    if !trial.keeps_values() {
+        return Ok(());
+    }
+    trial.set("a/b", b"v")?;
+    if trial.0.capabilities().erasable {
+        trial.erase("a/b")?;
+        return trial.lacks("a/b");
+    }
+    let is_right =
+        |error: &StoreError| matches!(error, StoreError::NotSupported { quality: "not erasable", .. });
+    let (key, prefix) = (key("a/b")?, prefix("a/")?);
+    fails("erase", trial.0.erase(&key), is_right)?;
+    fails("erase_values", trial.0.erase_values(&[key]), is_right)?;
+    if trial.0.capabilities().listable {
+        fails("erase_prefix", trial.0.erase_prefix(&prefix), is_right)?;
+    }
+    trial.has("a/b", b"v")
+}
+
+fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    let (a, b) = (key("d/a")?, key("d/b")?);
+    let store = &trial.0;
+    let text = |error: StoreError| error.to_string();
+    store.set_partial_values(&[(a.clone(), 0, b"one"), (b.clone(), 1, b"two")]).map_err(text)?;
+    trial.has("d/a", b"one")?;
+    trial.has("d/b", b"\0two")?;
+    trial.set("d/a", b"three")?;
+    store.set_partial_values(&[(a.clone(), 1, b"HR")]).map_err(text)?;
+    trial.has("d/a", b"tHRee")?;
+    store.erase_values(&[a, b]).map_err(text)?;
+    trial.lists(&[])
+}
+
+/// A store of folders must not take `a` for the folder of `a/b`.
+fn a_prefix_of_a_key_is_no_key(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    trial.fill(&["a/b/c"])?;
+    trial.lacks("a")?;
+    trial.lacks("a/b")?;
+    same("size of `a`", trial.0.size(&key("a")?).map_err(|error| error.to_string())?, None)?;
+    trial.erase("a")?;
+    trial.erase("a/b")?;
+    trial.lists(&["a/b/c"])?;
+    trial.has("a/b/c", b"a/b/c")
+}

@@ -1,0 +1,136 @@
+//! A store on trial, and the questions it is asked.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use zarr_spec::store::{Contents, Got, Store, StoreError};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
+
+pub(super) struct Trial(pub(super) Arc<dyn Store>);
+
+impl Trial {
+    /// Whether the store can be filled and read at all; the rules about values need that.
+    pub(super) fn keeps_values(&self) -> bool {
+        let can = self.0.capabilities();
+        can.readable && can.writeable
+    }
+
+    /// Whether it can be filled and listed.
+    pub(super) fn lists_values(&self) -> bool {
+        self.keeps_values() && self.0.capabilities().listable
+    }
+
+    /// Whether it can be filled, listed and emptied.
+    pub(super) fn erases_values(&self) -> bool {
+        self.lists_values() && self.0.capabilities().erasable
+    }
+
+    pub(super) fn set(&self, at: &str, value: &[u8]) -> Result<(), String> {
+        self.0.set(&key(at)?, value).map_err(|error| format!("setting `{at}`: {error}"))
+    }
+
+    /// Sets every one of `keys` to its own text.
+    pub(super) fn fill(&self, keys: &[&str]) -> Result<(), String> {
+        keys.iter().try_for_each(|key| self.set(key, key.as_bytes()))
+    }
+
+    pub(super) fn get(&self, at: &str) -> Result<Option<Vec<u8>>, String> {
+        self.get_range(at, ByteRange::Full)
+    }
+
+    pub(super) fn get_range(&self, at: &str, range: ByteRange) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.got(at, range)?.map(|(bytes, _)| bytes))
+    }
+
+    /// The bytes of a value and what else the store says about it.
+    pub(super) fn got(&self, at: &str, range: ByteRange) -> Result<Option<(Vec<u8>, Got)>, String> {
+        let mut output = Output::at_most(usize::MAX);
+        let got = self.0.get(&key(at)?, range, &mut output);
+        let Some(got) = got.map_err(|error| format!("getting {range:?} of `{at}`: {error}"))? else {
+            return same(&format!("bytes written for the missing key `{at}`"), output.written().len(), 0)
+                .map(|()| None);
+        };
+        if matches!(got.contents, Contents::Shared(_)) {
+            same("bytes written beside shared ones", output.written().len(), 0)?;
+        }
+        Ok(Some((got.clone().into_bytes(output).to_vec(), got)))
+    }
+
+    pub(super) fn has(&self, at: &str, wanted: &[u8]) -> Result<(), String> {
+        same(&format!("value of `{at}`"), self.get(at)?.as_deref(), Some(wanted))
+    }
+
+    pub(super) fn lacks(&self, at: &str) -> Result<(), String> {
+        same(&format!("value of `{at}`"), self.get(at)?, None)
+    }
+
+    pub(super) fn erase(&self, at: &str) -> Result<(), String> {
+        self.0.erase(&key(at)?).map_err(|error| format!("erasing `{at}`: {error}"))
+    }
+
+    pub(super) fn erase_prefix(&self, below: &str) -> Result<(), String> {
+        self.0.erase_prefix(&prefix(below)?).map_err(|error| format!("erasing all of `{below}`: {error}"))
+    }
+
+    pub(super) fn lists(&self, wanted: &[&str]) -> Result<(), String> {
+        let keys = self.0.list().map_err(|error| format!("listing: {error}"))?;
+        same("list()", texts(&keys), owned(wanted))
+    }
+
+    pub(super) fn lists_below(&self, below: &str, wanted: &[&str]) -> Result<(), String> {
+        let keys =
+            self.0.list_prefix(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
+        same(&format!("list_prefix(\"{below}\")"), texts(&keys), owned(wanted))
+    }
+
+    pub(super) fn lists_in(&self, below: &str, keys: &[&str], prefixes: &[&str]) -> Result<(), String> {
+        let directory =
+            self.0.list_dir(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
+        same(&format!("keys of list_dir(\"{below}\")"), texts(&directory.keys), owned(keys))?;
+        let found: Vec<String> = directory.prefixes.iter().map(ToString::to_string).collect();
+        same(&format!("prefixes of list_dir(\"{below}\")"), found, owned(prefixes))
+    }
+}
+
+/// Refuses what is not as it should be.
+pub(super) fn same<T: Debug + PartialEq>(what: &str, is: T, wanted: T) -> Result<(), String> {
+    if is == wanted { Ok(()) } else { Err(format!("{what}: {}, not {}", short(&is), short(&wanted))) }
+}
+
+/// Refuses what should have failed as `error` says, and did not.
+pub(super) fn fails<T: Debug>(
+    what: &str,
+    result: Result<T, StoreError>,
+    is_right: impl Fn(&StoreError) -> bool,
+) -> Result<(), String> {
+    match result {
+        Err(error) if is_right(&error) => Ok(()),
+        Err(error) => Err(format!("{what}: the wrong error, {error:?}")),
+        Ok(result) => Err(format!("{what}: no error but {}", short(&result))),
+    }
+}
+
+pub(super) fn key(text: &str) -> Result<Key, String> {
+    Key::new(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn prefix(text: &str) -> Result<Prefix, String> {
+    Prefix::new(text).map_err(|error| error.to_string())
+}
+
+/// As the debug output shows it, cut where a value of many bytes would fill the screen.
+fn short(value: &impl Debug) -> String {
+    let text = format!("{value:?}");
+    match text.char_indices().nth(300) {
+        Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.len()),
+        None => text,
+    }
+}
+
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(ToString::to_string).collect()
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}

@@ -1,0 +1,100 @@
+//! Rules about many threads at one store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use zarr_spec::ByteRange;
+
+use super::Rule;
+use super::trial::{Trial, same};
+
+pub(super) const RULES: &[Rule] = &[
+    ("whole values under load", readers_see_the_old_value_or_the_new_one),
+    ("own values under load", what_a_thread_did_it_sees),
+];
+
+const THREADS: u8 = 8;
+const ROUNDS: u8 = 60;
+
+/// All threads set, read and erase the same keys.
+fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    let keys = ["a/b/c", "a/b/d", "a/e", "f"];
+    on_threads(trial, |trial, thread| {
+        for round in 0..ROUNDS {
+            let key = keys[usize::from(thread.wrapping_add(round)) % keys.len()];
+            match (thread ^ round) % 8 {
+                0 => trial.erase(key)?,
+                1 if round % 16 == 1 => trial.erase_prefix("a/")?,
+                2 => trial.0.list_dir(&Default::default()).map(drop).map_err(|error| error.to_string())?,
+                3 => trial.0.list().map(drop).map_err(|error| error.to_string())?,
+                4 | 5 => trial.set(key, &uniform(thread ^ round))?,
+                _ => is_uniform(trial, key)?,
+            }
+        }
+        Ok(())
+    })?;
+    for key in keys {
+        trial.set(key, key.as_bytes())?;
+    }
+    trial.lists(&keys)
+}
+
+/// Values of different sizes, each of one byte only.
+fn uniform(byte: u8) -> Vec<u8> {
+    vec![byte; 20_000 + usize::from(byte) * 500]
+}
+
+fn is_uniform(trial: &Trial, key: &str) -> Result<(), String> {
+    let Some((value, got)) = trial.got(key, ByteRange::Full)? else { return Ok(()) };
+    let byte = value.first().copied().unwrap_or_default();
+    if value != uniform(byte) {
+        return Err(format!("`{key}` is a mix of two values: {} bytes, the first {byte}", value.len()));
+    }
+    same("size beside a value", got.size, value.len() as u64)
+}
+
+/// Each thread has a key of its own, in folders that the others need and empty all the time.
+fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
+    if !trial.erases_values() {
+        return Ok(());
+    }
+    on_threads(trial, |trial, thread| {
+        let key = format!("shared/{}/deep/{thread}", thread % 3);
+        for round in 0..ROUNDS {
+            trial.set(&key, &[thread, round])?;
+            trial.has(&key, &[thread, round])?;
+            trial.erase(&key)?;
+            trial.lacks(&key)?;
+        }
+        Ok(())
+    })?;
+    trial.lists(&[])
+}
+
+/// Runs `work` on all threads at once, until one of them fails. They are told their numbers.
+fn on_threads(trial: &Trial, work: impl Fn(&Trial, u8) -> Result<(), String> + Sync) -> Result<(), String> {
+    let failed = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let (trial, work, failed) = (Trial(Arc::clone(&trial.0)), &work, &failed);
+                scope.spawn(move || {
+                    if failed.load(Ordering::Relaxed) {
+                        return Ok(());
+                    }
+                    let result = work(&trial, number);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    result
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned())))
+            .collect()
+    })
+}
