@@ -151,6 +151,20 @@ impl CodecChain {
         &self.links
     }
 
+    /// What the codec at `position` of [`CodecChain::links`] was created for, and is to be translated for.
+    ///
+    /// Directly behind [`Codec::Binary`] that is the array whose elements the bytes are: some codecs encode bytes
+    /// better when they know how long an element is. Everywhere else it is [`Link::decoded`].
+    ///
+    /// # Panics
+    ///
+    /// If there is no such codec.
+    #[must_use]
+    pub fn created_for(&self, position: usize) -> &Representation {
+        let before = position.checked_sub(1).map(|before| &self.links[before]);
+        created_for(before, &self.links[position].decoded)
+    }
+
     /// Bytes of the encoded form of the array that the chain was created for.
     #[must_use]
     pub fn encoded_size(&self) -> Size {
@@ -163,6 +177,13 @@ impl CodecChain {
         let (last, before) = self.links.split_last()?;
         let Codec::Shard(shard) = &last.codec else { return None };
         before.iter().all(|link| matches!(link.codec, Codec::Permutation(_))).then_some(shard)
+    }
+}
+
+fn created_for<'a>(before: Option<&'a Link>, decoded: &'a Representation) -> &'a Representation {
+    match before {
+        Some(link) if matches!(link.codec, Codec::Binary(_)) => &link.decoded,
+        _ => decoded,
     }
 }
 
@@ -190,11 +211,10 @@ impl Builder<'_> {
             registry: self.creation.registry,
             reading: self.creation.reading,
         };
-        let mut codec = create(&creation, &self.now)?;
+        let codec = create(&creation, created_for(self.links.last(), &self.now))?;
         let wants_bytes = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
         if wants_bytes && matches!(self.now, Representation::Array(_)) {
             self.insert_default_binary(Some(&document.identifier))?;
-            codec = create(&creation, &self.now)?;
         }
         self.push(codec, Some(document.clone()))
     }
@@ -258,7 +278,7 @@ pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Represe
             Representation::Bytes(codec.encoded_size(array.map_err(|_| bytes_wanted())?)?)
         }
         Codec::Shard(shard) => {
-            check_shard(shard, array.map_err(|_| bytes_wanted())?)?;
+            inner_grid_shape(&array.map_err(|_| bytes_wanted())?.shape, &shard.inner_shape)?;
             Representation::Bytes(Size::Unknown)
         }
         Codec::BytesToBytes(codec) => Representation::Bytes(codec.encoded_size(bytes_of(array)?)),
@@ -304,16 +324,19 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
     })
 }
 
-fn check_shard(shard: &crate::codec::Shard, array: &ArrayRepresentation) -> Result<(), CodecError> {
-    let inner = &shard.inner_shape;
-    let divides = |(&inner, &outer): (&u64, &u64)| inner > 0 && outer % inner == 0;
-    if inner.len() != array.shape.len() || !inner.iter().zip(&array.shape).all(divides) {
-        return Err(CodecError::configuration(format!(
-            "inner chunks of shape {inner:?} do not divide a shard of shape {:?}",
-            array.shape
-        )));
-    }
-    Ok(())
+/// Inner chunks per dimension of a shard, both given in elements per dimension.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`] if inner chunks of that shape do not divide the shard (V3-SHARD-02).
+pub fn inner_grid_shape(shard_shape: &[u64], inner_shape: &[u64]) -> Result<Vec<u64>, CodecError> {
+    let count = |(&outer, &inner): (&u64, &u64)| (inner > 0 && outer % inner == 0).then(|| outer / inner);
+    let counts: Option<Vec<u64>> = shard_shape.iter().zip(inner_shape).map(count).collect();
+    counts.filter(|_| shard_shape.len() == inner_shape.len()).ok_or_else(|| {
+        CodecError::configuration(format!(
+            "inner chunks of shape {inner_shape:?} do not divide a shard of shape {shard_shape:?}"
+        ))
+    })
 }
 
 /// The units of one element that have more than one byte.

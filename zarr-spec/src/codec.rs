@@ -214,7 +214,8 @@ pub struct Shard {
     pub index_at_start: bool,
 }
 
-/// Creates a codec for an array or bytes as the codecs before it leave them.
+/// Creates a codec for an array or bytes as the codecs before it leave them; [`CodecChain::created_for`] has the one
+/// exception.
 pub type CreateCodec = fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError>;
 
 /// The configuration that another format has for a codec: from one that was created, to a format.
