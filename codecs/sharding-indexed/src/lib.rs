@@ -1,0 +1,148 @@
+//! The `sharding_indexed` codec of Zarr: many inner chunks and an index in one value.
+//!
+//! Array to bytes. It computes nothing itself: it is a [`Shard`], so that an engine goes down to the inner chunks.
+//! `codecs` may shard again. The index is `uint64`, so the registry must have that data type.
+//!
+//! Source: "Sharding codec" in the Zarr v3 specification, version 1.0.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::chain::{ChainCreation, inner_grid_shape};
+use zarr_spec::codec::Shard;
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements,
+    FillValue, Format, Identifiers, Representation, Size, Value,
+};
+
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("sharding_indexed"), create));
+
+#[derive(Deserialize)]
+struct ShardingConfiguration {
+    chunk_shape: Vec<u64>,
+    codecs: Vec<Value>,
+    index_codecs: Vec<Value>,
+    #[serde(default)]
+    index_location: IndexLocation,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum IndexLocation {
+    Start,
+    #[default]
+    End,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let configuration = creation.parse::<ShardingConfiguration>()?;
+    let Representation::Array(shard) = decoded else {
+        return Err(CodecError::Unsupported(
+            "it wants an array, and the codec before it leaves bytes".into(),
+        ));
+    };
+    let inner_shape = configuration.chunk_shape;
+    let index = index_array(creation, inner_grid_shape(&shard.shape, &inner_shape)?)?;
+    let inner = ArrayRepresentation { shape: inner_shape.clone(), ..shard.clone() };
+    Ok(Codec::Shard(Arc::new(Shard {
+        inner_shape,
+        inner_codecs: chain(creation, "codecs", &configuration.codecs, &inner)?,
+        index_codecs: index_chain(creation, &configuration.index_codecs, &index)?,
+        index_at_start: configuration.index_location == IndexLocation::Start,
+    })))
+}
+
+/// Offset and size of every inner chunk, all ones where it is not stored.
+fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRepresentation, CodecError> {
+    let document = DataTypeDocument::named("uint64");
+    let data_type = creation.registry.data_type(Format::V3, &document, creation.reading);
+    let (data_type, _) =
+        data_type.map_err(|error| CodecError::Unsupported(format!("the index needs `uint64`: {error}")))?;
+    if !matches!(data_type.elements(), Elements::Fixed { size: 8, .. }) {
+        return Err(CodecError::Unsupported(
+            "the index needs `uint64`, and that has not 8 bytes here".into(),
+        ));
+    }
+    let shape = grid_shape.into_iter().chain([2]).collect();
+    let fill_value = FillValue::new([0xff; 8]);
+    Ok(ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little })
+}
+
+/// A reader must know where the index lies before it has read it, so its size may not depend on what it holds.
+fn index_chain(
+    creation: &Creation<'_>,
+    documents: &[Value],
+    index: &ArrayRepresentation,
+) -> Result<CodecChain, CodecError> {
+    let index_codecs = chain(creation, "index_codecs", documents, index)?;
+    if matches!(index_codecs.encoded_size(), Size::Exact(_)) {
+        return Ok(index_codecs);
+    }
+    let links = index_codecs.links();
+    let varies =
+        |decoded: &Representation| matches!(decoded, Representation::Bytes(Size::AtMost(_) | Size::Unknown));
+    let culprit = links
+        .iter()
+        .skip(1)
+        .position(|after| varies(&after.decoded))
+        .map_or(links.last(), |at| links.get(at));
+    let name = culprit.map_or("", |link| link.name());
+    Err(CodecError::configuration(format!("`index_codecs`: what `{name}` encodes has no fixed size")))
+}
+
+/// A chain of the list `member`, which turns arrays into bytes by a codec that the list names.
+fn chain(
+    creation: &Creation<'_>,
+    member: &str,
+    documents: &[Value],
+    array: &ArrayRepresentation,
+) -> Result<CodecChain, CodecError> {
+    let documents: Vec<_> =
+        documents.iter().map(|document| extension(creation, member, document)).collect::<Result<_, _>>()?;
+    let &Creation { format, registry, reading, .. } = creation;
+    let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
+        .map_err(Box::new)?;
+    if chain.links().iter().any(|link| link.document.is_none()) {
+        return Err(CodecError::configuration(format!("no codec of `{member}` turns the array into bytes")));
+    }
+    Ok(chain)
+}
+
+/// One entry of such a list: a name, or an object with `name` and `configuration`. That a codec need not be
+/// understood means nothing: whoever skips one reads other values (V3-EXT-06, V3-EXT-07).
+fn extension(creation: &Creation<'_>, member: &str, entry: &Value) -> Result<ExtensionDocument, CodecError> {
+    let wrong = |what: String| CodecError::configuration(format!("`{member}`: {what}"));
+    let members = match entry {
+        Value::String(name) => return Ok(ExtensionDocument::new(name.as_str(), Value::Null)),
+        Value::Object(members) => members,
+        other => return Err(wrong(format!("a codec is a name or an object, not {}", other.kind_name()))),
+    };
+    for name in members.keys() {
+        if !["name", "configuration", "must_understand"].contains(&name) {
+            let what = format!("`{member}`: unknown member `{name}` of a codec; it is ignored");
+            creation.reading.tolerate(what)?;
+        }
+    }
+    let name = members.get("name").and_then(Value::as_str);
+    let name = name.ok_or_else(|| wrong("a codec has no `name` that is a string".into()))?;
+    let configuration = match members.get("configuration") {
+        None => Value::Null,
+        Some(object @ Value::Object(_)) => object.clone(),
+        Some(other) => {
+            return Err(wrong(format!("configuration of `{name}` is {}, not an object", other.kind_name())));
+        }
+    };
+    let must_understand = match members.get("must_understand") {
+        None => true,
+        Some(Value::Bool(must)) => *must,
+        Some(other) => {
+            return Err(wrong(format!(
+                "`must_understand` of `{name}` is {}, not a boolean",
+                other.kind_name()
+            )));
+        }
+    };
+    Ok(ExtensionDocument { must_understand, ..ExtensionDocument::new(name, configuration) })
+}
