@@ -1,0 +1,207 @@
+//! The `gzip` codec: the bytes of a chunk as one gzip file.
+//!
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes any number
+//! of members, one after another, and nothing else. Encoding writes one member without a modification time, so that
+//! equal chunks are equal bytes.
+//!
+//! `level` goes from 0 (stored) to 9 (smallest). Final v3 requires it. In v2 and under the name `numcodecs.gzip` it
+//! may be absent, which is 1, or -1, the library's default, which is 6. A draft document without it is read with a
+//! warning: decoding does not need it.
+//!
+//! Source: `gzip` in the Zarr extension registry; "Gzip codec", version 1.0, of the v3 draft; RFC 1952.
+
+mod header;
+
+use std::sync::Arc;
+
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
+    Representation,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://purl.org/zarr/spec/codecs/gzip/1.0"),
+            name: "gzip",
+            id: Some("gzip"),
+            aliases: &[
+                "https://purl.org/zarr/spec/codec/gzip/1.0",
+                "https://purl.org/zarr/spec/codec/gzip",
+                "numcodecs.gzip",
+            ],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Compresses each chunk to one gzip member.
+#[derive(Debug)]
+pub struct Gzip {
+    level: u32,
+    encoders: Pool<Compress>,
+    decoders: Pool<Decompress>,
+}
+
+impl Gzip {
+    /// Compresses at `level`, from 0 (stored) to 9 (smallest).
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] if `level` is above 9.
+    pub fn new(level: u32) -> Result<Self, CodecError> {
+        if level > 9 {
+            return Err(CodecError::configuration(format!("level is {level}, not 0 to 9")));
+        }
+        Ok(Self { level, encoders: Pool::new(), decoders: Pool::new() })
+    }
+}
+
+impl BytesToBytesCodec for Gzip {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        encoded.put(&header::header(self.level))?;
+        self.encoders.with(
+            || Compress::new(Compression::new(self.level), false),
+            |compress| deflate(compress, decoded, encoded),
+        )?;
+        let mut checksum = Crc::new();
+        checksum.update(decoded);
+        encoded.put(&checksum.sum().to_le_bytes())?;
+        encoded.put(&size_modulo(decoded.len()))?;
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.decoders.with(
+            || Decompress::new(false),
+            |decompress| {
+                let mut rest = member(decompress, encoded, decoded)?;
+                while !rest.is_empty() {
+                    rest = member(decompress, rest, decoded)?;
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Decodes the member that `encoded` starts with, and returns what follows it.
+fn member<'e>(
+    decompress: &mut Decompress,
+    encoded: &'e [u8],
+    decoded: &mut Output<'_>,
+) -> Result<&'e [u8], CodecError> {
+    let stream = header::skip(encoded).map_err(CodecError::corrupt)?;
+    let start = decoded.written().len();
+    let rest = inflate(decompress, stream, decoded)?;
+    let bytes = &decoded.written()[start..];
+    let mut checksum = Crc::new();
+    checksum.update(bytes);
+    let (trailer, rest) =
+        rest.split_first_chunk::<8>().ok_or_else(|| CodecError::corrupt("a gzip trailer is cut off"))?;
+    if trailer[..4] != checksum.sum().to_le_bytes() {
+        return Err(CodecError::corrupt("the checksum of a gzip member does not match"));
+    }
+    if trailer[4..] != size_modulo(bytes.len()) {
+        return Err(CodecError::corrupt("a gzip member has another size than it says"));
+    }
+    Ok(rest)
+}
+
+/// The last four bytes of a member: its decoded size modulo 2^32.
+fn size_modulo(size: usize) -> [u8; 4] {
+    let [a, b, c, d, ..] = (size as u64).to_le_bytes();
+    [a, b, c, d]
+}
+
+/// Memory asked for at least when it grows, in bytes.
+const STEP: usize = 1 << 16;
+
+/// Appends the deflate stream of `decoded`.
+fn deflate(compress: &mut Compress, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    compress.reset();
+    loop {
+        let (before, done) = (compress.total_out(), bytes(compress.total_in()));
+        let room = encoded.spare(encoded.remaining().clamp(1, STEP))?;
+        let status =
+            compress.compress(&decoded[done..], room, FlushCompress::Finish).map_err(CodecError::encode)?;
+        encoded.advance(bytes(compress.total_out() - before));
+        if status == Status::StreamEnd {
+            return Ok(());
+        }
+    }
+}
+
+/// Appends what the deflate stream that `encoded` starts with stands for, and returns what follows the stream.
+fn inflate<'e>(
+    decompress: &mut Decompress,
+    encoded: &'e [u8],
+    decoded: &mut Output<'_>,
+) -> Result<&'e [u8], CodecError> {
+    decompress.reset(false);
+    loop {
+        let (before, done) = (decompress.total_out(), bytes(decompress.total_in()));
+        // A full output may still be followed by the end of the stream, which one byte of room lets through.
+        let mut beyond = [0];
+        let full = decoded.remaining() == 0;
+        let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(STEP))? };
+        let status = decompress
+            .decompress(&encoded[done..], room, FlushDecompress::None)
+            .map_err(CodecError::corrupt)?;
+        let more = bytes(decompress.total_out() - before);
+        if full && more > 0 {
+            return Err(LimitExceeded { limit: decoded.written().len() }.into());
+        }
+        decoded.advance(more);
+        let end = bytes(decompress.total_in());
+        if status == Status::StreamEnd {
+            return Ok(&encoded[end..]);
+        }
+        if more == 0 && end == done {
+            return Err(CodecError::corrupt("a deflate stream is cut off"));
+        }
+    }
+}
+
+/// A count within a slice, which fits.
+fn bytes(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[derive(Deserialize)]
+struct GzipConfiguration {
+    level: Option<i64>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::BytesToBytes(Arc::new(Gzip::new(level(creation)?)?)))
+}
+
+fn level(creation: &Creation<'_>) -> Result<u32, CodecError> {
+    let configured = creation.parse::<GzipConfiguration>()?.level;
+    let numcodecs = creation.format == Format::V2 || creation.identifier == "numcodecs.gzip";
+    match configured {
+        None if numcodecs => Ok(1),
+        None if creation.format == Format::V3Draft => {
+            creation.reading.tolerate("the gzip codec has no `level`, which decoding does not need")?;
+            Ok(1)
+        }
+        None => Err(CodecError::configuration("level is missing, 0 to 9")),
+        Some(-1) if numcodecs => Ok(6),
+        Some(level) => u32::try_from(level)
+            .ok()
+            .filter(|&level| level <= 9)
+            .ok_or_else(|| CodecError::configuration(format!("level is {level}, not 0 to 9"))),
+    }
+}
+
+/// Every format has `level`; only v2 has forms of it that the others lack.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let mut configuration = Object::new();
+    configuration.insert("level", level(creation)?);
+    Ok(configuration)
+}
