@@ -130,7 +130,28 @@ class Tensorstore:
         raise UnsupportedError("groups")
 
 
-READERS = {"zarr3": Zarr3, "zarr2": Zarr2, "tensorstore": Tensorstore}
+class Draft:
+    """The reader of the v3 draft beside this file."""
+
+    def __init__(self) -> None:
+        import draft_reader
+
+        self.draft = draft_reader
+
+    def array(self, store: Path, case: dict) -> tuple[np.ndarray, dict | None]:
+        array = self.draft.Array(self.draft.Store(store), case["path"])
+        return array.read(), array.attributes
+
+    def group(self, store: Path, case: dict) -> tuple[dict | None, list[str] | None]:
+        hierarchy = self.draft.Store(store)
+        below = case["path"].rstrip("/") + "/"
+        names = [path.removeprefix(below) for path in hierarchy.nodes() if path.startswith(below) and path != "/"]
+        explicit = hierarchy.nodes()[case["path"]] == "group"
+        attributes = hierarchy.document(case["path"], "group")["attributes"] if explicit else {}
+        return attributes, sorted(name for name in names if "/" not in name)
+
+
+READERS = {"draft": Draft, "zarr3": Zarr3, "zarr2": Zarr2, "tensorstore": Tensorstore}
 
 
 def number(case: dict) -> int:
@@ -189,8 +210,10 @@ def same(left: object, right: object) -> bool:
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
-def check(reader: Reader, index: Path, name: str, allow_refused: bool) -> int:
-    """Reads everything, reports, and returns the exit status."""
+def check(name: str, index: Path, allow_refused: bool = False) -> int:
+    """Reads everything with the reader of this name, reports, and returns the exit status."""
+    warnings.simplefilter("ignore")
+    reader = READERS[name]()
     equal = different = refused = 0
     failed = False
     for case in json.loads(index.read_text()):
@@ -220,12 +243,10 @@ def main() -> int:
     parser.add_argument("--reader", required=True, choices=READERS)
     parser.add_argument("--allow-refused", action="store_true", help="refused nodes do not fail the run")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
     try:
-        reader = READERS[arguments.reader]()
+        return check(arguments.reader, arguments.cases, arguments.allow_refused)
     except ModuleNotFoundError as error:
         parser.error(f"{sys.executable} lacks the module {error.name}; see requirements-*.txt")
-    return check(reader, arguments.cases, arguments.reader, arguments.allow_refused)
 
 
 if __name__ == "__main__":

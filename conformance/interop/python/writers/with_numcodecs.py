@@ -42,19 +42,8 @@ class Store:
         **members: object,
     ) -> None:
         """Encodes every chunk of `values`, and decodes it again for the expected elements."""
-        directory = self.directory / name
-        directory.mkdir()
-        document = {
-            "zarr_format": 2,
-            "shape": list(values.shape),
-            "chunks": list(chunks),
-            "dtype": values.dtype.str,
-            "compressor": compressor,
-            "fill_value": FILL.get(values.dtype.kind, 0),
-            "order": order,
-            "filters": filters,
-        }
-        write_json(directory / ".zarray", document | members)
+        members = {"compressor": compressor, "filters": filters, "order": order} | members
+        directory = self.document(name, values, chunks, **members)
         separator = members.get("dimension_separator", ".")
         codecs = [numcodecs.get_codec(dict(codec)) for codec in (*(filters or ()), compressor) if codec is not None]
         expected = np.empty_like(values)
@@ -79,6 +68,28 @@ class Store:
             file.write_bytes(stored)
         self.book.array(self.name, f"/{name}", "v2", expected)
 
+    def empty(self, name: str, expected: np.ndarray, fill_value: object) -> None:
+        """An array without chunks."""
+        self.document(name, expected, (2,), fill_value=fill_value)
+        self.book.array(self.name, f"/{name}", "v2", expected)
+
+    def document(self, name: str, values: np.ndarray, chunks: tuple[int, ...], **members: object) -> Path:
+        """Writes the metadata document, and returns the array's directory."""
+        directory = self.directory / name
+        directory.mkdir()
+        document = {
+            "zarr_format": 2,
+            "shape": list(values.shape),
+            "chunks": list(chunks),
+            "dtype": values.dtype.str,
+            "compressor": None,
+            "fill_value": FILL.get(values.dtype.kind, 0),
+            "order": "C",
+            "filters": None,
+        }
+        write_json(directory / ".zarray", document | members)
+        return directory
+
 
 def write_json(file: Path, document: dict) -> None:
     """Writes one document."""
@@ -88,7 +99,7 @@ def write_json(file: Path, document: dict) -> None:
 def write(directory: Path) -> None:
     """Writes everything."""
     book = CaseBook(directory)
-    for part in (compressors, compressors_as_filters, chains, documents):
+    for part in (compressors, compressors_as_filters, chains, documents, fills):
         part(book)
     book.save()
 
@@ -144,3 +155,26 @@ def documents(book: CaseBook) -> None:
         for bits in patterns:
             elements = np.repeat(from_bits(dtype, bits).reshape(1), 5)
             store.array(f"nan-{dtype}-{bits:x}", elements, (2,))
+
+
+def fills(book: CaseBook) -> None:
+    """Fill values of arrays without chunks: as the format writes them, and the element that they stand for."""
+    store = Store(book, "fills")
+    table = [
+        *(("<f8", fill, float(fill)) for fill in ("NaN", "Infinity", "-Infinity")),
+        *((dtype, -0.0, -0.0) for dtype in ("<f2", ">f4", "<f8")),
+        (">f4", 0.1, 0.1),
+        ("<f2", 1, 1),
+        ("<i8", -(2**63), -(2**63)),
+        (">u8", 2**64 - 1, 2**64 - 1),
+        ("|b1", True, True),
+        (">c8", [1.5, -2.0], 1.5 - 2j),
+        ("|S5", "YWI=", b"ab"),
+        ("|S3", "", b""),
+        ("|V3", "AQD/", np.void(b"\x01\x00\xff")),
+        (">U3", "日本", "日本"),
+        ("<M8[s]", 5, np.datetime64(5, "s")),
+        (">m8[h]", -(2**63), np.timedelta64("NaT", "h")),
+    ]
+    for number, (dtype, fill, element) in enumerate(table):
+        store.empty(f"{number:02}-{dtype[1:]}", np.full((3,), element, dtype), fill)

@@ -1,6 +1,5 @@
 """Hierarchies that zarr-python 2.18 writes, in v2."""
 
-import math
 import warnings
 from pathlib import Path
 
@@ -71,14 +70,9 @@ class Store:
         read = np.asarray(array[...], values.dtype)
         if lossy:
             expected = read
-        elif raw_bytes(read) != raw_bytes(expected) and not negative_zero(options.get("fill_value")):
+        elif raw_bytes(read) != raw_bytes(expected):
             raise ValueError(f"zarr-python reads /{name} in {self.name} differently from what it wrote")
         self.book.array(self.name, f"/{name}", "v2", expected, attributes)
-
-
-def negative_zero(fill: object) -> bool:
-    """This program stores -0.0 as fill value, but fills missing chunks with 0.0."""
-    return isinstance(fill, float) and fill == 0 and math.copysign(1, fill) < 0
 
 
 def write(directory: Path) -> None:
@@ -144,7 +138,7 @@ def chains(book: CaseBook) -> None:
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values of every type, with all chunks missing and with some; `null` with all chunks there."""
+    """Fill values, with all chunks missing and with some; -0.0 is left out, since this program stores 0.0."""
     store = Store(book, "fills")
     for dtype in INTEGERS:
         bounds = np.iinfo(dtype)
@@ -152,7 +146,7 @@ def fills(book: CaseBook) -> None:
             fill_cases(store, f"{dtype}-{fill}", sample(dtype, (7,)), fill)
     for dtype in FLOATS:
         bounds = np.finfo(dtype)
-        for fill in (0.0, -0.0, 0.1, np.nan, np.inf, -np.inf, float(bounds.max), float(bounds.smallest_subnormal)):
+        for fill in (0.0, 0.1, np.nan, np.inf, -np.inf, float(bounds.max), float(bounds.smallest_subnormal)):
             fill_cases(store, f"{dtype}-{fill}", sample(dtype, (7,)), fill)
     for dtype in ("c8", ">c16"):
         for fill in (0j, 1 + 2j, complex(np.nan, -np.inf), complex(np.inf, 0.1)):
