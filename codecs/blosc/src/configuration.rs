@@ -1,0 +1,174 @@
+//! The two forms of the configuration.
+
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Deserializer};
+use zarr_spec::{CodecError, Creation, Format, Invalid, Object, Representation, Value};
+
+use crate::{Blosc, Compressor, Shuffle};
+
+/// A configuration of any format, with everything that it may leave out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Configuration {
+    cname: Compressor,
+    clevel: u8,
+    shuffle: Shuffle,
+    /// Whether `shuffle` follows from `typesize`.
+    automatic: bool,
+    typesize: usize,
+    blocksize: usize,
+}
+
+impl Configuration {
+    /// As the format of `creation` has it, for elements as `decoded` has them.
+    pub(crate) fn parse(creation: &Creation<'_>, decoded: &Representation) -> Result<Self, CodecError> {
+        match (creation.format, creation.identifier) {
+            (Format::V2 | Format::V3Draft, _) | (Format::V3, "numcodecs.blosc") => {
+                from_v2(creation, element_size(decoded))
+            }
+            (Format::V3, _) => from_v3(creation, element_size(decoded)),
+        }
+    }
+
+    pub(crate) fn codec(self) -> Result<Blosc, CodecError> {
+        Blosc::new(self.cname, self.clevel, self.shuffle, self.typesize, self.blocksize)
+    }
+
+    /// With an automatic shuffle resolved, since final v3 has none (DX-MAP-06).
+    pub(crate) fn v3(self) -> Object {
+        let shuffle = match self.shuffle {
+            Shuffle::None => "noshuffle",
+            Shuffle::Byte => "shuffle",
+            Shuffle::Bit => "bitshuffle",
+        };
+        self.members(Value::from(shuffle)).chain([("typesize".to_owned(), self.typesize.into())]).collect()
+    }
+
+    pub(crate) fn v2(self) -> Object {
+        let shuffle = match self.shuffle {
+            _ if self.automatic => -1,
+            Shuffle::None => 0,
+            Shuffle::Byte => 1,
+            Shuffle::Bit => 2,
+        };
+        self.members(Value::from(shuffle)).collect()
+    }
+
+    fn members(self, shuffle: Value) -> impl Iterator<Item = (String, Value)> {
+        [
+            ("cname".to_owned(), self.cname.name().into()),
+            ("clevel".to_owned(), u32::from(self.clevel).into()),
+            ("shuffle".to_owned(), shuffle),
+            ("blocksize".to_owned(), self.blocksize.into()),
+        ]
+        .into_iter()
+    }
+}
+
+/// What Blosc shuffles: a long element counts as bytes, and so do bytes that a codec made (V2-CODEC-07, -10).
+fn element_size(decoded: &Representation) -> usize {
+    let size = match decoded {
+        Representation::Array(array) => array.data_type.elements().size(),
+        Representation::Bytes(_) => None,
+    };
+    size.filter(|size| (1..=crate::MAX_TYPESIZE).contains(size)).unwrap_or(1)
+}
+
+#[derive(Deserialize)]
+struct V3Configuration {
+    cname: Compressor,
+    clevel: u8,
+    shuffle: ShuffleName,
+    #[serde(default, deserialize_with = "present")]
+    typesize: Option<NonZeroUsize>,
+    blocksize: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ShuffleName {
+    NoShuffle,
+    Shuffle,
+    BitShuffle,
+}
+
+/// A `typesize` of null is not the same as none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroUsize>, D::Error> {
+    NonZeroUsize::deserialize(deserializer).map(Some)
+}
+
+fn from_v3(creation: &Creation<'_>, element_size: usize) -> Result<Configuration, CodecError> {
+    let V3Configuration { cname, clevel, shuffle, typesize, blocksize } = creation.parse()?;
+    let shuffle = match shuffle {
+        ShuffleName::NoShuffle => Shuffle::None,
+        ShuffleName::Shuffle => Shuffle::Byte,
+        ShuffleName::BitShuffle => Shuffle::Bit,
+    };
+    if typesize.is_none() && shuffle != Shuffle::None {
+        creation.reading.tolerate(format!(
+            "`blosc` shuffles and has no `typesize`: the {element_size} bytes of an element are taken"
+        ))?;
+    }
+    let typesize = typesize.map_or(element_size, NonZeroUsize::get);
+    Ok(Configuration { cname, clevel, shuffle, automatic: false, typesize, blocksize })
+}
+
+#[derive(Deserialize)]
+struct V2Configuration {
+    #[serde(default = "lz4")]
+    cname: Compressor,
+    #[serde(default = "five")]
+    clevel: u8,
+    #[serde(default = "byte_shuffle")]
+    shuffle: Value,
+    #[serde(default)]
+    blocksize: usize,
+    /// Not among the parameters that are documented; it is read where it stands (DX-BLOSC-06).
+    #[serde(default, deserialize_with = "present")]
+    typesize: Option<NonZeroUsize>,
+}
+
+fn lz4() -> Compressor {
+    Compressor::Lz4
+}
+
+fn five() -> u8 {
+    5
+}
+
+fn byte_shuffle() -> Value {
+    Value::from(1)
+}
+
+fn from_v2(creation: &Creation<'_>, element_size: usize) -> Result<Configuration, CodecError> {
+    let V2Configuration { cname, clevel, shuffle, blocksize, typesize } = creation.parse()?;
+    let typesize = typesize.map_or(element_size, NonZeroUsize::get);
+    let shuffle = shuffle_number(creation, &shuffle)?;
+    let automatic = shuffle == -1;
+    let shuffle = match shuffle {
+        0 => Shuffle::None,
+        2 => Shuffle::Bit,
+        -1 if typesize == 1 => Shuffle::Bit,
+        _ => Shuffle::Byte,
+    };
+    Ok(Configuration { cname, clevel, shuffle, automatic, typesize, blocksize })
+}
+
+/// -1 to 2. The draft is also read with the names of final v3 (DX-BLOSC-04).
+fn shuffle_number(creation: &Creation<'_>, shuffle: &Value) -> Result<i64, Invalid> {
+    let name = shuffle.as_str().filter(|_| creation.format == Format::V3Draft);
+    let number = match name {
+        Some("noshuffle") => Some(0),
+        Some("shuffle") => Some(1),
+        Some("bitshuffle") => Some(2),
+        _ => None,
+    };
+    if number.is_some() {
+        creation
+            .reading
+            .tolerate(format!("`shuffle` of `blosc` is {shuffle}, which the draft has as a number"))?;
+    }
+    number
+        .or_else(|| shuffle.as_i64().filter(|number| (-1..=2).contains(number)))
+        .ok_or_else(|| Invalid::new(format!("`shuffle` is {shuffle}, not -1, 0, 1 or 2")))
+}
