@@ -158,10 +158,7 @@ impl Subject {
             .map_err(|error| format!("{} is not read again: {error}", document.json)),
             Err(error) => Err(format!("it is not written: {error}")),
         };
-        let strict = match strict {
-            Ok(strict) => strict,
-            Err(what) => return Err(what),
-        };
+        let strict = strict?;
         if (strict.data_type.name(), &strict.order) != (self.data_type.name(), &self.order) {
             complain(format!("{} is read again as {}", self.data_type.name(), strict.data_type.name()));
         }

@@ -1,0 +1,170 @@
+//! Fill values of floats, and of the parts of complex numbers.
+
+use std::cmp::Ordering;
+
+use half::f16;
+use zarr_spec::data_type::FillContext;
+use zarr_spec::{Format, Number, Value};
+
+use crate::bits;
+use crate::decimal::Decimal;
+use crate::integer::Tolerate;
+
+/// A float of `size` bytes, in native byte order.
+pub(crate) fn parse(json: &Value, size: usize, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
+    match json {
+        Value::Number(number) if number.is_finite_token() => round(number, size),
+        // Consolidated metadata of v2 is read with these; they are no JSON.
+        Value::Number(number) if context.format == Format::V2 => {
+            context.tolerate(format!("fill value {number} is no JSON"))?;
+            special(number.text(), size).ok_or_else(|| format!("{number} is no number"))
+        }
+        Value::String(text) => parse_text(text, size, context),
+        _ => Err(format!("{json} is no number")),
+    }
+}
+
+fn parse_text(text: &str, size: usize, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
+    let unknown = || format!("\"{text}\" is no form of a float");
+    match (text, context.format) {
+        ("NaN" | "Infinity" | "-Infinity", _) | ("+Infinity", Format::V3Draft) => {}
+        ("+Infinity", _) | ("inf" | "Inf" | "-inf" | "nan", Format::V2) => {
+            context.tolerate(format!("fill value \"{text}\" is an unusual spelling"))?;
+        }
+        (_, Format::V3 | Format::V3Draft) if text.starts_with("0x") => {
+            return bits::parse(text, size).map(|bytes| bits::to_native(bytes, size));
+        }
+        (_, Format::V3Draft) if text.starts_with("0b") => {
+            return bits::parse(text, size).map(|bytes| bits::to_native(bytes, size));
+        }
+        _ => return Err(unknown()),
+    }
+    special(text, size).ok_or_else(unknown)
+}
+
+/// A float that is no number, or infinite: sign, exponent of ones, and the top bit of the mantissa for NaN.
+fn special(text: &str, size: usize) -> Option<Vec<u8>> {
+    let (negative, nan) = match text {
+        "NaN" | "nan" => (false, true),
+        "Infinity" | "+Infinity" | "inf" | "Inf" => (false, false),
+        "-Infinity" | "-inf" => (true, false),
+        _ => return None,
+    };
+    let sign = u8::from(negative) << 7;
+    let first: [u8; 2] = match (size, nan) {
+        (2, false) => [0x7c, 0],
+        (2, true) => [0x7e, 0],
+        (4, false) => [0x7f, 0x80],
+        (4, true) => [0x7f, 0xc0],
+        (_, false) => [0x7f, 0xf0],
+        (_, true) => [0x7f, 0xf8],
+    };
+    let mut bytes = vec![0; size];
+    bytes[..2].copy_from_slice(&first);
+    bytes[0] |= sign;
+    Some(bits::to_native(bytes, size))
+}
+
+/// The nearest float, rounded once from the decimal text; ties to even, overflow to infinity.
+fn round(number: &Number, size: usize) -> Result<Vec<u8>, String> {
+    let failed = || format!("{number} is no number");
+    Ok(match size {
+        2 => nearest_f16(number).ok_or_else(failed)?.to_ne_bytes().to_vec(),
+        4 => number.as_f32().ok_or_else(failed)?.to_ne_bytes().to_vec(),
+        _ => number.as_f64().ok_or_else(failed)?.to_ne_bytes().to_vec(),
+    })
+}
+
+/// By way of the nearest double, which is as good as the text unless it lies in the middle between two halves.
+fn nearest_f16(number: &Number) -> Option<f16> {
+    let double = number.as_f64()?;
+    let magnitude = double.abs();
+    if magnitude.is_infinite() {
+        return Some(f16::INFINITY.copysign(f16::from_f64(double)));
+    }
+    let quantum = quantum_of_f16(magnitude);
+    let quotient = magnitude / quantum;
+    let middle = quotient.fract() == 0.5;
+    let side = if middle { Decimal::parse(number.text())?.compare(magnitude)? } else { Ordering::Equal };
+    let rounded = match side {
+        Ordering::Less => quotient.floor(),
+        Ordering::Equal => quotient.round_ties_even(),
+        Ordering::Greater => quotient.ceil(),
+    };
+    // Exact by now, but for what is too large and becomes infinite.
+    Some(f16::from_f64((rounded * quantum).copysign(double)))
+}
+
+/// The distance of neighbouring halves at a number, a power of two: 2^-24 below 2^-13.
+fn quantum_of_f16(magnitude: f64) -> f64 {
+    let exponent = (magnitude.to_bits() >> 52).max(1023 - 14);
+    f64::from_bits((exponent - 10) << 52)
+}
+
+/// The value of `element`, and whether it is one that the word `NaN` stands for.
+fn widen(element: &[u8]) -> (f64, bool) {
+    let canonical = special("NaN", element.len()).as_deref() == Some(element);
+    let value = match *element {
+        [a, b] => f16::from_ne_bytes([a, b]).to_f64(),
+        [a, b, c, d] => f64::from(f32::from_ne_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => f64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+        _ => f64::NAN,
+    };
+    (value, canonical)
+}
+
+/// The form that gives the same bits again.
+pub(crate) fn to_json(element: &[u8], format: Format) -> Result<Value, String> {
+    let (value, canonical) = widen(element);
+    if value.is_nan() && !canonical {
+        let pattern = bits::to_hex(&bits::to_native(element.to_vec(), element.len()));
+        return match format {
+            Format::V2 => {
+                Err(format!("v2 has no form of the NaN {pattern}, only of {}", canonical_hex(element)))
+            }
+            Format::V3 | Format::V3Draft => Ok(Value::from(pattern)),
+        };
+    }
+    let infinity = if format == Format::V3Draft { "+Infinity" } else { "Infinity" };
+    Ok(match number(element, value, format) {
+        Some(number) => Value::Number(number),
+        None if value.is_nan() => Value::from("NaN"),
+        None if value > 0.0 => Value::from(infinity),
+        None => Value::from("-Infinity"),
+    })
+}
+
+fn canonical_hex(element: &[u8]) -> String {
+    let bytes = special("NaN", element.len()).unwrap_or_default();
+    bits::to_hex(&bits::to_native(bytes, element.len()))
+}
+
+/// The shortest decimal: of the double in v2, whose readers know no other float, else of the type.
+fn number(element: &[u8], value: f64, format: Format) -> Option<Number> {
+    match *element {
+        [a, b, c, d] if format != Format::V2 => Number::from_f32(f32::from_ne_bytes([a, b, c, d])),
+        [a, b] if format != Format::V2 => Number::from_f64(shortest_f16(f16::from_ne_bytes([a, b]))),
+        _ => Number::from_f64(value),
+    }
+}
+
+/// The double of the fewest digits that is this half when rounded.
+fn shortest_f16(half: f16) -> f64 {
+    let value = half.to_f64();
+    let reads_back = |text: &String| {
+        Number::parse(text).and_then(|number| nearest_f16(&number)).is_some_and(|read| read == half)
+    };
+    let shortest = (0..5).map(|digits| format!("{value:.digits$e}")).find(reads_back);
+    shortest.and_then(|text| text.parse().ok()).unwrap_or(value)
+}
+
+/// As people read it: `1`, `0.1`, `1e-7`, `NaN`, `-inf`.
+pub(crate) fn print(element: &[u8]) -> String {
+    let (value, _) = widen(element);
+    let text = match *element {
+        [a, b, c, d] => format!("{:?}", f32::from_ne_bytes([a, b, c, d])),
+        [a, b] => format!("{:?}", shortest_f16(f16::from_ne_bytes([a, b]))),
+        _ => format!("{value:?}"),
+    };
+    text.strip_suffix(".0").map_or(text.clone(), ToOwned::to_owned)
+}

@@ -1,0 +1,268 @@
+//! The core data types of Zarr: bool, integers, floats, complex numbers, raw bits.
+//!
+//! | name | v2 | element |
+//! |---|---|---|
+//! | `bool` | `\|b1` | one byte, 0 or 1 |
+//! | `int8` … `int64`, `uint8` … `uint64` | `\|i1`, `<i2` … | two's complement, or unsigned |
+//! | `float16`, `float32`, `float64` | `<f2` … | IEEE 754 |
+//! | `complex64`, `complex128` | `<c8`, `<c16` | real part, then imaginary part |
+//! | `r8`, `r16`, `r24` … | `\|V1` … | bytes that nobody interprets |
+//!
+//! Source: "Data types" of the Zarr v3 specification and its draft of December 2022; "Data type encoding" of v2.
+
+mod bits;
+mod decimal;
+mod float;
+mod integer;
+mod raw;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, Typestring};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Units, Value,
+};
+
+pub use raw::Raw;
+
+macro_rules! core_types {
+    ($($variant:ident, $name:literal, $id:literal, $kind:ident, $size:literal, $unit:literal, $aliases:expr;)*) => {
+        /// A core data type of fixed name; [`Raw`] is the family that is left.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum CoreType {
+            $(
+                #[doc = concat!("`", $name, "`, in v2 `", $id, "`.")]
+                $variant,
+            )*
+        }
+
+        impl CoreType {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            const fn properties(self) -> Properties {
+                match self {
+                    $(Self::$variant => Properties {
+                        name: $name,
+                        id: $id,
+                        kind: Kind::$kind,
+                        size: $size,
+                        unit: $unit,
+                        aliases: $aliases,
+                    },)*
+                }
+            }
+        }
+
+        $(zarr_spec::register!(DataTypePlugin::new(
+            Identifiers { uri: None, name: $name, id: Some($id), aliases: $aliases },
+            create,
+        ));)*
+    };
+}
+
+core_types! {
+    Bool, "bool", "b1", Bool, 1, 1, &[];
+    Int8, "int8", "i1", Int, 1, 1, &[];
+    Int16, "int16", "i2", Int, 2, 2, &[];
+    Int32, "int32", "i4", Int, 4, 4, &[];
+    Int64, "int64", "i8", Int, 8, 8, &[];
+    UInt8, "uint8", "u1", UInt, 1, 1, &[];
+    UInt16, "uint16", "u2", UInt, 2, 2, &[];
+    UInt32, "uint32", "u4", UInt, 4, 4, &[];
+    UInt64, "uint64", "u8", UInt, 8, 8, &[];
+    Float16, "float16", "f2", Float, 2, 2, &[];
+    Float32, "float32", "f4", Float, 4, 4, &[];
+    Float64, "float64", "f8", Float, 8, 8, &[];
+    Complex64, "complex64", "c8", Complex, 8, 4, &["complex_float32"];
+    // The extension URIs stand for complex64 too: the draft's `type` tells.
+    Complex128, "complex128", "c16", Complex, 16, 8, &[
+        "complex_float64",
+        "https://purl.org/zarr/spec/extensions/data-types/complex/1.0",
+        "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html",
+    ];
+}
+
+struct Properties {
+    name: &'static str,
+    /// In v2, without byte order.
+    id: &'static str,
+    kind: Kind,
+    /// Bytes.
+    size: usize,
+    /// Bytes that byte order concerns.
+    unit: usize,
+    /// Further names and URIs.
+    aliases: &'static [&'static str],
+}
+
+/// Names and the old typestrings lead to one type each; the draft's extension says which by its `type`.
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    if creation.identifier.contains(':') {
+        return complex_extension(creation);
+    }
+    let core = CoreType::ALL.iter().copied().find(|core| {
+        let Properties { name, id, aliases, .. } = core.properties();
+        [name, id].contains(&creation.identifier) || aliases.contains(&creation.identifier)
+    });
+    let core = core.ok_or_else(|| DataTypeError::Unknown(creation.identifier.to_owned()))?;
+    let big = match (creation.format, creation.configuration) {
+        (Format::V2, Value::String(text)) => Typestring::parse(text, creation.reading)?.is_big_endian(),
+        (Format::V3Draft, Value::String(text)) => text.starts_with('>'),
+        _ => {
+            refuse_configuration(creation)?;
+            false
+        }
+    };
+    Ok((Arc::new(core), if big { ByteOrder::Big } else { ByteOrder::Little }))
+}
+
+fn complex_extension(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let (core, order) = match creation.type_name.and_then(Value::as_str) {
+        Some("<c8") => (CoreType::Complex64, ByteOrder::Little),
+        Some(">c8") => (CoreType::Complex64, ByteOrder::Big),
+        Some("<c16") => (CoreType::Complex128, ByteOrder::Little),
+        Some(">c16") => (CoreType::Complex128, ByteOrder::Big),
+        _ => {
+            let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
+            return Err(Invalid::new(format!("`type` is {what}, not `<c8` or `<c16`")).into());
+        }
+    };
+    Ok((Arc::new(core), order))
+}
+
+/// None of these types has a configuration; an empty one says nothing.
+fn refuse_configuration(creation: &Creation<'_>) -> Result<(), Invalid> {
+    match creation.configuration {
+        Value::Null => Ok(()),
+        Value::Object(members) => match members.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Invalid::new(format!("unknown member `{name}`; there are none"))),
+        },
+        other => Err(Invalid::new(format!("configuration is {}, not an object", other.kind_name()))),
+    }
+}
+
+impl CoreType {
+    /// Bytes of an element.
+    #[must_use]
+    pub fn size(self) -> usize {
+        self.properties().size
+    }
+
+    fn parse_fill(self, json: &Value, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
+        let Properties { kind, size, unit, .. } = self.properties();
+        if context.format == Format::V3Draft
+            && let Some(text) = json.as_str().filter(|text| bits::is_bits(text))
+        {
+            let bytes = bits::to_native(bits::parse(text, size)?, unit);
+            return match kind == Kind::Bool && bytes[0] > 1 {
+                true => Err(format!("{json} is neither 0 nor 1")),
+                false => Ok(bytes),
+            };
+        }
+        match kind {
+            Kind::Bool => integer::parse_bool(json, context).map(|value| vec![u8::from(value)]),
+            Kind::Int | Kind::UInt => integer::parse(json, kind == Kind::Int, size, context),
+            Kind::Float => float::parse(json, size, context),
+            _ => match json.as_array() {
+                Some([real, imaginary]) => {
+                    let mut bytes = float::parse(real, unit, context)?;
+                    bytes.extend(float::parse(imaginary, unit, context)?);
+                    Ok(bytes)
+                }
+                _ => Err(format!("{json} is no pair of a real and an imaginary part")),
+            },
+        }
+    }
+}
+
+impl DataType for CoreType {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.properties().name)
+    }
+
+    fn elements(&self) -> Elements {
+        let Properties { size, unit, .. } = self.properties();
+        Elements::Fixed { size, units: Units::Uniform(unit) }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        Some(self.properties().kind)
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let Properties { name, id, unit, .. } = self.properties();
+        let sign = match order {
+            _ if unit == 1 => '|',
+            ByteOrder::Big => '>',
+            _ => '<',
+        };
+        let json = Value::from(format!("{sign}{id}"));
+        Ok(match format {
+            Format::V2 => {
+                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named(id) }
+            }
+            _ => DataTypeDocument::named(name),
+        })
+    }
+
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let bytes = self.parse_fill(json, context).map_err(|what| {
+            DataTypeError::FillValue(format!("{what}; the data type is {}", self.properties().name))
+        })?;
+        Ok(FillValue::new(bytes))
+    }
+
+    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+        let Properties { name, kind, size, unit, .. } = self.properties();
+        let wrong = DataTypeError::FillValue;
+        if element.len() != size {
+            return Err(wrong(format!("{} bytes are no element of {name}, which has {size}", element.len())));
+        }
+        match kind {
+            Kind::Bool => match element {
+                [0] => Ok(Value::Bool(false)),
+                [1] => Ok(Value::Bool(true)),
+                _ => Err(wrong(format!("byte {} is neither false nor true", element[0]))),
+            },
+            Kind::Int | Kind::UInt => Ok(integer::to_json(element, kind == Kind::Int)),
+            Kind::Float => float::to_json(element, format).map_err(wrong),
+            _ => {
+                let (real, imaginary) = element.split_at(unit);
+                let part = |bytes| float::to_json(bytes, format).map_err(wrong);
+                Ok(Value::Array(vec![part(real)?, part(imaginary)?]))
+            }
+        }
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        let Properties { kind, size, unit, .. } = self.properties();
+        if element.len() != size {
+            return raw::print(element, to);
+        }
+        match kind {
+            Kind::Bool => to.write_str(if element[0] == 0 { "false" } else { "true" }),
+            Kind::Int | Kind::UInt => integer::print(element, kind == Kind::Int, to),
+            Kind::Float => to.write_str(&float::print(element)),
+            _ => {
+                let (real, imaginary) = element.split_at(unit);
+                let imaginary = float::print(imaginary);
+                let plus = if imaginary.starts_with('-') { "" } else { "+" };
+                write!(to, "{}{plus}{imaginary}i", float::print(real))
+            }
+        }
+    }
+
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        match (self, element) {
+            (Self::Bool, &[byte, ..]) if byte > 1 => {
+                Err(Invalid::new(format!("byte {byte} is neither false nor true")))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Raw bits: bytes that nobody interprets.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Units, Value,
+};
+
+use crate::bits;
+use crate::integer::Tolerate;
+use crate::refuse_configuration;
+
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("r*"), create).recognised_by(is_raw));
+
+/// `r8`, `r16`, `r24` and so on: bytes that byte order does not concern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Raw {
+    size: usize,
+}
+
+impl Raw {
+    /// Of `bits` bits.
+    ///
+    /// # Errors
+    ///
+    /// Unless `bits` is a positive multiple of 8, or for more than [`MAX_ELEMENT_SIZE`] bytes.
+    pub fn new(bits: usize) -> Result<Self, Invalid> {
+        let size = bits / 8;
+        if bits == 0 || !bits.is_multiple_of(8) {
+            return Err(Invalid::new(format!("`r{bits}` does not have a positive multiple of 8 bits")));
+        }
+        if size > MAX_ELEMENT_SIZE {
+            return Err(Invalid::new(format!(
+                "elements of {size} bytes are not supported, only up to {MAX_ELEMENT_SIZE}"
+            )));
+        }
+        Ok(Self { size })
+    }
+
+    fn parse_fill(self, json: &Value, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
+        match (json, context.format) {
+            (Value::Array(list), Format::V3 | Format::V3Draft) => list.iter().map(byte).collect(),
+            (Value::String(text), Format::V3Draft) => bits::parse(text, self.size),
+            (Value::String(text), Format::V3) if text.starts_with("0x") => {
+                context.tolerate(format!("fill value \"{text}\" is a form of older drafts"))?;
+                bits::parse(text, self.size)
+            }
+            (Value::String(text), Format::V3) => {
+                context.tolerate(format!("fill value \"{text}\" is taken as Base64"))?;
+                from_base64(text)
+            }
+            (Value::String(text), Format::V2) => from_base64(text),
+            (Value::Number(number), Format::V3Draft) if number.as_u64() == Some(0) => Ok(vec![0; self.size]),
+            _ => Err(format!("{json} is no form of bytes")),
+        }
+    }
+}
+
+/// Whether `name` sets out to be one of the family.
+fn is_raw(name: &str) -> bool {
+    name.strip_prefix('r')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    refuse_configuration(creation)?;
+    let name = creation.identifier;
+    let digits = Some(name).filter(|name| is_raw(name)).and_then(|name| name.strip_prefix('r'));
+    let bits = digits.filter(|digits| !digits.starts_with('0')).and_then(|digits| digits.parse().ok());
+    let bits = bits.ok_or_else(|| {
+        Invalid::new(format!("`{name}` is not `r` and a number of bits, a positive multiple of 8"))
+    })?;
+    Ok((Arc::new(Raw::new(bits)?), ByteOrder::Little))
+}
+
+fn byte(json: &Value) -> Result<u8, String> {
+    let byte = json.as_u64().and_then(|byte| u8::try_from(byte).ok());
+    byte.ok_or_else(|| format!("{json} is no integer from 0 to 255"))
+}
+
+fn from_base64(text: &str) -> Result<Vec<u8>, String> {
+    STANDARD.decode(text).map_err(|error| format!("\"{text}\" is no Base64: {error}"))
+}
+
+/// The bytes in hexadecimal.
+pub(crate) fn print(element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+    element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
+}
+
+impl DataType for Raw {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Owned(format!("r{}", self.size * 8))
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: self.size, units: Units::Uniform(1) }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    /// v2 calls them `|V2`.
+    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let json = Value::from(format!("|V{}", self.size));
+        Ok(match format {
+            Format::V2 => {
+                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named("V") }
+            }
+            _ => DataTypeDocument::named(&self.name()),
+        })
+    }
+
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let bytes = self.parse_fill(json, context).and_then(|bytes| match bytes.len() == self.size {
+            true => Ok(bytes),
+            false => Err(format!("{json} is {} bytes", bytes.len())),
+        });
+        bytes.map(FillValue::new).map_err(|what| {
+            DataTypeError::FillValue(format!("{what}; the data type is {}, {} bytes", self.name(), self.size))
+        })
+    }
+
+    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+        if element.len() != self.size {
+            return Err(DataTypeError::FillValue(format!(
+                "{} bytes are no element of {}",
+                element.len(),
+                self.name()
+            )));
+        }
+        Ok(match format {
+            Format::V2 => Value::from(STANDARD.encode(element)),
+            Format::V3Draft => Value::from(bits::to_hex(element)),
+            Format::V3 => element.iter().map(|&byte| u32::from(byte)).collect(),
+        })
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        print(element, to)
+    }
+}
