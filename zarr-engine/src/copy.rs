@@ -125,6 +125,7 @@ impl<'a> Shared<'a> {
 /// # Errors
 ///
 /// [`OutOfBounds`] if any element, on either side, is not wholly inside its slice.
+#[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
 pub(crate) fn copy(
     element_size: usize,
     swap: Swap<'_>,
@@ -176,13 +177,12 @@ pub(crate) unsafe fn copy_shared(
 ) -> Result<(), OutOfBounds> {
     let swap = swap.checked(element_size)?;
     let sides = [(source.len(), source_offset), (destination.size, destination_offset)];
-    let Some(geometry) = Geometry::new(element_size, dimensions, sides)? else { return Ok(()) };
-    // SAFETY: `Geometry::new` found all elements inside of both sides, `checked` all units inside of their
-    // elements; the caller keeps others away from what is written.
-    unsafe {
-        run(Level::detect(), swap, &geometry, source.as_ptr(), destination.start.as_ptr(), streaming);
-    }
-    Ok(())
+    let (source, destination) = (source.as_ptr(), destination.start.as_ptr());
+    Geometry::with(element_size, dimensions, sides, |geometry| {
+        // SAFETY: `Geometry` found all elements inside of both sides, `checked` all units inside of their
+        // elements; the caller keeps others away from what is written.
+        unsafe { run(Level::detect(), swap, geometry, source, destination, streaming) };
+    })
 }
 
 /// Copies what `geometry` says, with the kernel that suits it.
@@ -203,6 +203,7 @@ unsafe fn run(
     let source = source.wrapping_add(geometry.source_start);
     let destination = destination.wrapping_add(geometry.destination_start);
     let (inner, outer) = geometry.split();
+    let streaming = streaming && inner.count * size >= rows::LINE;
     if inner.source_stride == size.cast_signed() && inner.destination_stride == size.cast_signed() {
         let rows = Rows::new(level, size, swap, inner.count * size, streaming);
         let (second, outer) = outer.split_first().unwrap_or((&Dimension::ONE, &[]));

@@ -57,10 +57,10 @@ pub(crate) unsafe fn fill_shared(
         *to = Dimension { count: from.count, source_stride: 0, destination_stride: from.stride };
     }
     let sides = [(element.len(), 0), (destination.size, destination_offset)];
-    let Some(geometry) = Geometry::new(element.len(), repeated, sides)? else { return Ok(()) };
-    // SAFETY: `Geometry::new` found all elements in bounds; the caller keeps others away from them.
-    unsafe { fill_geometry(Level::detect(), element, &geometry, destination.start.as_ptr()) };
-    Ok(())
+    Geometry::with(element.len(), repeated, sides, |geometry| {
+        // SAFETY: `Geometry` found all elements in bounds; the caller keeps others away from them.
+        unsafe { fill_geometry(Level::detect(), element, geometry, destination.start.as_ptr()) };
+    })
 }
 
 /// Fills all elements of `geometry`, whose source is `element` alone.

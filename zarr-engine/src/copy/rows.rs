@@ -6,11 +6,8 @@ use super::Dimension;
 use super::level::Level;
 use super::swap::{Pattern, Swap};
 
-/// Bytes of a cache line, as far as copies are concerned.
+/// Bytes of a cache line, as far as copies are concerned; shorter rows are not streamed.
 pub(super) const LINE: usize = 64;
-
-/// Rows shorter than this are not streamed: their ends, which are not whole lines, would cost more.
-const STREAMED_ROW: usize = LINE;
 
 /// Rows of `bytes` bytes each, and how they are copied.
 #[derive(Debug)]
@@ -49,7 +46,7 @@ impl<'a> Rows<'a> {
         bytes: usize,
         streaming: bool,
     ) -> Self {
-        let streaming = streaming && bytes >= STREAMED_ROW;
+        let streaming = streaming && bytes >= LINE;
         let pattern = swap.pattern(element_size);
         let purpose = match (swap, pattern) {
             (Swap::None, _) => streaming.then_some(Purpose::Stream),

@@ -1,5 +1,7 @@
 //! Elements that do not lie together on both sides: tiles where a permutation turns rows into columns.
 
+use std::mem::MaybeUninit;
+
 use super::elements::{self, Elements};
 use super::geometry::walk;
 use super::level::Level;
@@ -8,14 +10,17 @@ use super::swap::Swap;
 use super::{Dimension, MAX_RANK};
 
 /// Transposes a tile one cache line wide each way: lines of the source, so many bytes apart, become
-/// columns of the buffer.
+/// columns of a [`Buffer`].
 ///
-/// Safety: `LINE / element_size` lines are valid for reads.
-pub(super) type Transpose = unsafe fn(*const u8, isize, &mut Buffer);
+/// Safety: `LINE / element_size` lines are valid for reads, and as many rows of the buffer for writes.
+pub(super) type Transpose = unsafe fn(*const u8, isize, *mut u8);
 
-/// A tile on its way: each line is one run of the destination.
+/// Bytes of the destination that are written in one run: some lines, so that memory sees neighbours together.
+pub(super) const RUN: usize = 4 * LINE;
+
+/// Tiles on their way: each row is one run of the destination.
 #[repr(align(64))]
-pub(super) struct Buffer(pub(super) [u8; LINE * LINE]);
+struct Buffer(#[expect(dead_code, reason = "only its address is used")] [u8; RUN * LINE]);
 
 /// Fewest bytes along the destination for which tiles pay.
 const TILED: usize = 32;
@@ -169,27 +174,33 @@ impl<'a> Plane<'a> {
         gather: Elements,
         transpose: Option<Transpose>,
     ) {
-        let mut buffer = Buffer([0; LINE * LINE]);
+        // What is read from it was written before: the same rows, as far as the run reaches.
+        let mut buffer = MaybeUninit::<Buffer>::uninit();
+        let buffer = buffer.as_mut_ptr().cast::<u8>();
         let wide = LINE / self.element_size;
         let mut first = 0;
         while first < self.along.count {
-            let along = self.line_elements(destination, first).min(self.along.count - first);
+            let along = self.run_elements(destination, first).min(self.along.count - first);
             let bytes = along * self.element_size;
-            let lines = Rows::new(self.level, self.element_size, self.swap, bytes, self.streaming);
+            let rows = Rows::new(self.level, self.element_size, self.swap, bytes, self.streaming);
             for second in (0..self.across.count).step_by(wide) {
                 let across = wide.min(self.across.count - second);
-                let (from, to) = self.at(source, destination, first, second);
-                match transpose {
-                    // SAFETY: a whole tile of the plane.
-                    Some(transpose) if along == wide && across == wide => unsafe {
-                        transpose(from, self.along.source_stride, &mut buffer);
-                    },
-                    // SAFETY: a part of the plane, and of the buffer: at most a line each way.
-                    _ => unsafe { self.gather(gather, from, &mut buffer, along, across) },
+                for part in (0..along).step_by(wide) {
+                    let (from, _) = self.at(source, destination, first + part, second);
+                    let place = buffer.wrapping_add(part * self.element_size);
+                    match transpose {
+                        // SAFETY: a whole tile of the plane; its columns fit the run.
+                        Some(transpose) if part + wide <= along && across == wide => unsafe {
+                            transpose(from, self.along.source_stride, place);
+                        },
+                        // SAFETY: a part of the plane, and of the buffer.
+                        _ => unsafe { self.gather(gather, from, place, wide.min(along - part), across) },
+                    }
                 }
-                let rows = Dimension { count: across, source_stride: LINE.cast_signed(), ..self.across };
-                // SAFETY: lines of the buffer, and the same part of the plane on the other side.
-                unsafe { lines.copy(buffer.0.as_ptr(), to, rows) };
+                let (_, to) = self.at(source, destination, first, second);
+                let lines = Dimension { count: across, source_stride: RUN.cast_signed(), ..self.across };
+                // SAFETY: rows of the buffer, and the same part of the plane on the other side.
+                unsafe { rows.copy(buffer, to, lines) };
             }
             first += along;
         }
@@ -197,28 +208,20 @@ impl<'a> Plane<'a> {
 
     /// Brings a tile to the buffer, transposed.
     ///
-    /// Safety: its elements are in bounds of the source, and at most a line each way.
-    unsafe fn gather(
-        &self,
-        gather: Elements,
-        source: *const u8,
-        buffer: &mut Buffer,
-        along: usize,
-        across: usize,
-    ) {
+    /// Safety: its elements are in bounds of the source and of the buffer.
+    unsafe fn gather(&self, gather: Elements, from: *const u8, place: *mut u8, along: usize, across: usize) {
         let size = self.element_size.cast_signed();
-        let line = LINE.cast_signed();
         let inner = Dimension { count: along, destination_stride: size, ..self.along };
-        let outer = Dimension { count: across, destination_stride: line, ..self.across };
-        // SAFETY: `along` elements fit a line, `across` lines the buffer.
-        unsafe { gather(source, buffer.0.as_mut_ptr(), inner, outer) };
+        let outer = Dimension { count: across, destination_stride: RUN.cast_signed(), ..self.across };
+        // SAFETY: the caller's promise.
+        unsafe { gather(from, place, inner, outer) };
     }
 
-    /// How many elements from `first` on end with a cache line of the destination, if any do.
-    fn line_elements(&self, destination: *mut u8, first: usize) -> usize {
-        let wide = LINE / self.element_size;
+    /// How many elements from `first` on make a run that ends with a cache line of the destination, if any do.
+    fn run_elements(&self, destination: *mut u8, first: usize) -> usize {
         let over = destination.wrapping_add(first * self.element_size).addr() % LINE;
-        if over.is_multiple_of(self.element_size) { wide - over / self.element_size } else { wide }
+        let over = if over.is_multiple_of(self.element_size) { over } else { 0 };
+        (RUN - over) / self.element_size
     }
 
     /// Where the element at a position of the plane lies on both sides.

@@ -7,7 +7,7 @@ use super::Dimension;
 use super::level::Level;
 use super::rows::{Kernel, LINE, Purpose, Rows, copy_short, each_row};
 use super::swap::Pattern;
-use super::tiles::{Buffer, Transpose};
+use super::tiles::{RUN, Transpose};
 
 /// The row kernel for `purpose` with the instructions of `level`.
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
@@ -233,9 +233,8 @@ impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
 macro_rules! transpose {
     ($name:ident, $count:literal, $low:ident, $high:ident) => {
         /// Safety: as for [`Transpose`]. Only instructions that every x86-64 has.
-        unsafe fn $name(source: *const u8, stride: isize, buffer: &mut Buffer) {
+        unsafe fn $name(source: *const u8, stride: isize, buffer: *mut u8) {
             const COUNT: usize = $count;
-            let buffer = buffer.0.as_mut_ptr();
             for line in (0..LINE / 16 * COUNT).step_by(COUNT) {
                 let first = source.wrapping_offset(stride.wrapping_mul(line.cast_signed()));
                 for column in 0..LINE / 16 {
@@ -255,7 +254,7 @@ macro_rules! transpose {
                             block = mixed;
                         }
                         for (at, vector) in block.iter().enumerate() {
-                            vector.store(buffer.add((column * COUNT + at) * LINE + line * (16 / COUNT)));
+                            vector.store(buffer.add((column * COUNT + at) * RUN + line * (16 / COUNT)));
                         }
                     }
                 }
