@@ -3,6 +3,7 @@
 use super::fill::fill_geometry;
 use super::swap::swap_in_place_at;
 use super::*;
+use zarr_spec::Unit;
 
 /// Cases per test: what takes a few seconds, which is less where code is interpreted or not optimised.
 const CASES: u64 = match () {
@@ -105,19 +106,23 @@ fn random_counts(random: &mut Random) -> Vec<usize> {
     counts.collect()
 }
 
-fn random_units(random: &mut Random, element_size: usize) -> Vec<(u32, u32)> {
+fn unit(offset: usize, size: usize) -> Unit {
+    Unit { offset, size }
+}
+
+fn random_units(random: &mut Random, element_size: usize) -> Vec<Unit> {
     let (mut units, mut at) = (Vec::new(), 0);
     while at < element_size {
         let size = 1 + random.below((element_size - at).min(9));
         if !random.one_in(3) {
-            units.push((u32::try_from(at).unwrap(), u32::try_from(size).unwrap()));
+            units.push(Unit { offset: at, size });
         }
         at += size;
     }
     units
 }
 
-fn random_swap<'a>(random: &mut Random, element_size: usize, units: &'a [(u32, u32)]) -> Swap<'a> {
+fn random_swap<'a>(random: &mut Random, element_size: usize, units: &'a [Unit]) -> Swap<'a> {
     let whole: Vec<usize> =
         (0..=element_size).filter(|u| *u == 0 || element_size.is_multiple_of(*u)).collect();
     match random.below(4) {
@@ -133,7 +138,7 @@ fn reverse_reference(swap: Swap<'_>, element: &mut [u8]) {
     let units: Vec<(usize, usize)> = match swap {
         Swap::None | Swap::Uniform(0) => Vec::new(),
         Swap::Uniform(unit) => (0..element.len()).step_by(unit).map(|at| (at, unit)).collect(),
-        Swap::Units(units) => units.iter().map(|&(at, size)| (at as usize, size as usize)).collect(),
+        Swap::Units(units) => units.iter().map(|unit| (unit.offset, unit.size)).collect(),
     };
     let before = element.to_vec();
     for (at, size) in units {
@@ -401,7 +406,7 @@ fn more_dimensions_than_the_limit_are_refused() {
 }
 
 #[test]
-fn all_dimensions_of_the_limit_are_walked() {
+fn sixteen_dimensions_that_do_not_join_are_walked() {
     // Alternate strides keep neighbours from joining: 2^16 bytes in reversed order of their dimensions.
     let dimensions: Vec<Dimension> = (0..16)
         .map(|at| Dimension { count: 2, source_stride: 1 << at, destination_stride: 1 << (15 - at) })
@@ -418,7 +423,7 @@ fn all_dimensions_of_the_limit_are_walked() {
 #[test]
 fn units_that_reach_out_of_their_element_are_refused() {
     let mut bytes = [1, 2, 3, 4];
-    for units in [&[(0, 5)][..], &[(4, 1)], &[(0, 2), (3, 2)], &[(u32::MAX, u32::MAX)]] {
+    for units in [&[unit(0, 5)][..], &[unit(4, 1)], &[unit(0, 2), unit(3, 2)], &[unit(usize::MAX, usize::MAX)]] {
         assert_eq!(swap_in_place(Swap::Units(units), 4, &mut bytes), Err(OutOfBounds));
         assert_eq!(copy(4, Swap::Units(units), &[], &[9; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
     }
@@ -427,7 +432,7 @@ fn units_that_reach_out_of_their_element_are_refused() {
     assert_eq!(swap_in_place(Swap::None, 3, &mut bytes), Err(OutOfBounds));
     assert_eq!(swap_in_place(Swap::None, 0, &mut bytes), Err(OutOfBounds));
     assert_eq!(bytes, [1, 2, 3, 4]);
-    assert_eq!(swap_in_place(Swap::Units(&[(1, 3)]), 4, &mut bytes), Ok(()));
+    assert_eq!(swap_in_place(Swap::Units(&[unit(1, 3)]), 4, &mut bytes), Ok(()));
     assert_eq!(bytes, [1, 4, 3, 2]);
     assert_eq!(swap_in_place(Swap::Uniform(2), 0, &mut []), Ok(()));
 }
