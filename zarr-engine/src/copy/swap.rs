@@ -1,5 +1,7 @@
 //! Byte order: which bytes of an element change places.
 
+use zarr_spec::Unit;
+
 use super::level::Level;
 use super::rows::Rows;
 use super::{Dimension, OutOfBounds};
@@ -12,7 +14,7 @@ pub(crate) enum Swap<'a> {
     /// All: an element is a whole number of units of so many bytes. 0 and 1 change nothing.
     Uniform(usize),
     /// Those listed, as offset in the element and size, both in bytes.
-    Units(&'a [(u32, u32)]),
+    Units(&'a [Unit]),
 }
 
 impl<'a> Swap<'a> {
@@ -26,14 +28,12 @@ impl<'a> Swap<'a> {
         }
     }
 
-    fn checked_units(units: &'a [(u32, u32)], element_size: usize) -> Result<Self, OutOfBounds> {
-        let inside = |&(offset, size): &(u32, u32)| {
-            (offset as usize).checked_add(size as usize).is_some_and(|end| end <= element_size)
-        };
+    fn checked_units(units: &'a [Unit], element_size: usize) -> Result<Self, OutOfBounds> {
+        let inside = |unit: &Unit| unit.offset.checked_add(unit.size).is_some_and(|end| end <= element_size);
         match units {
             _ if !units.iter().all(inside) => Err(OutOfBounds),
-            _ if units.iter().all(|&(_, size)| size < 2) => Ok(Swap::None),
-            [(0, size)] if *size as usize == element_size => Ok(Swap::Uniform(element_size)),
+            _ if units.iter().all(|unit| unit.size < 2) => Ok(Swap::None),
+            [Unit { offset: 0, size }] if *size == element_size => Ok(Swap::Uniform(element_size)),
             _ => Ok(Swap::Units(units)),
         }
     }
@@ -44,10 +44,8 @@ impl<'a> Swap<'a> {
             Swap::None => {}
             Swap::Uniform(unit) => element.chunks_exact_mut(unit.max(1)).for_each(<[u8]>::reverse),
             Swap::Units(units) => {
-                for &(offset, size) in units {
-                    if let Some(unit) =
-                        element.get_mut(offset as usize..).and_then(|e| e.get_mut(..size as usize))
-                    {
+                for &Unit { offset, size } in units {
+                    if let Some(unit) = element.get_mut(offset..).and_then(|e| e.get_mut(..size)) {
                         unit.reverse();
                     }
                 }

@@ -423,7 +423,9 @@ fn sixteen_dimensions_that_do_not_join_are_walked() {
 #[test]
 fn units_that_reach_out_of_their_element_are_refused() {
     let mut bytes = [1, 2, 3, 4];
-    for units in [&[unit(0, 5)][..], &[unit(4, 1)], &[unit(0, 2), unit(3, 2)], &[unit(usize::MAX, usize::MAX)]] {
+    for units in
+        [&[unit(0, 5)][..], &[unit(4, 1)], &[unit(0, 2), unit(3, 2)], &[unit(usize::MAX, usize::MAX)]]
+    {
         assert_eq!(swap_in_place(Swap::Units(units), 4, &mut bytes), Err(OutOfBounds));
         assert_eq!(copy(4, Swap::Units(units), &[], &[9; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
     }
