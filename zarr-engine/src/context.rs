@@ -1,0 +1,165 @@
+//! What every operation is done with: plugins, policies, limits, threads.
+
+use std::sync::Arc;
+
+use zarr_spec::registry::DuplicateIdentifier;
+use zarr_spec::{Mode, Registry};
+
+/// What to do about a data type that is unknown and names a fallback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FallbackPolicy {
+    /// An error that names the type and the fallback.
+    #[default]
+    Deny,
+    /// The fallback is used, with a warning. Such an array is read only.
+    Warn,
+    /// The fallback is used. Such an array is read only.
+    Allow,
+}
+
+/// What a missing chunk holds when the fill value of its array is undefined. In v2 it holds zeros in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum UndefinedFill {
+    /// Reading it is an error.
+    #[default]
+    Deny,
+    /// Zeros.
+    Zeros,
+}
+
+/// How much memory foreign data may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one metadata document.
+    pub document_size: usize,
+    /// Bytes of one decoded chunk, or inner chunk of a shard.
+    pub chunk_size: u64,
+    /// Bytes of one encoded chunk or shard.
+    pub value_size: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { document_size: 256 << 20, chunk_size: 4 << 30, value_size: 16 << 30 }
+    }
+}
+
+/// What every operation is done with: a plain value, cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) mode: Mode,
+    pub(crate) fallback: FallbackPolicy,
+    pub(crate) undefined_fill: UndefinedFill,
+    pub(crate) limits: Limits,
+    pub(crate) threads: Threads,
+    pub(crate) store_empty_chunks: bool,
+}
+
+/// Where the work is done.
+#[derive(Debug, Clone)]
+pub(crate) enum Threads {
+    /// On the thread that asks.
+    Caller,
+    /// On rayon's own pool.
+    Global,
+    /// On a pool that was handed in.
+    Pool(Arc<rayon::ThreadPool>),
+}
+
+impl Context {
+    /// With the plugins of `registry`, lenient reading, fallbacks denied, and rayon's threads.
+    #[must_use]
+    pub fn new(registry: Registry) -> Self {
+        Self {
+            registry: Arc::new(registry),
+            mode: Mode::default(),
+            fallback: FallbackPolicy::default(),
+            undefined_fill: UndefinedFill::default(),
+            limits: Limits::default(),
+            threads: Threads::Global,
+            store_empty_chunks: false,
+        }
+    }
+
+    /// With the plugins that are linked into this program.
+    ///
+    /// # Errors
+    ///
+    /// If two of them have one identifier.
+    pub fn linked() -> Result<Self, DuplicateIdentifier> {
+        Ok(Self::new(Registry::linked()?))
+    }
+
+    /// With another reading mode.
+    #[must_use]
+    pub fn with_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// With another policy for fallbacks of data types.
+    #[must_use]
+    pub fn with_fallback(self, fallback: FallbackPolicy) -> Self {
+        Self { fallback, ..self }
+    }
+
+    /// With another policy for undefined fill values.
+    #[must_use]
+    pub fn with_undefined_fill(self, undefined_fill: UndefinedFill) -> Self {
+        Self { undefined_fill, ..self }
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// On a pool of threads that the caller has.
+    #[must_use]
+    pub fn with_thread_pool(self, pool: Arc<rayon::ThreadPool>) -> Self {
+        Self { threads: Threads::Pool(pool), ..self }
+    }
+
+    /// On the calling thread alone.
+    #[must_use]
+    pub fn with_one_thread(self) -> Self {
+        Self { threads: Threads::Caller, ..self }
+    }
+
+    /// Stores also chunks that hold nothing but the fill value, rather than leaving them out.
+    #[must_use]
+    pub fn with_empty_chunks(self) -> Self {
+        Self { store_empty_chunks: true, ..self }
+    }
+
+    /// The plugins.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// How strictly documents are read.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// How many threads the work may be on at once.
+    #[must_use]
+    pub fn thread_count(&self) -> usize {
+        match &self.threads {
+            Threads::Caller => 1,
+            Threads::Global => rayon::current_num_threads(),
+            Threads::Pool(pool) => pool.current_num_threads(),
+        }
+    }
+
+    /// Runs `work` where the threads of this context take part in it.
+    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.threads {
+            Threads::Caller | Threads::Global => work(),
+            Threads::Pool(pool) => pool.install(work),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Elements that were read, with what they are.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use zarr_spec::{DataType, Elements};
+
+use crate::element::{Element, cast_slice, type_matches};
+use crate::error::Error;
+use crate::memory::Memory;
+
+/// Elements of one array, in C order and native byte order.
+#[derive(Debug)]
+pub struct ElementArray {
+    shape: Vec<u64>,
+    data_type: Arc<dyn DataType>,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Fixed(Memory),
+    /// `n + 1` native `u64` offsets, then the payload.
+    Variable(Vec<u8>),
+}
+
+impl ElementArray {
+    pub(crate) fn fixed(shape: Vec<u64>, data_type: Arc<dyn DataType>, memory: Memory) -> Self {
+        Self { shape, data_type, bytes: Bytes::Fixed(memory) }
+    }
+
+    pub(crate) fn variable(shape: Vec<u64>, data_type: Arc<dyn DataType>, bytes: Vec<u8>) -> Self {
+        Self { shape, data_type, bytes: Bytes::Variable(bytes) }
+    }
+
+    /// Elements per dimension.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The type of the elements.
+    #[must_use]
+    pub fn data_type(&self) -> &dyn DataType {
+        &*self.data_type
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match &self.bytes {
+            Bytes::Fixed(memory) => match self.data_type.elements() {
+                Elements::Fixed { size, .. } if size > 0 => memory.len() / size,
+                // Elements without bytes are counted by their shape, which was checked when they were read.
+                _ => self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product(),
+            },
+            Bytes::Variable(_) => self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product(),
+        }
+    }
+
+    /// The bytes of all elements: one after another, or, for elements of variable size, `n + 1` native `u64`
+    /// offsets into the payload and then the payload.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Fixed(memory) => memory,
+            Bytes::Variable(bytes) => bytes,
+        }
+    }
+
+    /// The bytes of one element, by its position in C order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such element.
+    #[must_use]
+    pub fn element(&self, position: usize) -> &[u8] {
+        match (&self.bytes, self.data_type.elements()) {
+            (Bytes::Fixed(memory), Elements::Fixed { size, .. }) => &memory[position * size..(position + 1) * size],
+            (Bytes::Fixed(memory), Elements::Variable) => memory,
+            (Bytes::Variable(bytes), _) => {
+                let offset = |at: usize| {
+                    let entry = &bytes[at * size_of::<u64>()..(at + 1) * size_of::<u64>()];
+                    entry.try_into().map_or(0, |entry| usize::try_from(u64::from_ne_bytes(entry)).unwrap_or(usize::MAX))
+                };
+                let payload = &bytes[(self.count() + 1) * size_of::<u64>()..];
+                &payload[offset(position)..offset(position + 1)]
+            }
+        }
+    }
+
+    /// All elements, in C order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.count()).map(|position| self.element(position))
+    }
+
+    /// The elements as values of a Rust type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if the array holds another type.
+    pub fn as_slice<T: Element>(&self) -> Result<Cow<'_, [T]>, Error> {
+        type_matches::<T>(&*self.data_type)?;
+        Ok(cast_slice(self.bytes()))
+    }
+
+    /// The elements as text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if one of them is no UTF-8.
+    pub fn strings(&self) -> Result<Vec<&str>, Error> {
+        self.iter()
+            .enumerate()
+            .map(|(position, element)| {
+                std::str::from_utf8(element).map_err(|error| Error::Elements(format!("element {position}: {error}")))
+            })
+            .collect()
+    }
+
+    /// The element at a position in C order, as people read it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such element.
+    #[must_use]
+    pub fn print(&self, position: usize) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        self.data_type.print(self.element(position), &mut text).unwrap_or_default();
+        text
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl ElementArray {
+    /// The elements as an `ndarray`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if the array holds another type.
+    pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>, Error> {
+        let shape: Result<Vec<usize>, _> = self.shape.iter().map(|&length| usize::try_from(length)).collect();
+        let shape = shape.map_err(|error| Error::Elements(error.to_string()))?;
+        let elements = self.as_slice::<T>()?.into_owned();
+        ndarray::ArrayD::from_shape_vec(shape, elements).map_err(|error| Error::Elements(error.to_string()))
+    }
+}

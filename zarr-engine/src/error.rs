@@ -1,0 +1,161 @@
+//! What goes wrong, and where.
+
+use std::fmt;
+
+use zarr_spec::metadata::DocumentError;
+use zarr_spec::registry::Unknown;
+use zarr_spec::store::StoreError;
+use zarr_spec::{CodecError, DataTypeError, Format, Invalid, Key, NodePath};
+
+use crate::memory::OutOfMemory;
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no hierarchy in the store.
+    #[error("{location} holds no Zarr hierarchy: {reason}")]
+    NoHierarchy {
+        /// Where the store is.
+        location: String,
+        /// What was looked for, or found instead.
+        reason: String,
+    },
+    /// A metadata document is not what its format wants.
+    #[error("document `{key}`: {source}")]
+    Document {
+        /// The key of the document.
+        key: String,
+        /// What is wrong with it.
+        source: DocumentError,
+    },
+    /// There is no node at this path.
+    #[error("there is no node at {0}")]
+    NoNode(NodePath),
+    /// There is a node, and it is of the other kind.
+    #[error("{path} is {found}, not {wanted}")]
+    WrongKind {
+        /// The path of the node.
+        path: NodePath,
+        /// "an array" or "a group".
+        found: &'static str,
+        /// "an array" or "a group".
+        wanted: &'static str,
+    },
+    /// There is a node already, or one that stands in the way.
+    #[error("cannot create {path}: {reason}")]
+    InTheWay {
+        /// The path of the node that was to be created.
+        path: NodePath,
+        /// What is there.
+        reason: String,
+    },
+    /// The array cannot be used: everything about it that was not understood.
+    #[error("array {path} cannot be read or written: {}", Listed(.problems))]
+    NotUnderstood {
+        /// The path of the array.
+        path: NodePath,
+        /// All of it.
+        problems: Vec<Problem>,
+    },
+    /// A chunk could not be encoded or decoded.
+    #[error("chunk {index:?} of {path} (key `{key}`){}: {source}", .codec.as_ref().map(|codec| format!(", codec `{codec}`")).unwrap_or_default())]
+    Chunk {
+        /// The path of the array.
+        path: NodePath,
+        /// The position of the chunk in the chunk grid.
+        index: Vec<u64>,
+        /// The key of its value.
+        key: String,
+        /// The codec that failed, if it was one.
+        codec: Option<String>,
+        /// What it said.
+        source: CodecError,
+    },
+    /// A chunk is not stored, and the array's fill value is undefined.
+    #[error(
+        "chunk {index:?} of {path} is not stored, and the array's fill value is undefined (null); \
+         zeros are read when the context allows it"
+    )]
+    UndefinedFillValue {
+        /// The path of the array.
+        path: NodePath,
+        /// The position of the chunk in the chunk grid.
+        index: Vec<u64>,
+    },
+    /// What was selected is not in the array, or makes no sense.
+    #[error("{0}")]
+    Selection(String),
+    /// Elements do not fit: another type, or another number of them.
+    #[error("{0}")]
+    Elements(String),
+    /// Something that this handle or this format does not do.
+    #[error("{0}")]
+    NotSupported(String),
+    /// The format cannot say this.
+    #[error("{format} cannot say this: {reason}")]
+    NotInFormat {
+        /// The format.
+        format: Format,
+        /// What it cannot say, and what could be done about it.
+        reason: String,
+    },
+    /// A description of a new array or store that makes no sense.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// A data type or fill value of a new array that makes no sense.
+    #[error(transparent)]
+    DataType(#[from] DataTypeError),
+    /// The machine has not enough memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+impl Error {
+    /// A document that is not what its format wants.
+    pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
+        Self::Document { key: key.to_string(), source }
+    }
+}
+
+/// One thing about an array that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The member of the document, such as `codecs[1]`.
+    pub place: String,
+    /// What is wrong with it, and what could be done.
+    pub reason: String,
+    /// Whether no plugin has the identifier, rather than a plugin refusing what it was given.
+    pub unknown: Option<Unknown>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: impl Into<String>, reason: impl ToString) -> Self {
+        Self { place: place.into(), reason: reason.to_string(), unknown: None }
+    }
+
+    pub(crate) fn unknown(place: impl Into<String>, unknown: Unknown) -> Self {
+        Self { place: place.into(), reason: unknown.to_string(), unknown: Some(unknown) }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.place, self.reason)
+    }
+}
+
+struct Listed<'a>(&'a [Problem]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.0.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "; " };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}

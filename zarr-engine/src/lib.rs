@@ -1,0 +1,38 @@
+//! Hierarchies and arrays of the Zarr formats, in any store, with whatever plugins a program links.
+//!
+//! A read goes from plan (geometry alone) over locate (keys, ranges of shards) to execution (store, computed codecs)
+//! and the one copy that moves elements to where they belong. Writing is the same road backwards.
+//!
+//! The engine blocks: a caller who is `async` runs it with `spawn_blocking` or its like.
+
+mod array;
+mod builder;
+mod context;
+mod convert;
+mod copy;
+mod element;
+mod elements;
+mod error;
+mod group;
+mod hierarchy;
+mod memory;
+mod pipeline;
+mod plan;
+mod read;
+mod resolve;
+mod selection;
+mod shard;
+mod variable;
+mod write;
+
+pub use array::Array;
+pub use builder::ArrayBuilder;
+pub use context::{Context, FallbackPolicy, Limits, UndefinedFill};
+pub use element::Element;
+pub use elements::ElementArray;
+pub use error::{Error, Problem};
+pub use group::Group;
+pub use hierarchy::Hierarchy;
+pub use memory::{Memory, OutOfMemory};
+pub use resolve::UsedFallback;
+pub use selection::{Along, Selection};

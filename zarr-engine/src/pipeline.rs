@@ -1,0 +1,319 @@
+//! Runs the computed steps of a pipeline on one chunk, in buffers that are kept from chunk to chunk.
+
+use std::ops::Range;
+
+use zarr_spec::pipeline::{Layout, Pipeline, Step, Swap, Work};
+use zarr_spec::{ArrayRepresentation, Buffer, CodecError, Elements, LimitExceeded, Output, Size};
+
+use crate::copy::{self, Dimension, MAX_RANK};
+use crate::shard;
+use crate::variable::Variable;
+
+/// Bytes that a chunk of unknown size may decode to at most, and that encoded chunks may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) chunk: u64,
+    pub(crate) value: u64,
+}
+
+/// Two buffers that take turns, and those of the level below for shards that are decoded whole.
+#[derive(Debug, Default)]
+pub(crate) struct Stages {
+    buffers: [Buffer; 2],
+    inner: Option<Box<Stages>>,
+}
+
+/// Which codec failed, and how.
+#[derive(Debug)]
+pub(crate) struct StepError {
+    pub(crate) codec: Option<String>,
+    pub(crate) source: CodecError,
+}
+
+impl StepError {
+    /// Something that no codec is to blame for.
+    pub(crate) fn chunk(what: impl Into<String>) -> Self {
+        Self { codec: None, source: CodecError::corrupt(what.into()) }
+    }
+
+    fn at(step: &Step, source: CodecError) -> Self {
+        Self { codec: Some(step.name.clone()), source }
+    }
+}
+
+impl From<CodecError> for StepError {
+    fn from(source: CodecError) -> Self {
+        Self { codec: None, source }
+    }
+}
+
+/// Where the bytes are between two steps.
+#[derive(Debug, Clone)]
+struct Place {
+    /// The encoded value itself, or one of the two buffers.
+    buffer: Option<usize>,
+    range: Range<usize>,
+}
+
+impl Place {
+    fn bytes<'b>(&self, encoded: &'b [u8], buffers: &'b [Buffer; 2]) -> &'b [u8] {
+        match self.buffer {
+            None => &encoded[self.range.clone()],
+            Some(buffer) => &buffers[buffer].bytes(self.range.end)[self.range.start..],
+        }
+    }
+}
+
+/// What a buffer holds after it was decoded to: the place of the bytes, to be asked of [`Stages::bytes`].
+#[derive(Debug, Clone)]
+pub(crate) struct Decoded(Place);
+
+impl Stages {
+    /// What [`decode`] left, `encoded` being what it was given.
+    pub(crate) fn bytes<'b>(&'b self, decoded: &Decoded, encoded: &'b [u8]) -> &'b [u8] {
+        decoded.0.bytes(encoded, &self.buffers)
+    }
+
+    /// Memory for `size` bytes that [`encode`] starts from.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has no memory left.
+    pub(crate) fn start(&mut self, size: usize) -> Result<&mut [u8], LimitExceeded> {
+        self.buffers[0].output(size).spare(size)?;
+        Ok(self.buffers[0].bytes_mut(size))
+    }
+
+    /// The level below.
+    pub(crate) fn inner(&mut self) -> &mut Self {
+        self.inner.get_or_insert_default()
+    }
+}
+
+/// Decodes `encoded` as far as steps are computed: to `destination` if there is one and the last step can write there
+/// (`None`), else to elements in the pipeline's layout, borrowed from `encoded` or in `stages`.
+///
+/// # Errors
+///
+/// What the codecs say, and a chunk that has not the size that its shape asks for.
+pub(crate) fn decode(
+    pipeline: &Pipeline,
+    encoded: &[u8],
+    stages: &mut Stages,
+    destination: Option<&mut [u8]>,
+    bounds: Bounds,
+) -> Result<Option<Decoded>, StepError> {
+    let mut place = Place { buffer: None, range: 0..encoded.len() };
+    let mut destination = destination;
+    for (number, step) in pipeline.steps.iter().enumerate().rev() {
+        if let Work::Checksum(checksum) = &step.work {
+            let verified = verify(&**checksum, place.bytes(encoded, &stages.buffers));
+            let inside = verified.map_err(|source| StepError::at(step, source))?;
+            place.range = place.range.start + inside.start..place.range.start + inside.end;
+            continue;
+        }
+        let limit = limit(step.decoded_size, bounds);
+        if number == 0
+            && let Some(destination) = destination.take_if(|destination| limit == Ok(destination.len()))
+        {
+            let Stages { buffers, inner } = stages;
+            let source = place.bytes(encoded, buffers);
+            let size = destination.len();
+            let mut output = Output::to(destination);
+            decode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+            return match output.remaining() {
+                0 => Ok(None),
+                rest => Err(StepError::at(step, short(size - rest, size))),
+            };
+        }
+        let limit = limit.map_err(|source| StepError::at(step, source.into()))?;
+        let target = place.buffer.map_or(0, |buffer| 1 - buffer);
+        let Stages { buffers: [first, second], inner } = stages;
+        let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
+        let source = match place.buffer {
+            None => &encoded[place.range.clone()],
+            Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
+        };
+        let mut output = target_buffer.output(limit);
+        decode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+        let size = output.written().len();
+        if let Size::Exact(expected) = step.decoded_size
+            && expected != size as u64
+        {
+            return Err(StepError::at(step, short(size, limit)));
+        }
+        place = Place { buffer: Some(target), range: 0..size };
+    }
+    let size = place.range.len();
+    match pipeline.array.size() {
+        Size::Exact(expected) if expected != size as u64 => Err(StepError::chunk(format!(
+            "it has {size} bytes, and a chunk of shape {:?} has {expected}",
+            pipeline.array.shape
+        ))),
+        _ => Ok(Some(Decoded(place))),
+    }
+}
+
+fn short(size: usize, expected: usize) -> CodecError {
+    CodecError::corrupt(format!("{size} bytes came out where {expected} should"))
+}
+
+fn limit(size: Size, bounds: Bounds) -> Result<usize, LimitExceeded> {
+    let limit = size.limit().unwrap_or(bounds.chunk);
+    usize::try_from(limit).map_err(|_| LimitExceeded { limit: usize::MAX })
+}
+
+fn decode_step(
+    step: &Step,
+    encoded: &[u8],
+    decoded: &mut Output<'_>,
+    inner: &mut Option<Box<Stages>>,
+    bounds: Bounds,
+) -> Result<(), CodecError> {
+    match &step.work {
+        Work::ArrayToArray(codec, array) => codec.decode(array, encoded, decoded),
+        Work::ArrayToBytes(codec, array) => codec.decode(array, encoded, decoded),
+        Work::BytesToBytes(codec) => codec.decode(encoded, decoded),
+        Work::Reorder(array, layout) => reorder(array, layout, encoded, decoded, true),
+        Work::Shard(pipeline) => {
+            shard::decode_whole(pipeline, encoded, decoded, inner.get_or_insert_default(), bounds)
+        }
+        Work::Checksum(_) => Ok(()),
+    }
+}
+
+/// The bytes beside a checksum that is right.
+fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Range<usize>, CodecError> {
+    let size = checksum.size();
+    let Some(rest) = bytes.len().checked_sub(size) else {
+        return Err(CodecError::corrupt(format!("{} bytes have no room for a checksum of {size}", bytes.len())));
+    };
+    let (inside, stored) =
+        if checksum.at_start() { (size..bytes.len(), 0..size) } else { (0..rest, rest..bytes.len()) };
+    let mut computed = vec![0; size];
+    checksum.checksum(&bytes[inside.clone()], &mut computed);
+    if bytes[stored.clone()] == computed {
+        return Ok(inside);
+    }
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Err(CodecError::corrupt(format!(
+        "the checksum is {}, and that of the bytes is {}",
+        hex(&bytes[stored]),
+        hex(&computed)
+    )))
+}
+
+/// Between C order and `layout`, both ways.
+fn reorder(
+    array: &ArrayRepresentation,
+    layout: &Layout,
+    source: &[u8],
+    output: &mut Output<'_>,
+    decoding: bool,
+) -> Result<(), CodecError> {
+    let Elements::Fixed { size, .. } = array.data_type.elements() else {
+        let ordered = Variable::parse(source, array)?.reordered(array, layout, decoding)?;
+        return Ok(output.put(&ordered)?);
+    };
+    if source.len() as u64 != array.size().limit().unwrap_or(u64::MAX) {
+        return Err(CodecError::corrupt(format!("{} bytes are no array of shape {:?}", source.len(), array.shape)));
+    }
+    let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
+    let rank = array.shape.len();
+    let mut c_stride = size;
+    for dimension in (0..rank).rev() {
+        let count = usize::try_from(array.shape[dimension]).map_err(CodecError::corrupt)?;
+        let (c, l) = (c_stride.cast_signed(), (layout.strides[dimension] * size).cast_signed());
+        let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
+        dimensions[dimension] = Dimension { count, source_stride, destination_stride };
+        c_stride = c_stride.saturating_mul(count);
+    }
+    let bytes = source.len();
+    let target = &mut output.spare(bytes)?[..bytes];
+    copy::copy(size, swap_of(&layout.swap), &dimensions[..rank], source, 0, target, 0, false)
+        .map_err(CodecError::corrupt)?;
+    output.advance(bytes);
+    Ok(())
+}
+
+/// The swap of a layout, as the copy kernels take it.
+pub(crate) fn swap_of(swap: &Swap) -> copy::Swap<'_> {
+    match swap {
+        Swap::None => copy::Swap::None,
+        Swap::Uniform(size) => copy::Swap::Uniform(*size),
+        Swap::Units(units) => copy::Swap::Units(units),
+    }
+}
+
+/// Encodes the first `size` bytes of what [`Stages::start`] gave: the elements of a chunk in the pipeline's layout.
+///
+/// # Errors
+///
+/// What the codecs say.
+pub(crate) fn encode(
+    pipeline: &Pipeline,
+    size: usize,
+    stages: &mut Stages,
+    bounds: Bounds,
+) -> Result<Decoded, StepError> {
+    let mut place = Place { buffer: Some(0), range: 0..size };
+    let limit = usize::try_from(bounds.value).unwrap_or(usize::MAX);
+    for step in &pipeline.steps {
+        let from = place.buffer.unwrap_or(0);
+        if let Work::Checksum(checksum) = &step.work
+            && !checksum.at_start()
+        {
+            let size = append_checksum(&**checksum, &mut stages.buffers[from], place.range.end)
+                .map_err(|source| StepError::at(step, source.into()))?;
+            place.range = 0..size;
+            continue;
+        }
+        let target = 1 - from;
+        let Stages { buffers: [first, second], inner } = stages;
+        let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
+        let source = source_buffer.bytes(place.range.end);
+        let mut output = target_buffer.output(limit);
+        encode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+        place = Place { buffer: Some(target), range: 0..output.written().len() };
+    }
+    Ok(Decoded(place))
+}
+
+/// Bytes of the buffer with the checksum of its first `size` bytes behind them.
+fn append_checksum(
+    checksum: &dyn zarr_spec::codec::Checksum,
+    buffer: &mut Buffer,
+    size: usize,
+) -> Result<usize, LimitExceeded> {
+    let end = size.checked_add(checksum.size()).ok_or(LimitExceeded { limit: size })?;
+    buffer.output(end).spare(end)?;
+    let (bytes, sum) = buffer.bytes_mut(end).split_at_mut(size);
+    checksum.checksum(bytes, sum);
+    Ok(end)
+}
+
+fn encode_step(
+    step: &Step,
+    decoded: &[u8],
+    encoded: &mut Output<'_>,
+    inner: &mut Option<Box<Stages>>,
+    bounds: Bounds,
+) -> Result<(), CodecError> {
+    match &step.work {
+        Work::ArrayToArray(codec, array) => codec.encode(array, decoded, encoded),
+        Work::ArrayToBytes(codec, array) => codec.encode(array, decoded, encoded),
+        Work::BytesToBytes(codec) => codec.encode(decoded, encoded),
+        Work::Reorder(array, layout) => reorder(array, layout, decoded, encoded, false),
+        Work::Checksum(checksum) => {
+            let mut sum = vec![0; checksum.size()];
+            checksum.checksum(decoded, &mut sum);
+            let (first, second) = if checksum.at_start() { (&*sum, decoded) } else { (decoded, &*sum) };
+            encoded.put(first)?;
+            Ok(encoded.put(second)?)
+        }
+        Work::Shard(pipeline) => {
+            let stages = inner.get_or_insert_default();
+            shard::encode_whole(pipeline, decoded, encoded, stages, bounds)
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! From an array's metadata to what reads and writes it.
+
+use std::sync::Arc;
+
+use zarr_spec::chain::{ChainCreation, ChainProblem};
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
+use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
+use zarr_spec::grid::ChunkGrid;
+use zarr_spec::json::Value;
+use zarr_spec::key_encoding::ChunkKeyEncoding;
+use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::registry::{ExtensionPoint, Plugin, Table, Unknown};
+use zarr_spec::store::Store;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix, Reading,
+};
+
+use crate::context::{Context, FallbackPolicy};
+use crate::error::Problem;
+
+/// What reads and writes an array.
+#[derive(Debug, Clone)]
+pub(crate) struct Resolved {
+    pub(crate) grid: Arc<dyn ChunkGrid>,
+    pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
+    pub(crate) chain: CodecChain,
+    /// A chunk of the largest shape.
+    pub(crate) chunk: ArrayRepresentation,
+    /// Whether the document leaves the fill value undefined; zeros stand in for it.
+    pub(crate) fill_is_undefined: bool,
+    pub(crate) fallback: Option<UsedFallback>,
+    /// The store that the chunks are in: transformers are around it.
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) dimension_names: Option<Vec<Option<String>>>,
+}
+
+/// A data type that was not known, and what stands in for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedFallback {
+    /// The type that the document names.
+    pub unknown: String,
+    /// The name of the type that is used.
+    pub used: String,
+}
+
+/// Creates every extension of `metadata`.
+///
+/// # Errors
+///
+/// Everything that was not understood.
+pub(crate) fn resolve(
+    context: &Context,
+    metadata: &ArrayMetadata,
+    store: Arc<dyn Store>,
+    chunks: &Prefix,
+    reading: &Reading,
+) -> Result<Resolved, Vec<Problem>> {
+    let mut resolving = Resolving { context, metadata, reading, problems: Vec::new() };
+    let data_type = resolving.data_type();
+    let grid = resolving.grid();
+    let key_encoding = resolving.key_encoding();
+    let store = resolving.transformers(store, chunks);
+    let dimension_names = resolving.extensions();
+    let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
+    let layout = resolving.memory_layout();
+    let chunk = match (&data_type, &grid, &fill) {
+        (Some(created), Some(grid), Some((fill_value, _))) => Some(ArrayRepresentation {
+            shape: grid.largest_chunk(),
+            data_type: Arc::clone(&created.data_type),
+            fill_value: fill_value.clone(),
+            byte_order: created.byte_order.clone(),
+        }),
+        _ => None,
+    };
+    let chain = match &chunk {
+        Some(chunk) => resolving.chain(layout, chunk),
+        None => {
+            resolving.unknown_codecs();
+            None
+        }
+    };
+    let (problems, dimension_names) = (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
+    match (grid, key_encoding, chain, chunk, fill, data_type) {
+        (Some(grid), Some(key_encoding), Some(chain), Some(chunk), Some((_, undefined)), Some(created))
+            if problems.is_empty() =>
+        {
+            Ok(Resolved {
+                grid,
+                key_encoding,
+                chain,
+                chunk,
+                fill_is_undefined: undefined,
+                fallback: created.fallback,
+                store,
+                dimension_names,
+            })
+        }
+        _ => Err(problems),
+    }
+}
+
+struct CreatedType {
+    data_type: Arc<dyn DataType>,
+    byte_order: ByteOrder,
+    fallback: Option<UsedFallback>,
+}
+
+struct Resolving<'a> {
+    context: &'a Context,
+    metadata: &'a ArrayMetadata,
+    reading: &'a Reading,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Resolving<'a> {
+    fn data_type(&mut self) -> Option<CreatedType> {
+        let document = &self.metadata.data_type;
+        let unknown = match self.try_type(document) {
+            Ok(created) => return Some(created),
+            Err(TypeProblem::Unknown(unknown)) => unknown,
+            Err(TypeProblem::Other(reason)) => {
+                self.problems.push(Problem::new("data_type", reason));
+                return None;
+            }
+        };
+        let Some(created) = document.fallback.iter().find_map(|fallback| self.try_type(fallback).ok()) else {
+            let mut problem = Problem::unknown("data_type", unknown);
+            if !document.fallback.is_empty() {
+                problem.reason.push_str(", and so are all its fallbacks");
+            }
+            self.problems.push(problem);
+            return None;
+        };
+        let used = created.data_type.name().into_owned();
+        let what = format!("{unknown}; its fallback {used} is used in its place");
+        match self.context.fallback {
+            FallbackPolicy::Deny => {
+                let mut problem = Problem::unknown("data_type", unknown);
+                problem.reason = format!("{}; it has the fallback {used}, which is used only when asked for", problem.reason);
+                self.problems.push(problem);
+                return None;
+            }
+            FallbackPolicy::Warn => self.reading.warn(what),
+            FallbackPolicy::Allow => {}
+        }
+        let fallback = Some(UsedFallback { unknown: document.json.to_string(), used });
+        Some(CreatedType { fallback, ..created })
+    }
+
+    fn try_type(&self, document: &DataTypeDocument) -> Result<CreatedType, TypeProblem> {
+        let registry = &self.context.registry;
+        let format = self.metadata.format;
+        registry.data_type_plugin(format, document, self.reading).map_err(TypeProblem::Unknown)?;
+        let created = registry.data_type(format, document, self.reading);
+        let (data_type, byte_order) = created.map_err(|error| TypeProblem::Other(error.to_string()))?;
+        self.check_fallback_sizes(document, &*data_type).map_err(TypeProblem::Other)?;
+        Ok(CreatedType { data_type, byte_order, fallback: None })
+    }
+
+    /// A fallback must have the size of the type it stands in for, where both are known (D3-DTX-09).
+    fn check_fallback_sizes(&self, document: &DataTypeDocument, data_type: &dyn DataType) -> Result<(), String> {
+        let Some(size) = data_type.elements().size() else { return Ok(()) };
+        for fallback in &document.fallback {
+            let quiet = Reading::new(Mode::Lenient);
+            let Ok((other, _)) = self.context.registry.data_type(self.metadata.format, fallback, &quiet) else {
+                continue;
+            };
+            if let Some(other_size) = other.elements().size()
+                && other_size != size
+            {
+                return Err(format!(
+                    "{} has {size} bytes and its fallback {} has {other_size}",
+                    data_type.name(),
+                    other.name()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_value(&mut self, created: &CreatedType) -> Option<(FillValue, bool)> {
+        let json = &self.metadata.fill_value;
+        if json.is_null() && self.metadata.format != Format::V3 {
+            return Some((created.data_type.default_fill_value(), true));
+        }
+        let context = FillContext {
+            format: self.metadata.format,
+            reading: self.reading,
+            byte_order: &self.stored_order(&created.byte_order),
+        };
+        match created.data_type.fill_value(json, &context) {
+            Ok(fill_value) => Some((fill_value, false)),
+            // The fill value belongs to a type that is not known here (D3-DTX-11).
+            Err(_) if created.fallback.is_some() => Some((created.data_type.default_fill_value(), true)),
+            Err(error) => {
+                self.problems.push(Problem::new("fill_value", error));
+                None
+            }
+        }
+    }
+
+    /// The byte order of stored elements: that of v3's `bytes` codec, else what the data type declares.
+    fn stored_order(&self, declared: &ByteOrder) -> ByteOrder {
+        let endian = self.metadata.codecs.iter().find_map(|codec| codec.configuration.as_object()?.get("endian"));
+        match endian.and_then(Value::as_str) {
+            Some("big") => ByteOrder::Big,
+            Some(_) => ByteOrder::Little,
+            None => declared.clone(),
+        }
+    }
+
+    fn grid(&mut self) -> Option<Arc<dyn ChunkGrid>> {
+        let table = self.context.registry.chunk_grids();
+        let create = self.find(table, &self.metadata.chunk_grid, "chunk_grid")?.create;
+        let grid = create(&self.creation(&self.metadata.chunk_grid), &self.metadata.shape);
+        let grid = self.note("chunk_grid", grid)?;
+        if grid.grid_shape().len() == self.metadata.shape.len() {
+            return Some(grid);
+        }
+        self.problems.push(Problem::new("chunk_grid", "it does not have the dimensions of the array"));
+        None
+    }
+
+    fn key_encoding(&mut self) -> Option<Arc<dyn ChunkKeyEncoding>> {
+        let table = self.context.registry.chunk_key_encodings();
+        let create = self.find(table, &self.metadata.chunk_key_encoding, "chunk_key_encoding")?.create;
+        let encoding = create(&self.creation(&self.metadata.chunk_key_encoding));
+        self.note("chunk_key_encoding", encoding)
+    }
+
+    /// `None` also where there is no layout.
+    fn memory_layout(&mut self) -> Option<Codec> {
+        let place = if self.metadata.format == Format::V2 { "order" } else { "chunk_memory_layout" };
+        let document = self.metadata.memory_layout.as_ref()?;
+        let create = self.find(self.context.registry.memory_layouts(), document, place)?.create;
+        let layout = create(&self.creation(document), self.metadata.shape.len());
+        self.note(place, layout)
+    }
+
+    fn transformers(&mut self, mut store: Arc<dyn Store>, chunks: &Prefix) -> Arc<dyn Store> {
+        for (position, document) in self.metadata.storage_transformers.iter().enumerate().rev() {
+            let place = format!("storage_transformers[{position}]");
+            let table = self.context.registry.storage_transformers();
+            if self.may_skip(table, document) {
+                continue;
+            }
+            let Some(plugin) = self.find(table, document, &place) else { continue };
+            let transformer = (plugin.create)(&self.creation(document), &self.metadata.shape);
+            if let Some(transformer) = self.note(&place, transformer) {
+                store = transformer.wrap(store, chunks);
+            }
+        }
+        store
+    }
+
+    /// Applies generic extensions; returns the dimension names that one of them brings.
+    fn extensions(&mut self) -> Option<Vec<Option<String>>> {
+        let mut names = None;
+        for (position, document) in self.metadata.extensions.iter().enumerate() {
+            let place = format!("extensions[{position}]");
+            let table = self.context.registry.extensions();
+            if self.may_skip(table, document) {
+                continue;
+            }
+            let Some(plugin) = self.find(table, document, &place) else { continue };
+            let created = (plugin.create)(&self.creation(document), ExtensionPlace::Array(&self.metadata.shape));
+            if let Some(extension) = self.note(&place, created) {
+                names = names.or_else(|| extension.dimension_names().map(<[_]>::to_vec));
+            }
+        }
+        names
+    }
+
+    fn chain(&mut self, layout: Option<Codec>, chunk: &ArrayRepresentation) -> Option<CodecChain> {
+        if let Some(size) = chunk.size().limit()
+            && size > self.context.limits.chunk_size
+        {
+            let limit = self.context.limits.chunk_size;
+            self.problems.push(Problem::new("chunk_grid", format!("a chunk has {size} bytes, and the limit is {limit}")));
+            return None;
+        }
+        let creation =
+            ChainCreation { format: self.metadata.format, registry: &self.context.registry, reading: self.reading };
+        let chain = match CodecChain::create(&creation, layout, &self.metadata.codecs, chunk) {
+            Ok(chain) => chain,
+            Err(error) => {
+                let problems = error.problems.into_iter().map(|problem| match problem {
+                    ChainProblem::Unknown { position, unknown } => Problem::unknown(self.codec_place(position), unknown),
+                    ChainProblem::Codec { position, identifier, source } => {
+                        Problem::new(self.codec_place(position), format!("codec `{identifier}`: {source}"))
+                    }
+                    problem => Problem::new("codecs", problem),
+                });
+                let problems: Vec<_> = problems.collect();
+                self.problems.extend(problems);
+                return None;
+            }
+        };
+        if let Err(error) = chain.resolve(chunk) {
+            self.problems.push(Problem::new("codecs", error));
+            return None;
+        }
+        Some(chain)
+    }
+
+    /// Names unknown codecs also when the chain cannot be built for another reason.
+    fn unknown_codecs(&mut self) {
+        let table = self.context.registry.codecs();
+        for (position, document) in self.metadata.codecs.iter().enumerate() {
+            if let Err(unknown) = table.find(self.metadata.format, &document.identifier, self.reading) {
+                self.problems.push(Problem::unknown(self.codec_place(position), unknown));
+            }
+        }
+    }
+
+    /// What the document calls the codec at this position.
+    fn codec_place(&self, position: usize) -> String {
+        if self.metadata.format != Format::V2 {
+            return format!("codecs[{position}]");
+        }
+        if self.metadata.has_compressor && position + 1 == self.metadata.codecs.len() {
+            return "compressor".to_owned();
+        }
+        format!("filters[{position}]")
+    }
+
+    fn may_skip<P: Plugin>(&self, table: &Table<P>, document: &ExtensionDocument) -> bool {
+        let skippable = !document.must_understand
+            && (P::POINT == ExtensionPoint::GenericExtension || self.metadata.format == Format::V3);
+        skippable && table.find(self.metadata.format, &document.identifier, self.reading).is_err()
+    }
+
+    fn find<'t, P: Plugin>(
+        &mut self,
+        table: &'t Table<P>,
+        document: &ExtensionDocument,
+        place: &str,
+    ) -> Option<&'t P> {
+        let found: Result<&P, Unknown> = table.find(self.metadata.format, &document.identifier, self.reading);
+        match found {
+            Ok(plugin) => Some(plugin),
+            Err(unknown) => {
+                self.problems.push(Problem::unknown(place, unknown));
+                None
+            }
+        }
+    }
+
+    fn note<T, E: ToString>(&mut self, place: &str, result: Result<T, E>) -> Option<T> {
+        result.map_err(|error| self.problems.push(Problem::new(place, error.to_string()))).ok()
+    }
+
+    fn creation(&self, document: &'a ExtensionDocument) -> Creation<'a> {
+        Creation {
+            format: self.metadata.format,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry: &self.context.registry,
+            reading: self.reading,
+        }
+    }
+}
+
+enum TypeProblem {
+    Unknown(Unknown),
+    Other(String),
+}
