@@ -1,0 +1,230 @@
+//! The `zstd` codec: the bytes of a chunk as one Zstandard frame.
+//!
+//! Bytes to bytes. The encoded size depends on the data and is bounded. Decoding takes any number of frames, one
+//! after another, among them skippable ones and those that do not say their size. Encoding writes one frame that
+//! says its size, and its checksum if `checksum` is set.
+//!
+//! `level` goes from -131072 (fastest) to 22 (smallest); 0 is the library's default. Final v3 requires it and has
+//! `checksum` as an option. In v2 and under the name `numcodecs.zstd` both may be absent, which is 0 and false; a
+//! level above 22 is taken as 22 in v2, as its writers do.
+//!
+//! The v3 draft has no codec of the kind: this project's URI is written, and one that other programs use is read.
+//!
+//! Source: `zstd` in the Zarr extension registry and in numcodecs; RFC 8878.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
+    Representation, Size,
+};
+use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
+
+const OWN_URI: &str = "https://zarr-kit.example/spec/codecs/zstd/1.0";
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some(OWN_URI),
+            name: "zstd",
+            id: Some("zstd"),
+            aliases: &["numcodecs.zstd", "https://purl.org/zarr/spec/codec/zstd/1.0"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+const MINIMUM_LEVEL: i32 = -(1 << 17);
+const MAXIMUM_LEVEL: i32 = 22;
+
+/// Compresses each chunk to one Zstandard frame.
+#[derive(Debug)]
+pub struct Zstd {
+    level: i32,
+    checksum: bool,
+    encoders: Pool<Encoder>,
+    decoders: Pool<Decoder>,
+}
+
+impl Zstd {
+    /// Compresses at `level`, from -131072 to 22 and 0 for the library's default; `checksum` adds four bytes, which
+    /// decoding checks.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for another level.
+    pub fn new(level: i32, checksum: bool) -> Result<Self, CodecError> {
+        if !(MINIMUM_LEVEL..=MAXIMUM_LEVEL).contains(&level) {
+            return Err(CodecError::configuration(format!(
+                "level is {level}, not {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}"
+            )));
+        }
+        Ok(Self { level, checksum, encoders: Pool::new(), decoders: Pool::new() })
+    }
+}
+
+impl BytesToBytesCodec for Zstd {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        // Beyond what a slice can have, the library answers with an error code.
+        let limit = decoded.limit().and_then(|limit| usize::try_from(limit).ok());
+        match limit.filter(|&limit| limit <= usize::MAX / 2) {
+            Some(limit) => Size::AtMost(zstd_safe::compress_bound(limit) as u64),
+            None => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let bound = zstd_safe::compress_bound(decoded.len());
+        if encoded.remaining() < bound {
+            // The library wants room to spare, also where the result would fit.
+            let mut roomy = Output::at_most(bound);
+            self.encode(decoded, &mut roomy)?;
+            return Ok(encoded.put(roomy.written())?);
+        }
+        let room = encoded.spare(bound)?;
+        let size = self.encoders.with(Encoder::new, |Encoder(context)| {
+            context.set_parameter(CParameter::CompressionLevel(self.level))?;
+            context.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
+            context.compress2(room, decoded)
+        });
+        encoded.advance(size.map_err(|code| CodecError::encode(zstd_safe::get_error_name(code)))?);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.decoders.with(Decoder::new, |Decoder(context)| {
+            let mut rest = encoded;
+            loop {
+                let size = zstd_safe::find_frame_compressed_size(rest).map_err(corrupt)?;
+                let (frame, after) = rest.split_at(size);
+                match zstd_safe::get_frame_content_size(frame) {
+                    Ok(Some(size)) => decode_sized(context, frame, size, decoded)?,
+                    Ok(None) => decode_unsized(context, frame, decoded)?,
+                    Err(_) => return Err(CodecError::corrupt("a frame header is not valid")),
+                }
+                if after.is_empty() {
+                    return Ok(());
+                }
+                rest = after;
+            }
+        })
+    }
+}
+
+/// A block takes at least this many bytes in a frame, and holds at most 128 KiB.
+const BLOCK_HEADER_SIZE: usize = 3;
+const BLOCK_SIZE: usize = 1 << 17;
+
+/// Straight to where the bytes go.
+fn decode_sized(
+    context: &mut DCtx<'_>,
+    frame: &[u8],
+    size: u64,
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let size = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining());
+    let size = size.ok_or_else(|| limit(decoded))?;
+    if size > (frame.len() / BLOCK_HEADER_SIZE).saturating_mul(BLOCK_SIZE) {
+        return Err(CodecError::corrupt("a frame says that it holds more than it can"));
+    }
+    let room = &mut decoded.spare(size)?[..size];
+    let written = context.decompress(room, frame).map_err(corrupt)?;
+    if written != size {
+        return Err(CodecError::corrupt(format!("a frame holds {written} bytes, not the {size} it says")));
+    }
+    decoded.advance(size);
+    Ok(())
+}
+
+/// Piece by piece: nothing says how much memory it takes.
+fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    context.init().map_err(corrupt)?;
+    let mut source = InBuffer::around(frame);
+    loop {
+        // A full output may still be followed by the end of the frame, which one byte of room lets through.
+        let mut beyond = [0];
+        let full = decoded.remaining() == 0;
+        let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(BLOCK_SIZE))? };
+        let room_size = room.len();
+        let mut target = OutBuffer::around(room);
+        let done = source.pos();
+        let hint = context.decompress_stream(&mut target, &mut source).map_err(corrupt)?;
+        let more = target.pos();
+        if full && more > 0 {
+            return Err(limit(decoded).into());
+        }
+        decoded.advance(more);
+        if hint == 0 {
+            return Ok(());
+        }
+        if more < room_size && source.pos() == done {
+            return Err(CodecError::corrupt("a frame is cut off"));
+        }
+    }
+}
+
+fn corrupt(code: zstd_safe::ErrorCode) -> CodecError {
+    CodecError::corrupt(zstd_safe::get_error_name(code))
+}
+
+fn limit(output: &Output<'_>) -> LimitExceeded {
+    LimitExceeded { limit: output.written().len() + output.remaining() }
+}
+
+struct Encoder(CCtx<'static>);
+
+impl Encoder {
+    fn new() -> Self {
+        Self(CCtx::create())
+    }
+}
+
+struct Decoder(DCtx<'static>);
+
+impl Decoder {
+    fn new() -> Self {
+        Self(DCtx::create())
+    }
+}
+
+#[derive(Deserialize)]
+struct ZstdConfiguration {
+    level: Option<i32>,
+    checksum: Option<bool>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let (level, checksum) = configuration(creation)?;
+    Ok(Codec::BytesToBytes(Arc::new(Zstd::new(level, checksum)?)))
+}
+
+fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
+    let ZstdConfiguration { level, checksum } = creation.parse()?;
+    let registered = creation.format == Format::V3 && creation.identifier == "zstd";
+    let level = match level {
+        None if registered || creation.identifier == OWN_URI => {
+            return Err(CodecError::configuration("level is missing, a number up to 22"));
+        }
+        None => 0,
+        Some(level) if level > MAXIMUM_LEVEL && creation.format == Format::V2 => {
+            creation.reading.tolerate(format!("level {level} of codec `zstd` is above {MAXIMUM_LEVEL}"))?;
+            MAXIMUM_LEVEL
+        }
+        Some(level) => level,
+    };
+    Ok((level, checksum.unwrap_or(false)))
+}
+
+/// Both parameters, but that the registry advises to leave a false `checksum` out of final v3.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+    let (level, checksum) = configuration(creation)?;
+    let mut configuration = Object::new();
+    configuration.insert("level", level);
+    if checksum || to != Format::V3 {
+        configuration.insert("checksum", checksum);
+    }
+    Ok(configuration)
+}
