@@ -1,0 +1,120 @@
+//! The `lz4` codec: the size of a chunk in four bytes, least significant first, and then one LZ4 block.
+//!
+//! Bytes to bytes. The encoded size depends on the data and is bounded. This is not LZ4's frame format. The size is
+//! compared with what the chunk may have before any memory is touched.
+//!
+//! `acceleration` is read, kept and written; it may be absent, which is 1. The compressor here has no such knob: it
+//! compresses as if the value were 1. Decoding never depends on it.
+//!
+//! Final v3 has the codec as `numcodecs.lz4`. The v3 draft has none of the kind: this project's URI is written, and
+//! one that other programs use is read.
+//!
+//! Source: `lz4` in numcodecs; "LZ4 Block Format Description".
+
+use std::sync::Arc;
+
+use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
+    Representation, Size,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/lz4/1.0"),
+            name: "numcodecs.lz4",
+            id: Some("lz4"),
+            aliases: &["https://purl.org/zarr/spec/codec/lz4/1.0"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Bytes of the size before the block.
+const HEADER_SIZE: usize = 4;
+
+/// The largest chunk that LZ4 compresses, in bytes.
+const MAXIMUM_SIZE: usize = 0x7e00_0000;
+
+/// Compresses each chunk to its size and one LZ4 block.
+#[derive(Debug, Default)]
+pub struct Lz4 {
+    tables: Pool<CompressTable>,
+}
+
+impl Lz4 {
+    /// There is nothing to choose.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { tables: Pool::new() }
+    }
+}
+
+impl BytesToBytesCodec for Lz4 {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        match decoded.limit().and_then(|limit| usize::try_from(limit).ok()) {
+            Some(limit) if limit <= MAXIMUM_SIZE => {
+                Size::AtMost((HEADER_SIZE + get_maximum_output_size(limit)) as u64)
+            }
+            _ => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let size = u32::try_from(decoded.len()).ok().filter(|_| decoded.len() <= MAXIMUM_SIZE);
+        let size = size.ok_or_else(|| {
+            CodecError::encode(format!("{} bytes are more than LZ4 takes, {MAXIMUM_SIZE}", decoded.len()))
+        })?;
+        encoded.put(&size.to_le_bytes())?;
+        let room = encoded.spare(get_maximum_output_size(decoded.len()))?;
+        let written = self
+            .tables
+            .with(CompressTable::default, |table| compress_into_with_table(decoded, room, table))
+            .map_err(CodecError::encode)?;
+        encoded.advance(written);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let (header, block) = encoded
+            .split_first_chunk::<HEADER_SIZE>()
+            .ok_or_else(|| CodecError::corrupt("there are fewer bytes than the size of the chunk takes"))?;
+        let size = usize::try_from(u32::from_le_bytes(*header)).unwrap_or(usize::MAX);
+        if size > decoded.remaining() {
+            return Err(LimitExceeded { limit: decoded.written().len() + decoded.remaining() }.into());
+        }
+        // A byte of a block stands for at most 255 bytes of a chunk, and one of a match for fewer.
+        if size > block.len().saturating_mul(255) {
+            return Err(CodecError::corrupt("the block is too short for the size before it"));
+        }
+        let room = &mut decoded.spare(size)?[..size];
+        let written = decompress_into(block, room).map_err(CodecError::corrupt)?;
+        if written != size {
+            return Err(CodecError::corrupt(format!("the block holds {written} bytes, not {size}")));
+        }
+        decoded.advance(size);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Lz4Configuration {
+    acceleration: Option<i64>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let _this_compressor_has_none = creation.parse::<Lz4Configuration>()?.acceleration;
+    Ok(Codec::BytesToBytes(Arc::new(Lz4::new())))
+}
+
+/// The same in every format, with the default written out.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let acceleration = creation.parse::<Lz4Configuration>()?.acceleration.unwrap_or(1);
+    let mut configuration = Object::new();
+    configuration.insert("acceleration", acceleration);
+    Ok(configuration)
+}
