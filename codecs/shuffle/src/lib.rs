@@ -1,0 +1,103 @@
+//! The `shuffle` codec: the first bytes of all elements, then the second bytes of all, and so on.
+//!
+//! Bytes to bytes. The encoded size is the decoded one, which must be a multiple of `elementsize`: the number of bytes
+//! of an element, 4 if absent. It says nothing of the array's own elements.
+//!
+//! Final v3 has the codec as `numcodecs.shuffle`. The v3 draft has none of the kind: this project's URI is written.
+//!
+//! Source: `shuffle` in numcodecs.
+
+mod transpose;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Size,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/shuffle/1.0"),
+            name: "numcodecs.shuffle",
+            id: Some("shuffle"),
+            aliases: &["https://codec.zarrs.dev/bytes_to_bytes/shuffle"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Sorts the bytes of elements by their place in the element.
+#[derive(Debug, Clone, Copy)]
+pub struct Shuffle {
+    element_size: usize,
+}
+
+impl Shuffle {
+    /// For elements of `element_size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for 0.
+    pub fn new(element_size: usize) -> Result<Self, CodecError> {
+        if element_size == 0 {
+            return Err(CodecError::configuration("elementsize is 0, and must be 1 or more"));
+        }
+        Ok(Self { element_size })
+    }
+
+    fn check(self, size: usize) -> Result<(), String> {
+        if size.is_multiple_of(self.element_size) {
+            return Ok(());
+        }
+        Err(format!("{size} bytes are no whole number of elements of {} bytes", self.element_size))
+    }
+}
+
+impl BytesToBytesCodec for Shuffle {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.check(decoded.len()).map_err(CodecError::encode)?;
+        let room = &mut encoded.spare(decoded.len())?[..decoded.len()];
+        transpose::apart(self.element_size, decoded, room);
+        encoded.advance(decoded.len());
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.check(encoded.len()).map_err(CodecError::corrupt)?;
+        let room = &mut decoded.spare(encoded.len())?[..encoded.len()];
+        transpose::together(self.element_size, encoded, room);
+        decoded.advance(encoded.len());
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct ShuffleConfiguration {
+    elementsize: Option<u32>,
+}
+
+impl ShuffleConfiguration {
+    fn element_size(&self) -> u32 {
+        self.elementsize.unwrap_or(4)
+    }
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let size = creation.parse::<ShuffleConfiguration>()?.element_size();
+    Ok(Codec::BytesToBytes(Arc::new(Shuffle::new(usize::try_from(size).unwrap_or(usize::MAX))?)))
+}
+
+/// The same in every format, with the default written out.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let mut configuration = Object::new();
+    configuration.insert("elementsize", creation.parse::<ShuffleConfiguration>()?.element_size());
+    Ok(configuration)
+}
