@@ -1,5 +1,7 @@
 //! `bytes` and the draft's endian codec: bytes printed in the specifications, and failures by variant.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use zarr_codec_bytes as _;
 use zarr_conformance::linked::{create, stored, translate};
 use zarr_conformance::types::{self, Number};
