@@ -6,7 +6,7 @@
   store       the store's directory, relative to OUT_DIR
   path        the node's path, "/" for the root
   format      "v2", "v3", "v3-draft-a" (the draft before codec lists) or "v3-draft-b"
-  attributes  the attributes that must be read
+  attributes  the attributes that must be read; absent where JSON cannot say them
 an array also
   shape, chunks (the chunk shape, or null), dtype (NumPy descriptor, or "string"/"bytes" for items of variable length),
   fill (as it stands in the metadata document), features (the plugins that reading needs),
