@@ -1,0 +1,119 @@
+//! Byte strings of variable length.
+//!
+//! v3 calls them `bytes`; `variable_length_bytes` and `binary` are read too. v2 has objects and the codec
+//! `vlen-bytes` instead, and the draft, which knows no such type, an extension of ours.
+//!
+//! Source: `data-types/bytes` in the Zarr extension registry.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/bytes/1.0";
+/// What v2 calls objects that the codec turns into bytes.
+const ID: &str = "O/vlen-bytes";
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers {
+        uri: Some(URI),
+        name: "bytes",
+        id: Some(ID),
+        aliases: &["variable_length_bytes", "binary"],
+    },
+    create,
+));
+
+/// Any number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VariableBytes;
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let fits = match (creation.format, creation.type_name) {
+        (_, Some(name)) => name.as_str() == Some("bytes"),
+        (Format::V3Draft, None) => creation.identifier == ID,
+        _ => true,
+    };
+    if !fits {
+        return Err(Invalid::new(format!("the draft has bytes as extension `{URI}`, type `bytes`")).into());
+    }
+    match creation.configuration {
+        Value::Object(members) if !members.is_empty() => {
+            Err(Invalid::new("the data type has no configuration").into())
+        }
+        _ => Ok((Arc::new(VariableBytes), ByteOrder::Little)),
+    }
+}
+
+fn byte(json: &Value) -> Result<u8, DataTypeError> {
+    let byte = json.as_u64().and_then(|byte| u8::try_from(byte).ok());
+    byte.ok_or_else(|| DataTypeError::FillValue(format!("{json} is no integer from 0 to 255")))
+}
+
+impl DataType for VariableBytes {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed("bytes")
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Variable
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        Ok(match format {
+            Format::V2 => DataTypeDocument {
+                json: Value::from("|O"),
+                configuration: Value::from("|O"),
+                ..DataTypeDocument::named(ID)
+            },
+            Format::V3Draft => DataTypeDocument {
+                json: [("extension", URI), ("type", "bytes")].into_iter().collect(),
+                type_name: Some(Value::from("bytes")),
+                ..DataTypeDocument::named(URI)
+            },
+            Format::V3 => DataTypeDocument::named("bytes"),
+        })
+    }
+
+    /// Base64, or a list of integers. In v2, and in the generation of the draft that took its forms, 0 is no bytes.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let zero = json.as_u64() == Some(0);
+        match (json, context.format) {
+            (Value::String(text), _) => match STANDARD.decode(text) {
+                Ok(bytes) => Ok(FillValue::new(bytes)),
+                Err(error) => Err(DataTypeError::FillValue(format!("\"{text}\" is no Base64: {error}"))),
+            },
+            (Value::Array(list), Format::V3 | Format::V3Draft) => {
+                list.iter().map(byte).collect::<Result<Vec<u8>, _>>().map(FillValue::new)
+            }
+            (_, Format::V2) if zero => Ok(FillValue::zero(0)),
+            (_, Format::V3Draft) if zero => {
+                context.reading.tolerate("fill value 0 stands for no bytes")?;
+                Ok(FillValue::zero(0))
+            }
+            _ => Err(DataTypeError::FillValue(format!("{json} is neither Base64 nor a list of bytes"))),
+        }
+    }
+
+    /// Base64, which every format reads.
+    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+        Ok(Value::from(STANDARD.encode(element)))
+    }
+
+    /// The bytes in hexadecimal.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
+    }
+}

@@ -1,0 +1,262 @@
+//! Points and spans of time: counts of a unit, as NumPy has them.
+//!
+//! Elements are 64-bit two's complement; the least of them is "not a time". A point of time counts from
+//! 1970-01-01T00:00, without a time zone.
+//!
+//! | format | a point of time | a span |
+//! |---|---|---|
+//! | v2 | `<M8[ns]`, `<M8[10us]` | `<m8[ns]` |
+//! | v3 | `numpy.datetime64` with `unit` and `scale_factor` | `numpy.timedelta64` |
+//! | draft | the datetime extension, type `<M8[ns]` | the same, type `<m8[ns]` |
+//!
+//! Source: `data-types/numpy.datetime64` in the Zarr extension registry; the datetime draft of 2022.
+
+mod civil;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, TIME_UNITS, Typestring};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Units, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers {
+        uri: Some(URI),
+        name: "numpy.datetime64",
+        id: Some("M8"),
+        // Older spellings of the extension, which has spans of time too: the draft's `type` tells.
+        aliases: &[
+            "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
+            "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
+        ],
+    },
+    create,
+));
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: None, name: "numpy.timedelta64", id: Some("m8"), aliases: &[] },
+    create,
+));
+
+/// The unit of counts that have none.
+const GENERIC: &str = "generic";
+
+/// A point or a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Time {
+    is_point: bool,
+    /// One of [`TIME_UNITS`], or [`GENERIC`].
+    unit: &'static str,
+    /// How many units one count is.
+    scale: u32,
+}
+
+impl Time {
+    /// Points of time as counts of `scale` times `unit`: `Y`, `M`, `W`, `D`, `h`, `m`, `s`, `ms`, `us`, `ns`, `ps`,
+    /// `fs`, `as` or `generic`.
+    ///
+    /// # Errors
+    ///
+    /// For another unit, and unless `scale` is 1 to 2147483647.
+    pub fn point(unit: &str, scale: u32) -> Result<Self, Invalid> {
+        Self::new(true, unit, i64::from(scale))
+    }
+
+    /// Spans of time, as [`point`](Self::point).
+    ///
+    /// # Errors
+    ///
+    /// As [`point`](Self::point).
+    pub fn span(unit: &str, scale: u32) -> Result<Self, Invalid> {
+        Self::new(false, unit, i64::from(scale))
+    }
+
+    fn new(is_point: bool, unit: &str, scale: i64) -> Result<Self, Invalid> {
+        let unit = if matches!(unit, "\u{3bc}s" | "\u{b5}s") { "us" } else { unit };
+        let known = TIME_UNITS.into_iter().chain([GENERIC]).find(|&known| known == unit);
+        let unit = known.ok_or_else(|| {
+            Invalid::new(format!("`unit` is `{unit}`; there are {}, {GENERIC}", TIME_UNITS.join(", ")))
+        })?;
+        let scale = u32::try_from(scale).ok().filter(|&scale| scale >= 1 && i32::try_from(scale).is_ok());
+        let scale = scale.ok_or_else(|| {
+            Invalid::new(format!("`scale_factor` is not an integer from 1 to {}", i32::MAX))
+        })?;
+        Ok(Self { is_point, unit, scale })
+    }
+
+    /// `M8[10us]`, if the time has a unit.
+    fn typestring(self, order: &ByteOrder) -> String {
+        let sign = if *order == ByteOrder::Big { '>' } else { '<' };
+        let kind = if self.is_point { 'M' } else { 'm' };
+        match self.scale {
+            1 => format!("{sign}{kind}8[{}]", self.unit),
+            scale => format!("{sign}{kind}8[{scale}{}]", self.unit),
+        }
+    }
+
+    fn identifier(self) -> &'static str {
+        if self.is_point { "numpy.datetime64" } else { "numpy.timedelta64" }
+    }
+
+    fn not_in(self, format: Format, hint: &str) -> DataTypeError {
+        DataTypeError::NotInFormat { name: self.name().into_owned(), format, hint: format!("; {hint}") }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TimeConfiguration {
+    unit: String,
+    scale_factor: i64,
+}
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let (time, order) = match creation.format {
+        Format::V2 => from_v2(creation)?,
+        Format::V3Draft => from_draft(creation.type_name)?,
+        Format::V3 => {
+            let TimeConfiguration { unit, scale_factor } = creation.parse()?;
+            let is_point = creation.identifier != "numpy.timedelta64";
+            (Time::new(is_point, &unit, scale_factor)?, ByteOrder::Little)
+        }
+    };
+    Ok((Arc::new(time), order))
+}
+
+fn from_v2(creation: &Creation<'_>) -> Result<(Time, ByteOrder), Invalid> {
+    let text = creation.configuration.as_str().unwrap_or_default();
+    let typestring = Typestring::parse(text, creation.reading)?;
+    let (scale, unit) = typestring.unit.unwrap_or((1, GENERIC));
+    Ok((Time::new(typestring.kind == 'M', unit, i64::from(scale))?, typestring.order.unwrap_or_default()))
+}
+
+/// Byte order, kind and unit, all three; no multiplier (DX-DT-02, DX-DT-03).
+fn from_draft(type_name: Option<&Value>) -> Result<(Time, ByteOrder), Invalid> {
+    let wrong = || {
+        let what = type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
+        Invalid::new(format!("`type` is {what}, not such as `<M8[ns]` or `<m8[s]`"))
+    };
+    let text = type_name.and_then(Value::as_str).ok_or_else(wrong)?;
+    let (order, rest) = match text.split_at_checked(1) {
+        Some(("<", rest)) => (ByteOrder::Little, rest),
+        Some((">", rest)) => (ByteOrder::Big, rest),
+        _ => return Err(wrong()),
+    };
+    let (kind, unit) = rest.strip_suffix(']').and_then(|rest| rest.split_once("8[")).ok_or_else(wrong)?;
+    let is_point = match kind {
+        "M" => true,
+        "m" => false,
+        _ => return Err(wrong()),
+    };
+    if !TIME_UNITS.contains(&unit) {
+        return Err(wrong());
+    }
+    Ok((Time::new(is_point, unit, 1)?, order))
+}
+
+impl DataType for Time {
+    fn name(&self) -> Cow<'_, str> {
+        let Self { unit, scale, .. } = self;
+        Cow::Owned(match scale {
+            1 => format!("{}[{unit}]", self.identifier()),
+            _ => format!("{}[{scale}{unit}]", self.identifier()),
+        })
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: 8, units: Units::Uniform(8) }
+    }
+
+    /// Codecs compute with the counts.
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Int)
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        if self.unit == GENERIC && format != Format::V3 {
+            return Err(self.not_in(format, "a time needs a unit there"));
+        }
+        Ok(match format {
+            Format::V2 => {
+                let json = Value::from(self.typestring(order));
+                let id = if self.is_point { "M8" } else { "m8" };
+                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named(id) }
+            }
+            Format::V3Draft if self.scale != 1 => {
+                return Err(self.not_in(format, "only counts of one unit have one"));
+            }
+            Format::V3Draft => {
+                let type_name = Value::from(self.typestring(order));
+                let fallback: Value = ["int64"].into_iter().collect();
+                let members =
+                    [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
+                DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    type_name: Some(type_name),
+                    fallback: vec![DataTypeDocument::named("int64")],
+                    ..DataTypeDocument::named(URI)
+                }
+            }
+            Format::V3 => {
+                let configuration: Value =
+                    [("unit", Value::from(self.unit)), ("scale_factor", Value::from(self.scale))]
+                        .into_iter()
+                        .collect();
+                let members =
+                    [("name", Value::from(self.identifier())), ("configuration", configuration.clone())];
+                DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    configuration,
+                    ..DataTypeDocument::named(self.identifier())
+                }
+            }
+        })
+    }
+
+    /// The count as an integer, or `"NaT"`.
+    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let count = match json {
+            Value::String(text) if text == "NaT" => Some(civil::NOT_A_TIME),
+            json => json.as_i64(),
+        };
+        let count = count.ok_or_else(|| {
+            DataTypeError::FillValue(format!("{json} is neither an integer of 64 bits nor \"NaT\""))
+        })?;
+        Ok(FillValue::new(count.to_ne_bytes()))
+    }
+
+    /// The count, which all readers know.
+    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+        let count = count(element).ok_or_else(|| {
+            DataTypeError::FillValue(format!("{} bytes are no element of {}", element.len(), self.name()))
+        })?;
+        Ok(Value::from(count))
+    }
+
+    /// ISO 8601 for points of time, as far as the calendar is in use; count and unit for spans.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        match count(element) {
+            None => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
+            Some(civil::NOT_A_TIME) => to.write_str("NaT"),
+            Some(count) if self.unit == GENERIC => write!(to, "{count}"),
+            Some(count) => {
+                let count = i128::from(count) * i128::from(self.scale);
+                match civil::format(count, self.unit).filter(|_| self.is_point) {
+                    Some(text) => to.write_str(&text),
+                    None => write!(to, "{count} {}", self.unit),
+                }
+            }
+        }
+    }
+}
+
+fn count(element: &[u8]) -> Option<i64> {
+    element.try_into().ok().map(i64::from_ne_bytes)
+}

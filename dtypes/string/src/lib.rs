@@ -1,0 +1,111 @@
+//! Text of variable length: UTF-8.
+//!
+//! v3 calls it `string`. v2 has objects and the codec `vlen-utf8` instead, and the draft, which knows no such type,
+//! an extension of ours.
+//!
+//! Source: `data-types/string` in the Zarr extension registry.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/string/1.0";
+/// What v2 calls objects that the codec turns into text.
+const ID: &str = "O/vlen-utf8";
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: Some(URI), name: "string", id: Some(ID), aliases: &[] },
+    create,
+));
+
+/// Text of any length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Text;
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let fits = match (creation.format, creation.type_name) {
+        (_, Some(name)) => name.as_str() == Some("string"),
+        (Format::V3Draft, None) => creation.identifier == ID,
+        _ => true,
+    };
+    if !fits {
+        return Err(Invalid::new(format!("the draft has text as extension `{URI}`, type `string`")).into());
+    }
+    match creation.configuration {
+        Value::Object(members) if !members.is_empty() => {
+            Err(Invalid::new("the data type has no configuration").into())
+        }
+        _ => Ok((Arc::new(Text), ByteOrder::Little)),
+    }
+}
+
+fn text(element: &[u8]) -> Result<&str, Invalid> {
+    std::str::from_utf8(element).map_err(|error| Invalid::new(format!("the text is no UTF-8: {error}")))
+}
+
+impl DataType for Text {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed("string")
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Variable
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        Ok(match format {
+            Format::V2 => DataTypeDocument {
+                json: Value::from("|O"),
+                configuration: Value::from("|O"),
+                ..DataTypeDocument::named(ID)
+            },
+            Format::V3Draft => DataTypeDocument {
+                json: [("extension", URI), ("type", "string")].into_iter().collect(),
+                type_name: Some(Value::from("string")),
+                ..DataTypeDocument::named(URI)
+            },
+            Format::V3 => DataTypeDocument::named("string"),
+        })
+    }
+
+    /// The text itself. In v2, and in the generation of the draft that took its forms, 0 is the empty text.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let zero = json.as_u64() == Some(0);
+        match (json, context.format) {
+            (Value::String(text), _) => Ok(FillValue::new(text.as_bytes())),
+            (_, Format::V2) if zero => Ok(FillValue::zero(0)),
+            (_, Format::V3Draft) if zero => {
+                context.reading.tolerate("fill value 0 stands for the empty text")?;
+                Ok(FillValue::zero(0))
+            }
+            _ => Err(DataTypeError::FillValue(format!("{json} is no text"))),
+        }
+    }
+
+    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+        text(element).map(Value::from).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
+    }
+
+    /// The text; control characters as escapes.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        String::from_utf8_lossy(element).chars().try_for_each(|character| match character.is_control() {
+            true => write!(to, "{}", character.escape_default()),
+            false => to.write_char(character),
+        })
+    }
+
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        text(element).map(drop)
+    }
+}
