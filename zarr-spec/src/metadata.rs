@@ -6,8 +6,18 @@ use crate::format::{Format, Invalid};
 use crate::json::{Object, Value};
 
 pub mod draft;
+mod draft_entry_point;
+mod draft_keys;
+mod identify;
+mod members;
+mod text;
 pub mod v2;
+mod v2_consolidated;
 pub mod v3;
+mod write;
+
+pub use identify::{Identified, identify};
+pub use text::{DocumentKind, parse_json};
 
 /// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
 /// document adds the key.
@@ -90,6 +100,15 @@ impl GroupMetadata {
     pub fn new(format: Format, attributes: Object) -> Self {
         Self { format, attributes, consolidated: None, ignored: Object::new() }
     }
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NodeKind {
+    /// An array.
+    Array,
+    /// A group.
+    Group,
 }
 
 /// A node of any kind.

@@ -1,0 +1,93 @@
+//! Documents from bytes: what is odd about their JSON, and what each document may have of it.
+
+use super::DocumentError;
+use crate::format::{Mode, Reading};
+use crate::json::{self, Object, ParseOptions, Remark, Value};
+
+/// What kind of document some bytes are, as far as the rules about JSON differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DocumentKind {
+    /// `.zarray` or `.zgroup` of v2.
+    V2,
+    /// `.zattrs` of v2.
+    V2Attributes,
+    /// `.zmetadata` of v2.
+    V2Consolidated,
+    /// Everything of the draft and of final v3.
+    V3,
+}
+
+/// Reads the JSON of a metadata document.
+///
+/// A byte order mark is skipped. Unless documents are read strictly, the last of two members of one name counts
+/// (not in `.zarray` and `.zgroup`), and bare `NaN`, `Infinity` and `-Infinity` may stand in attributes; all of that
+/// with a warning.
+///
+/// # Errors
+///
+/// For what is not JSON, not UTF-8 or beyond [`json::Limits`], and for the oddities above where they may not be.
+pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result<Value, DocumentError> {
+    let bare_non_finite = reading.mode() != Mode::Strict && kind != DocumentKind::V2;
+    let options = ParseOptions { bare_non_finite, ..ParseOptions::default() };
+    let parsed = json::parse(bytes, &options)
+        .map_err(|error| DocumentError::document(format!("is not a JSON document: {error}")))?;
+    if let Some(path) = misplaced_non_finite(&parsed.value, kind) {
+        return Err(DocumentError::document(format!("a value that JSON has no number for, at {path}")));
+    }
+    let mut has_non_finite = false;
+    for remark in &parsed.remarks {
+        let text = remark.to_string();
+        match remark {
+            Remark::ByteOrderMark => reading.warn(text),
+            Remark::DuplicateMember { .. } if kind == DocumentKind::V2 => {
+                return Err(DocumentError::document(text));
+            }
+            Remark::BareNonFinite { .. } if has_non_finite => {}
+            Remark::BareNonFinite { .. } => {
+                has_non_finite = true;
+                reading.tolerate(text)?;
+            }
+            Remark::DuplicateMember { .. } => reading.tolerate(text)?,
+        }
+    }
+    Ok(parsed.value)
+}
+
+/// The JSON pointer of a bare `NaN` outside of attributes.
+fn misplaced_non_finite(document: &Value, kind: DocumentKind) -> Option<String> {
+    match kind {
+        DocumentKind::V2 => document.find_non_finite(),
+        DocumentKind::V2Attributes => None,
+        DocumentKind::V2Consolidated => outside(document, "metadata", |documents| {
+            outside_of_all(documents, |key| key == ".zattrs" || key.ends_with("/.zattrs"))
+        }),
+        DocumentKind::V3 => outside_of_attributes(document),
+    }
+}
+
+fn outside_of_attributes(node: &Value) -> Option<String> {
+    let Some(members) = node.as_object() else { return node.find_non_finite() };
+    find(members, |name, value| match name {
+        "attributes" => None,
+        "consolidated_metadata" => outside(value, "metadata", |nodes| match nodes.as_object() {
+            Some(nodes) => find(nodes, |_, node| outside_of_attributes(node)),
+            None => nodes.find_non_finite(),
+        }),
+        _ => value.find_non_finite(),
+    })
+}
+
+/// Looks at all members, and at the one called `special` with `other` eyes.
+fn outside(value: &Value, special: &str, other: impl Fn(&Value) -> Option<String>) -> Option<String> {
+    let Some(members) = value.as_object() else { return value.find_non_finite() };
+    find(members, |name, value| if name == special { other(value) } else { value.find_non_finite() })
+}
+
+fn outside_of_all(value: &Value, but: impl Fn(&str) -> bool) -> Option<String> {
+    let Some(members) = value.as_object() else { return value.find_non_finite() };
+    find(members, |name, value| if but(name) { None } else { value.find_non_finite() })
+}
+
+fn find(members: &Object, look: impl Fn(&str, &Value) -> Option<String>) -> Option<String> {
+    members.iter().find_map(|(name, value)| Some(format!("/{name}{}", look(name, value)?)))
+}

@@ -1,0 +1,107 @@
+//! Names and paths of nodes.
+
+use zarr_spec::{Format, NodePath};
+
+fn parse(format: Format, text: &str) -> Option<NodePath> {
+    NodePath::parse(text, format).ok()
+}
+
+fn path(format: Format, text: &str) -> NodePath {
+    NodePath::parse(text, format).unwrap()
+}
+
+#[track_caller]
+fn names(format: Format, accepted: &[&str], refused: &[&str]) {
+    let root = NodePath::root();
+    for name in accepted {
+        assert_eq!(root.child(name, format).unwrap().name(), *name);
+    }
+    for name in refused {
+        assert!(root.child(name, format).is_err(), "{name:?}");
+    }
+}
+
+/// Tests D3-PATH-03, D3-PATH-04, D3-PATH-05, D3-PATH-06, D3-CONTRA-12.
+#[test]
+fn a_path_of_the_draft_is_slashes_before_names() {
+    let root = path(Format::V3Draft, "/");
+    assert_eq!((root.name(), root.to_string().as_str()), ("", "/"));
+    let bar = path(Format::V3Draft, "/foo/bar");
+    assert_eq!(bar.name(), "bar");
+    let foo = bar.parent().unwrap();
+    assert_eq!(foo.to_string(), "/foo");
+    assert_eq!(foo.parent(), Some(root.clone()));
+    assert_eq!(root.parent(), None);
+    assert_eq!(bar.to_string(), "/foo/bar");
+    for text in ["foo/bar", "/foo/", "/a//b", "//"] {
+        assert_eq!(parse(Format::V3Draft, text), None, "{text}");
+    }
+    assert_eq!(path(Format::V3Draft, "/a/b").names(), ["a", "b"]);
+}
+
+/// Tests D3-PATH-07, D3-PATH-08, D3-PATH-12.
+#[test]
+fn a_name_of_the_draft_is_letters_digits_and_three_signs() {
+    names(
+        Format::V3Draft,
+        &["x", "A-b_c.9", "-", "_", ".a", "a.", "a..b", ".hidden", "__x"],
+        &["a b", "é", "a:b", "a+b", "a\\b", "a*", "\0", ".", "..", "...", "....", "", "a/b"],
+    );
+}
+
+/// Tests D3-PATH-10.
+#[test]
+fn a_name_has_no_limit_of_length() {
+    let long = "n".repeat(300);
+    names(Format::V3Draft, &[&long], &[]);
+}
+
+/// Tests V3-NAME-01, V3-NAME-02, V3-NAME-03, V3-NAME-04, V3-NAME-05.
+#[test]
+fn a_name_of_v3_is_unicode_but_for_reserved_ones() {
+    names(
+        Format::V3,
+        &["é", "日本", ".a", "a..", "_a", "a__", "zarr.json.bak", "Zarr.json"],
+        &["", "a/b", ".", "..", "...", "__x", "__zarr", "zarr.json"],
+    );
+}
+
+/// Tests V3-NAME-08, V3-NAME-10.
+#[test]
+fn paths_of_v3_are_absolute_and_case_sensitive() {
+    assert_ne!(path(Format::V3, "/foo"), path(Format::V3, "/FOO"));
+    assert_ne!(path(Format::V3Draft, "/foo"), path(Format::V3Draft, "/FOO"));
+    assert!(path(Format::V3, "/").is_root());
+    assert_eq!(path(Format::V3, "/a/b").names(), ["a", "b"]);
+    assert_eq!(parse(Format::V3, "/a/"), None);
+    assert_eq!(parse(Format::V3, "a"), None);
+}
+
+/// Tests V2-HIER-02, V2-HIER-03, V2-HIER-04, V2-HIER-05.
+#[test]
+fn a_path_of_v2_is_normalised() {
+    let cases = [
+        ("a\\b", "a/b"),
+        ("/a", "a"),
+        ("//a", "a"),
+        ("a/", "a"),
+        ("a//", "a"),
+        ("a//b", "a/b"),
+        ("p//q\\r/", "p/q/r"),
+        ("", ""),
+        ("//", ""),
+    ];
+    for (text, normalised) in cases {
+        assert_eq!(path(Format::V2, text).relative(), normalised, "{text}");
+    }
+}
+
+/// Tests V2-HIER-07.
+#[test]
+fn a_path_of_v2_leads_nowhere_else() {
+    assert_eq!(path(Format::V2, "a/...").relative(), "a/...");
+    assert_eq!(path(Format::V2, ".a").relative(), ".a");
+    for text in [".", "..", "a/../b", "a/./b", "a\\..\\b"] {
+        assert_eq!(parse(Format::V2, text), None, "{text}");
+    }
+}
