@@ -1,0 +1,244 @@
+//! The `lzma` codec: the bytes of a chunk as one xz, lzma or raw stream.
+//!
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes several xz
+//! streams, one after another; nothing may follow a stream of the other two kinds. A stream that wants a dictionary
+//! of more than 256 MiB is refused before it gets the memory.
+//!
+//! The parameters are those of Python's `lzma` module, all of which may be absent:
+//! - `format`: 1 for an xz file (the default), 2 for the older lzma file, 3 for a raw stream;
+//! - `check`: what an xz file is checked by, 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256, -1 the default, CRC-64;
+//! - `preset`: null, or 0 (fastest) to 9 (smallest), and 2^31 more for the slower variant of each; 6 if null;
+//! - `filters`: null, or a list of [`Filter`]s in place of a preset. A raw stream cannot be read without it.
+//!
+//! Final v3 has the codec as `numcodecs.lzma`. The v3 draft has none of the kind: this project's URI is written, and
+//! one that other programs use is read.
+//!
+//! Source: `lzma` in numcodecs; "The .xz File Format", version 1.2.0; Python's library reference, `lzma`.
+
+mod filter;
+
+use std::sync::Arc;
+
+use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output,
+    Representation, Value, json,
+};
+
+pub use filter::Filter;
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/lzma/1.0"),
+            name: "numcodecs.lzma",
+            id: Some("lzma"),
+            aliases: &["https://purl.org/zarr/spec/codec/lzma/1.0"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// The parameters, as Python's `lzma` module has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LzmaConfiguration {
+    /// 1 xz, 2 lzma, 3 raw.
+    pub format: u32,
+    /// 0 none, 1 CRC-32, 4 CRC-64, 10 SHA-256, -1 the default of the format.
+    pub check: i32,
+    /// 0 to 9, and 2^31 more for the slower variant of each.
+    pub preset: Option<u32>,
+    /// In the order in which they encode.
+    pub filters: Option<Vec<Filter>>,
+}
+
+impl Default for LzmaConfiguration {
+    fn default() -> Self {
+        Self { format: 1, check: -1, preset: None, filters: None }
+    }
+}
+
+/// Compresses each chunk to one stream.
+#[derive(Debug, Clone)]
+pub struct Lzma {
+    container: Container,
+    method: Method,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Container {
+    Xz(Check),
+    Alone,
+    Raw,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    Preset(u32),
+    Filters(Vec<Filter>),
+}
+
+impl Lzma {
+    /// As `configuration` says.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for a parameter, or a combination of them, that there is not.
+    pub fn new(configuration: &LzmaConfiguration) -> Result<Self, CodecError> {
+        let container = container(configuration)?;
+        let method = match (&configuration.filters, configuration.preset) {
+            (Some(_), Some(_)) => {
+                return Err(CodecError::configuration("preset and filters exclude each other"));
+            }
+            (Some(filters), None) => {
+                filter::check_chain(filters)?;
+                Method::Filters(filters.clone())
+            }
+            (None, _) if matches!(container, Container::Raw) => {
+                return Err(CodecError::configuration("a raw stream, format 3, needs filters"));
+            }
+            (None, preset) => Method::Preset(filter::checked_preset(preset)?),
+        };
+        if let Method::Filters(filters) = &method {
+            let has_lzma1 = filters.iter().any(Filter::is_lzma1);
+            match container {
+                Container::Xz(_) if has_lzma1 => {
+                    return Err(CodecError::configuration("an xz file, format 1, has no LZMA1 filter"));
+                }
+                Container::Alone if !has_lzma1 || filters.len() != 1 => {
+                    return Err(CodecError::configuration(
+                        "an lzma file, format 2, has one filter, which is LZMA1",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { container, method })
+    }
+
+    fn encoder(&self) -> Result<Stream, Error> {
+        match (self.container, &self.method) {
+            (Container::Xz(check), Method::Preset(preset)) => Stream::new_easy_encoder(*preset, check),
+            (Container::Xz(check), Method::Filters(filters)) => {
+                Stream::new_stream_encoder(&filter::chain(filters)?, check)
+            }
+            (Container::Alone, _) => Stream::new_lzma_encoder(&self.lzma_options()?),
+            (Container::Raw, _) => Stream::new_raw_encoder(&self.chain()?),
+        }
+    }
+
+    fn decoder(&self) -> Result<Stream, Error> {
+        match self.container {
+            Container::Xz(_) => Stream::new_stream_decoder(MEMORY_LIMIT, CONCATENATED),
+            Container::Alone => Stream::new_lzma_decoder(MEMORY_LIMIT),
+            Container::Raw => Stream::new_raw_decoder(&self.chain()?),
+        }
+    }
+
+    fn lzma_options(&self) -> Result<LzmaOptions, Error> {
+        match &self.method {
+            Method::Preset(preset) => LzmaOptions::new_preset(*preset),
+            Method::Filters(filters) => filters.last().ok_or(Error::Options)?.lzma_options(),
+        }
+    }
+
+    fn chain(&self) -> Result<Filters, Error> {
+        match &self.method {
+            Method::Filters(filters) => filter::chain(filters),
+            Method::Preset(_) => Err(Error::Options),
+        }
+    }
+}
+
+fn container(configuration: &LzmaConfiguration) -> Result<Container, CodecError> {
+    let container = match (configuration.format, configuration.check) {
+        (1, -1 | 4) => Container::Xz(Check::Crc64),
+        (1, 0) => Container::Xz(Check::None),
+        (1, 1) => Container::Xz(Check::Crc32),
+        (1, 10) => Container::Xz(Check::Sha256),
+        (2, -1 | 0) => Container::Alone,
+        (3, -1 | 0) => Container::Raw,
+        (1..=3, check) => {
+            return Err(CodecError::configuration(format!(
+                "check is {check}, not -1, 0, 1, 4 or 10 (the last three for format 1 alone)"
+            )));
+        }
+        (format, _) => {
+            return Err(CodecError::configuration(format!("format is {format}, not 1, 2 or 3")));
+        }
+    };
+    Ok(container)
+}
+
+/// What decoding may take beside the decoded bytes: the largest dictionary and some room for tables.
+const MEMORY_LIMIT: u64 = filter::MAXIMUM_DICTIONARY_SIZE as u64 + (1 << 20);
+
+impl BytesToBytesCodec for Lzma {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut stream = self.encoder().map_err(CodecError::encode)?;
+        loop {
+            let (before, done) = (stream.total_out(), bytes(stream.total_in()));
+            let room = encoded.spare(encoded.remaining().clamp(1, STEP))?;
+            let status =
+                stream.process(&decoded[done..], room, Action::Finish).map_err(CodecError::encode)?;
+            encoded.advance(bytes(stream.total_out() - before));
+            if status == Status::StreamEnd {
+                return Ok(());
+            }
+        }
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut stream = self.decoder().map_err(CodecError::corrupt)?;
+        loop {
+            let (before, done) = (stream.total_out(), bytes(stream.total_in()));
+            // A full output may still be followed by the end of the stream, which one byte of room lets through.
+            let mut beyond = [0];
+            let full = decoded.remaining() == 0;
+            let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(STEP))? };
+            let status =
+                stream.process(&encoded[done..], room, Action::Finish).map_err(CodecError::corrupt)?;
+            let more = bytes(stream.total_out() - before);
+            if full && more > 0 {
+                return Err(LimitExceeded { limit: decoded.written().len() }.into());
+            }
+            decoded.advance(more);
+            let end = bytes(stream.total_in());
+            if status == Status::StreamEnd {
+                return match encoded.len() - end {
+                    0 => Ok(()),
+                    rest => Err(CodecError::corrupt(format!("{rest} bytes follow the stream"))),
+                };
+            }
+            if more == 0 && end == done {
+                return Err(CodecError::corrupt("the stream is cut off"));
+            }
+        }
+    }
+}
+
+/// Memory asked for at least when it grows, in bytes.
+const STEP: usize = 1 << 16;
+
+/// A count within a slice, which fits.
+fn bytes(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&creation.parse()?)?)))
+}
+
+/// The same in every format, with all defaults written out.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let configuration: LzmaConfiguration = creation.parse()?;
+    match json::to_value(&configuration) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(CodecError::configuration(format!("{other} is no object"))),
+        Err(error) => Err(CodecError::configuration(error.to_string())),
+    }
+}
