@@ -61,10 +61,12 @@ numbers! {
     UINT16, "u2", "uint16", Some(Kind::UInt), 2, 2;
     UINT32, "u4", "uint32", Some(Kind::UInt), 4, 4;
     UINT64, "u8", "uint64", Some(Kind::UInt), 8, 8;
+    FLOAT16, "f2", "float16", Some(Kind::Float), 2, 2;
     FLOAT32, "f4", "float32", Some(Kind::Float), 4, 4;
     FLOAT64, "f8", "float64", Some(Kind::Float), 8, 8;
     COMPLEX64, "c8", "complex64", Some(Kind::Complex), 8, 4;
     COMPLEX128, "c16", "complex128", Some(Kind::Complex), 16, 8;
+    DATETIME, "M8", "numpy.datetime64[s]", None, 8, 8;
     RAW3, "V3", "r24", None, 3, 1;
     TEXT, "O/vlen-utf8", "string", None, 0, 1;
     VARIABLE_BYTES, "O/vlen-bytes", "bytes", None, 0, 1;
