@@ -1,5 +1,6 @@
 //! Keys, prefixes and byte ranges of the abstract store interface.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use crate::format::Format;
@@ -61,6 +62,13 @@ impl Key {
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+}
+
+/// A map from keys can be asked with any text, a prefix for instance.
+impl Borrow<str> for Key {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -209,4 +217,44 @@ fn check_characters(text: &str, format: Format, what: &'static str) -> Result<()
 
 fn refused(text: &str, what: &'static str, reason: impl Into<String>) -> KeyError {
     KeyError { text: text.to_owned(), what, reason: reason.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tests D3-STORE-01, D3-STORE-02.
+    #[test]
+    fn keys_of_the_draft_are_letters_digits_and_four_signs() {
+        let key = |text: &str| Key::checked(text, Format::V3Draft);
+        for text in ["a", "a/b.c", "data/x/c0/1", "A-z_0/.9"] {
+            assert_eq!(key(text).unwrap().as_str(), text);
+        }
+        for text in ["a/", "a b", "ä", "a:b", "a*", "", "/a", "a//b", "a/../b", "a\n"] {
+            assert!(key(text).is_err(), "{text:?}");
+        }
+        assert!(Key::new("").is_err());
+    }
+
+    /// Tests D3-STORE-07.
+    #[test]
+    fn prefixes_end_in_a_slash_or_are_empty() {
+        for text in ["a/", "meta/foo/", ""] {
+            assert_eq!(Prefix::new(text).unwrap().as_str(), text);
+        }
+        for text in ["a", "/", "a//", "../", "a/./"] {
+            assert!(Prefix::new(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_what_its_keys_begin_with() {
+        let key = Key::new("a/b/c").unwrap();
+        assert_eq!((key.parent().as_str(), key.name()), ("a/b/", "c"));
+        assert_eq!(key.parent().parent().unwrap().as_str(), "a/");
+        assert_eq!(Key::new("a").unwrap().parent(), Prefix::root());
+        assert_eq!(Prefix::root().parent(), None);
+        assert_eq!(Prefix::new("a/").unwrap().strip("a/b"), Some("b"));
+        assert_eq!(Prefix::new("a/").unwrap().strip("ab"), None);
+    }
 }

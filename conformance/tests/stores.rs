@@ -1,0 +1,223 @@
+//! The rules for stores, with a store of the required methods alone, and with stores that do something wrong.
+
+use std::sync::Arc;
+
+use zarr_conformance::stores::{MinimalStore, check_rules, check_store, rule_names};
+use zarr_spec::store::{
+    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
+
+const ALL: Capabilities = Capabilities::ALL;
+
+fn minimal(capabilities: Capabilities) -> impl Fn() -> Arc<dyn Store> {
+    move || Arc::new(MinimalStore::new(capabilities))
+}
+
+/// Tests D3-STORE-33, D3-STORE-32, D3-STORE-15.
+#[test]
+fn what_a_store_does_not_say_is_derived() {
+    check_rules(&minimal(ALL), &["D3-STORE-33", "D3-STORE-32", "D3-STORE-15"]).unwrap();
+    for (rule, verdict) in check_store(&minimal(ALL)) {
+        assert_eq!(verdict, Ok(()), "{rule}");
+    }
+}
+
+/// Tests D3-STORE-09, D3-STORE-24.
+#[test]
+fn a_store_that_lacks_a_capability_says_so() {
+    let read_only = Capabilities { writeable: false, erasable: false, ..ALL };
+    let write_only = Capabilities { readable: false, listable: false, ..ALL };
+    let like_zip = Capabilities { erasable: false, ..ALL };
+    let unlisted = Capabilities { listable: false, ..ALL };
+    for capabilities in [read_only, write_only, like_zip, unlisted] {
+        for (rule, verdict) in check_store(&minimal(capabilities)) {
+            assert_eq!(verdict, Ok(()), "{rule}, {capabilities:?}");
+        }
+    }
+    let store = MinimalStore::with_values(read_only, &[("k", b"v")]);
+    let key = Key::new("k").unwrap();
+    let error = store.set(&key, b"w").unwrap_err();
+    assert_eq!(error.to_string(), "minimal: is not writeable");
+    assert!(store.set_partial_values(&[(key.clone(), 0, b"w")]).is_err());
+    assert_eq!(store.erase_prefix(&Prefix::root()).unwrap_err().to_string(), "minimal: is not erasable");
+    assert_eq!(store.size(&key).unwrap(), Some(1));
+}
+
+#[test]
+fn rules_have_names_of_their_own_and_unknown_ones_are_refused() {
+    let mut names: Vec<_> = rule_names().collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), rule_names().count());
+    let error = check_rules(&minimal(ALL), &["D3-STORE-99"]).unwrap_err();
+    assert_eq!(error, "D3-STORE-99: there is no such rule");
+}
+
+/// What a store may get wrong, and the rules that notice.
+const FAULTS: &[(Fault, &[&str])] = &[
+    (Fault::MissingIsEmpty, &["D3-STORE-11", "D3-STORE-19", "D3-STORE-12"]),
+    (Fault::RangesPastTheEndAreMissing, &["D3-STORE-14"]),
+    (Fault::LimitIsIgnored, &["too large", "D3-STORE-12"]),
+    (Fault::SizeIsThatOfThePart, &["size"]),
+    (Fault::SetKeepsTheFirstValue, &["D3-STORE-05"]),
+    (Fault::KeysAreFolded, &["D3-STORE-06"]),
+    (Fault::ErasesNeighbours, &["D3-STORE-22"]),
+    (Fault::EraseDoesNothing, &["D3-STORE-19", "D3-STORE-21", "D3-STORE-24", "own values under load"]),
+    (Fault::ListsBackwards, &["D3-STORE-25"]),
+    (Fault::ListsTooMuch, &["D3-STORE-26", "D3-STORE-27"]),
+    (Fault::DirectoryIsDeep, &["D3-STORE-29"]),
+    (Fault::DropsRequests, &["D3-STORE-12"]),
+    (Fault::ClaimsToLackEverything, &["D3-STORE-09", "D3-STORE-24"]),
+    (Fault::WritesInHalves, &["whole values under load"]),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    MissingIsEmpty,
+    RangesPastTheEndAreMissing,
+    LimitIsIgnored,
+    SizeIsThatOfThePart,
+    SetKeepsTheFirstValue,
+    KeysAreFolded,
+    ErasesNeighbours,
+    EraseDoesNothing,
+    ListsBackwards,
+    ListsTooMuch,
+    DirectoryIsDeep,
+    DropsRequests,
+    ClaimsToLackEverything,
+    WritesInHalves,
+}
+
+#[test]
+fn what_is_wrong_is_noticed() {
+    for &(fault, rules) in FAULTS {
+        let make = move || -> Arc<dyn Store> { Arc::new(Faulty { store: MinimalStore::new(ALL), fault }) };
+        for rule in rules {
+            assert!(check_rules(&make, &[rule]).is_err(), "{rule} holds in spite of {fault:?}");
+        }
+    }
+}
+
+/// A store with one fault.
+#[derive(Debug)]
+struct Faulty {
+    store: MinimalStore,
+    fault: Fault,
+}
+
+impl Faulty {
+    fn key(&self, key: &Key) -> Key {
+        match self.fault {
+            Fault::KeysAreFolded => Key::new(key.as_str().to_lowercase()).unwrap_or_else(|_| key.clone()),
+            _ => key.clone(),
+        }
+    }
+}
+
+impl Store for Faulty {
+    fn location(&self) -> String {
+        "faulty:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self.fault {
+            Fault::ClaimsToLackEverything => Capabilities { listable: false, erasable: false, ..ALL },
+            _ => ALL,
+        }
+    }
+
+    fn manner(&self) -> Manner {
+        self.store.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let limit = to.remaining();
+        let mut got = self.store.get(&self.key(key), range, to);
+        match (self.fault, &mut got) {
+            (Fault::MissingIsEmpty, Ok(None)) => {
+                return Ok(Some(Got { contents: Contents::Written, size: 0, version: None }));
+            }
+            (Fault::RangesPastTheEndAreMissing, Ok(Some(_))) if to.written().is_empty() => return Ok(None),
+            (Fault::SizeIsThatOfThePart, Ok(Some(got))) => got.size = to.written().len() as u64,
+            (Fault::LimitIsIgnored, Err(StoreError::TooLarge { .. })) => {
+                to.put(&vec![0; limit])
+                    .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+                return Ok(Some(Got { contents: Contents::Written, size: limit as u64, version: None }));
+            }
+            _ => {}
+        }
+        got
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        let delivered =
+            requests.len() - usize::from(self.fault == Fault::DropsRequests && requests.len() > 1);
+        let answer = move |(number, request): (usize, Request)| {
+            let mut output = Output::at_most(request.limit);
+            let got = self.get(&request.key, request.range, &mut output);
+            (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+        };
+        assert!(budget <= 1 << 20);
+        Box::new(requests.into_iter().enumerate().take(delivered).map(answer))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        let key = self.key(key);
+        match self.fault {
+            Fault::SetKeepsTheFirstValue if self.store.size(&key)?.is_some() => Ok(()),
+            Fault::WritesInHalves => {
+                self.store.set(&key, &value[..value.len() / 2])?;
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                self.store.set(&key, value)
+            }
+            _ => self.store.set(&key, value),
+        }
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        match self.fault {
+            Fault::EraseDoesNothing => Ok(()),
+            _ => self.store.erase(&self.key(key)),
+        }
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        let begins = prefix.as_str().trim_end_matches('/');
+        let is_erased = |key: &Key| match self.fault {
+            Fault::ErasesNeighbours => key.as_str().starts_with(begins),
+            _ => prefix.strip(key.as_str()).is_some(),
+        };
+        let keys = self.store.list()?;
+        keys.iter().filter(|key| is_erased(key)).try_for_each(|key| self.erase(key))
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        match self.fault {
+            Fault::ListsTooMuch => self.store.list(),
+            Fault::ListsBackwards => {
+                let keys = self.store.list_prefix(prefix)?;
+                Ok(keys.into_iter().rev().collect())
+            }
+            _ => self.store.list_prefix(prefix),
+        }
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        match self.fault {
+            Fault::DirectoryIsDeep => {
+                Ok(Directory { keys: self.store.list_prefix(prefix)?, ..self.store.list_dir(prefix)? })
+            }
+            _ => self.store.list_dir(prefix),
+        }
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.store.size(&self.key(key))
+    }
+}

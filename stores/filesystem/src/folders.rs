@@ -1,0 +1,154 @@
+//! The folders that values are written to.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use zarr_spec::store::StoreError;
+
+use crate::is_absent;
+use crate::place::{Base, failed, parent, refused};
+
+/// Folders to remember at most.
+const MOST: usize = 10_000;
+
+/// Remembers which folders were there and inside of the root when last looked at.
+///
+/// Folders are prefixes here: empty, or ending in `/`.
+#[derive(Debug, Default)]
+pub(crate) struct Folders(RwLock<HashSet<Box<str>>>);
+
+impl Folders {
+    /// Sees to it that `folder` is there, to write `key` to.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Key`] where a value or a link is in the way; [`StoreError::Io`], also when others removed a
+    /// folder meanwhile.
+    pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> Result<(), StoreError> {
+        if self.know(folder) {
+            return Ok(());
+        }
+        let mut missing = Vec::new();
+        let mut above = folder;
+        while !is_there(base, key, above)? {
+            missing.push(above);
+            let Some(prefix) = parent(above) else { break };
+            above = prefix;
+        }
+        for folder in missing.into_iter().rev() {
+            let path = base.below(folder);
+            match make_folder(&path, folder.is_empty()) {
+                // A new folder in one that was looked at cannot lie elsewhere.
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    // Made by others just now, or a link to nothing.
+                    if !is_there(base, key, folder)? {
+                        return Err(failed("writing", &path, ErrorKind::NotFound.into()));
+                    }
+                }
+                Err(error) => return Err(failed("writing", &path, error)),
+            }
+        }
+        self.remember(folder);
+        Ok(())
+    }
+
+    /// Whether `folder` is there, to erase `key` in it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Key`] when it is there through a link that leads out of the root.
+    pub(crate) fn find(&self, base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
+        if self.know(folder) {
+            return Ok(true);
+        }
+        match look(base, folder)? {
+            Look::Folder => {
+                self.remember(folder);
+                Ok(true)
+            }
+            Look::Nothing | Look::NoFolder => Ok(false),
+            Look::Outside(real) => Err(outside(base, key, folder, &real)),
+        }
+    }
+
+    pub(crate) fn forget(&self, folder: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(folder);
+    }
+
+    pub(crate) fn forget_all(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn know(&self, folder: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder)
+    }
+
+    fn remember(&self, folder: &str) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(folder.into());
+    }
+}
+
+/// Whether `folder` is there, to write `key` to.
+fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
+    match look(base, folder)? {
+        Look::Folder => Ok(true),
+        Look::Nothing => Ok(false),
+        Look::NoFolder => Err(refused(
+            key,
+            format!(
+                "`{}` is no folder: a file cannot be both a value and a folder of others",
+                base.below(folder).display()
+            ),
+        )),
+        Look::Outside(real) => Err(outside(base, key, folder, &real)),
+    }
+}
+
+fn outside(base: &Base, key: &str, folder: &str, real: &Path) -> StoreError {
+    let folder = base.below(folder);
+    refused(key, format!("`{}` lies outside of the store, at `{}`", folder.display(), real.display()))
+}
+
+/// What there is where a folder may be.
+enum Look {
+    Folder,
+    Nothing,
+    /// A file, or one above.
+    NoFolder,
+    /// A folder outside of the root, and where.
+    Outside(PathBuf),
+}
+
+fn look(base: &Base, folder: &str) -> Result<Look, StoreError> {
+    let path = base.below(folder);
+    match look_at(base, &path) {
+        Ok(look) => Ok(look),
+        // Never there, or removed by others between two looks.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Look::Nothing),
+        Err(error) if is_absent(&error) => Ok(Look::NoFolder),
+        Err(error) => Err(failed("looking for", &path, error)),
+    }
+}
+
+fn look_at(base: &Base, path: &Path) -> io::Result<Look> {
+    let real = path.canonicalize()?;
+    Ok(if !fs::metadata(&real)?.is_dir() {
+        Look::NoFolder
+    } else if path == base.root() || real.starts_with(base.root().canonicalize()?) {
+        Look::Folder
+    } else {
+        Look::Outside(real)
+    })
+}
+
+fn make_folder(path: &Path, is_root: bool) -> io::Result<()> {
+    if is_root { fs::create_dir_all(path) } else { fs::create_dir(path) }
+}

@@ -1,0 +1,135 @@
+//! Where keys and prefixes lie on the file system.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{self, Path, PathBuf};
+
+use zarr_spec::store::StoreError;
+use zarr_spec::{Key, KeyError, Prefix};
+
+/// What the names of files begin with while they are written.
+pub(crate) const TEMPORARY: &str = ".zarr-tmp-";
+
+/// The root, and the paths below it.
+#[derive(Debug)]
+pub(crate) struct Base {
+    root: PathBuf,
+    /// The same, with a separator at the end.
+    begin: OsString,
+}
+
+impl Base {
+    /// `root` is absolute.
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { begin: root.join("").into_os_string(), root: root.to_owned() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file of a value.
+    ///
+    /// # Errors
+    ///
+    /// For a key that no file can have.
+    pub(crate) fn value(&self, key: &Key) -> Result<PathBuf, StoreError> {
+        check(key.as_str(), "key")?;
+        Ok(self.below(key.as_str()))
+    }
+
+    /// The folder of a prefix.
+    ///
+    /// # Errors
+    ///
+    /// For a prefix that no folder can have.
+    pub(crate) fn folder(&self, prefix: &Prefix) -> Result<PathBuf, StoreError> {
+        check(prefix.as_str(), "prefix")?;
+        Ok(self.below(prefix.as_str()))
+    }
+
+    /// The path of `text`, a key or a prefix that was checked. A separator at its end is left out, since it would
+    /// make a path lead through a link.
+    pub(crate) fn below(&self, text: &str) -> PathBuf {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        if text.is_empty() {
+            return self.root.clone();
+        }
+        let mut path = OsString::with_capacity(self.begin.len() + text.len());
+        path.push(&self.begin);
+        if path::MAIN_SEPARATOR == '/' {
+            path.push(text);
+        } else {
+            path.push(text.replace('/', path::MAIN_SEPARATOR_STR));
+        }
+        path.into()
+    }
+}
+
+/// The prefix that a key or a prefix lies directly in: empty, or ending in `/`. The empty one has none.
+pub(crate) fn parent(text: &str) -> Option<&str> {
+    let end = text.strip_suffix('/').unwrap_or(text);
+    (!end.is_empty()).then(|| &end[..end.rfind('/').map_or(0, |slash| slash + 1)])
+}
+
+/// A failure of the file system.
+pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> StoreError {
+    StoreError::Io { operation, place: path.display().to_string(), source: error.into() }
+}
+
+/// A key that the store cannot have as things are.
+pub(crate) fn refused(text: &str, reason: impl Into<String>) -> StoreError {
+    KeyError { text: text.to_owned(), what: "key", reason: reason.into() }.into()
+}
+
+fn check(text: &str, what: &'static str) -> Result<(), KeyError> {
+    let refused = |reason: String| KeyError { text: text.to_owned(), what, reason };
+    if text.contains(TEMPORARY) && text.split('/').any(|name| name.starts_with(TEMPORARY)) {
+        let reason = format!("names that begin with `{TEMPORARY}` are those of files that are being written");
+        return Err(refused(reason));
+    }
+    if cfg!(windows)
+        && let Some(name) = text.split('/').find(|name| !is_name_on_windows(name))
+    {
+        return Err(refused(format!("Windows has no files called `{name}`")));
+    }
+    Ok(())
+}
+
+/// Whether a file can have this name there and is found under it again. The empty name ends a prefix.
+fn is_name_on_windows(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end_matches(' ').to_ascii_uppercase();
+    let is_device = match stem.as_str() {
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" => true,
+        _ => stem.strip_prefix("COM").or(stem.strip_prefix("LPT")).is_some_and(|number| {
+            matches!(number, "¹" | "²" | "³") || (number.len() == 1 && number > "0" && number <= "9")
+        }),
+    };
+    !is_device && !name.ends_with([' ', '.']) && !name.contains(['<', '>', ':', '"', '\\', '|', '?', '*'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_windows_takes_for_something_else_are_known() {
+        for name in
+            ["a:b", "a\\b", "C:", "..\\x", "nul", "NUL.json", "Com1", "lpt9.txt", "a.", "a ", "a*", "con .x"]
+        {
+            assert!(!is_name_on_windows(name), "{name}");
+        }
+        for name in ["", "a", ".zarray", "com", "com0", "com10", "0.0", "nulls", "é", "a b", "lptx"] {
+            assert!(is_name_on_windows(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn parents_of_keys_and_prefixes_are_prefixes() {
+        assert_eq!(parent("a/b/c"), Some("a/b/"));
+        assert_eq!(parent("a/b/"), Some("a/"));
+        assert_eq!(parent("a"), Some(""));
+        assert_eq!(parent("a/"), Some(""));
+        assert_eq!(parent(""), None);
+    }
+}

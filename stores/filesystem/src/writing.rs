@@ -1,0 +1,199 @@
+//! Writing a value: beside its place, then renamed.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use zarr_spec::store::StoreError;
+use zarr_spec::{Key, Prefix};
+
+use crate::place::{TEMPORARY, failed, parent, refused};
+use crate::{FilesystemStore, listing, removing};
+
+/// How often a folder may be removed by others between the moments when it is made and used.
+const ATTEMPTS: usize = 100;
+
+impl FilesystemStore {
+    /// Writes a value, again as long as others remove its folder.
+    pub(crate) fn write(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        let path = self.base.value(key)?;
+        for _ in 1..ATTEMPTS {
+            match self.write_once(key, &path, value) {
+                Err(error) if is_gone(&error) => {
+                    self.folders.forget_all();
+                    thread::yield_now();
+                }
+                done => return done,
+            }
+        }
+        self.write_once(key, &path, value)
+    }
+
+    fn write_once(&self, key: &Key, path: &Path, value: &[u8]) -> Result<(), StoreError> {
+        let folder = parent(key.as_str()).unwrap_or_default();
+        self.folders.make(&self.base, key.as_str(), folder)?;
+        self.make_way(key, path)?;
+        let begin = format!("{folder}{TEMPORARY}");
+        let mut temporary = Temporary::create(|rest| self.base.below(&format!("{begin}{rest}")))
+            .map_err(|error| failed("writing", path, error))?;
+        temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
+        temporary.rename(path).map_err(|error| match path.is_dir() {
+            true => there_are_keys_below(key),
+            false => failed("writing", path, error),
+        })?;
+        if self.durable {
+            self.keep_names(folder).map_err(|error| failed("writing", path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is no value from the place of one: folders without any. A rename would take a link to a folder
+    /// for a file.
+    fn make_way(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
+        match fs::symlink_metadata(path) {
+            Ok(there) if there.is_symlink() && path.is_dir() => Err(there_are_keys_below(key)),
+            Ok(there) if there.is_dir() => {
+                let below = Prefix::new(format!("{key}/"))?;
+                if listing::has_keys(&self.base, &below)? {
+                    return Err(there_are_keys_below(key));
+                }
+                self.folders.forget_all();
+                removing::remove_empty(path).map_err(|error| failed("writing", path, error))
+            }
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed("writing", path, error)),
+        }
+    }
+
+    /// Writes to the disk what was renamed and made in `folder` and in those above it.
+    fn keep_names(&self, folder: &str) -> io::Result<()> {
+        let mut above = Some(folder);
+        while let Some(folder) = above {
+            sync_folder(&self.base.below(folder))?;
+            above = parent(folder);
+        }
+        Ok(())
+    }
+}
+
+fn there_are_keys_below(key: &Key) -> StoreError {
+    refused(
+        key.as_str(),
+        format!("there is a folder `{key}/`: a file cannot be both a value and a folder of others"),
+    )
+}
+
+/// A folder, or the file in it, was removed by others.
+fn is_gone(error: &StoreError) -> bool {
+    let StoreError::Io { source, .. } = error else { return false };
+    source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// A file that is being written, and removed unless it is renamed.
+struct Temporary {
+    path: PathBuf,
+    file: Option<File>,
+    is_renamed: bool,
+}
+
+impl Temporary {
+    /// Makes one that was not there, at the path that `place` gives for the rest of its name.
+    fn create(place: impl Fn(&str) -> PathBuf) -> io::Result<Self> {
+        loop {
+            let path = place(&unused_name());
+            match File::create_new(&path) {
+                Ok(file) => return Ok(Self { path, file: Some(file), is_renamed: false }),
+                // Left behind by a crash, under the same random number.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn write(&mut self, value: &[u8], durable: bool) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let written = file.write_all(value).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
+        // Closed before it is renamed or removed: not every system does that to an open file.
+        drop(file);
+        written
+    }
+
+    fn rename(&mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.is_renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        self.file = None;
+        if !self.is_renamed {
+            // The failure that led here is the one to report; what stays behind is hidden.
+            let _removed = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A random number of this process, and how many names came before.
+fn unused_name() -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+    format!("{process:016x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Other systems do not open folders; their file systems keep names in a journal.
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
+        let mut temporary = Temporary::create(|rest| folder.path().join(rest)).unwrap();
+        temporary.write(b"v", false).unwrap();
+        assert!(!is_empty());
+        // A file cannot take the place of a folder.
+        assert!(temporary.rename(folder.path()).is_err());
+        drop(temporary);
+        assert!(is_empty());
+
+        let mut temporary = Temporary::create(|rest| folder.path().join(rest)).unwrap();
+        temporary.write(b"v", true).unwrap();
+        temporary.rename(&folder.path().join("k")).unwrap();
+        drop(temporary);
+        assert_eq!(fs::read(folder.path().join("k")).unwrap(), b"v");
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::write(&taken, b"by others").unwrap();
+        let asked = std::cell::Cell::new(0);
+        let temporary = Temporary::create(|rest| {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 { taken.clone() } else { folder.path().join(rest) }
+        });
+        assert_ne!(temporary.unwrap().path, taken);
+        assert_eq!((asked.get(), fs::read(&taken).unwrap()), (3, b"by others".to_vec()));
+    }
+}

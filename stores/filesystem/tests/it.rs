@@ -1,0 +1,472 @@
+//! `filesystem` against the rules for stores, and files that other programs made or left behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use zarr_conformance::stores::{check_rules, check_store};
+use zarr_spec::store::{Store, StoreConfiguration, StoreError, StorePlugin, get_value};
+use zarr_spec::{Bytes, Key, Prefix, inventory, json};
+use zarr_store_filesystem::FilesystemStore;
+
+/// A store in a folder that is removed in the end.
+#[derive(Debug)]
+struct Scratch {
+    store: FilesystemStore,
+    folder: TempDir,
+}
+
+impl Scratch {
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn set(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        self.store.set(&Key::new(key)?, value)
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
+        get_value(&self.store, &Key::new(key)?, usize::MAX)
+    }
+
+    fn erase(&self, key: &str) -> Result<(), StoreError> {
+        self.store.erase(&Key::new(key)?)
+    }
+
+    fn list(&self) -> Vec<String> {
+        texts(&self.store.list_prefix(&Prefix::root()).unwrap_or_default())
+    }
+
+    /// Everything in the folder of the store, folders with a `/` at the end.
+    fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        files_below(self.store.path(), "", &mut files);
+        files.sort();
+        files
+    }
+}
+
+fn files_below(folder: &Path, begin: &str, files: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{begin}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            files_below(&entry.path(), &format!("{name}/"), files);
+            files.push(format!("{name}/"));
+        } else {
+            files.push(name);
+        }
+    }
+}
+
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(ToString::to_string).collect()
+}
+
+fn scratch() -> Scratch {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("a folder for the test: {error}"));
+    let store = FilesystemStore::open(folder.path().join("root"));
+    Scratch { store: store.unwrap_or_else(|error| panic!("{error}")), folder }
+}
+
+/// Keeps the folder as long as the store.
+mod kept {
+    use zarr_spec::store::{Capabilities, Delivery, Directory, Got, Manner, Request};
+    use zarr_spec::{ByteRange, Output};
+
+    use super::*;
+
+    /// Wrappers forward everything.
+    #[deny(clippy::missing_trait_methods)]
+    impl Store for Scratch {
+        fn location(&self) -> String {
+            self.store.location()
+        }
+        fn capabilities(&self) -> Capabilities {
+            self.store.capabilities()
+        }
+        fn manner(&self) -> Manner {
+            self.store.manner()
+        }
+        fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+            self.store.get(key, range, to)
+        }
+        fn get_many<'a>(
+            &'a self,
+            requests: Vec<Request>,
+            budget: usize,
+        ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+            self.store.get_many(requests, budget)
+        }
+        fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+            self.store.set(key, value)
+        }
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            self.store.set_partial_values(values)
+        }
+        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+            self.store.erase(key)
+        }
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            self.store.erase_values(keys)
+        }
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            self.store.erase_prefix(prefix)
+        }
+        fn list(&self) -> Result<Vec<Key>, StoreError> {
+            self.store.list()
+        }
+        fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+            self.store.list_prefix(prefix)
+        }
+        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+            self.store.list_dir(prefix)
+        }
+        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+            self.store.size(key)
+        }
+    }
+}
+
+fn make() -> Arc<dyn Store> {
+    Arc::new(scratch())
+}
+
+fn holds(rules: &[&str]) {
+    assert_eq!(check_rules(&make, rules), Ok(()));
+}
+
+/// Tests V3-STORE-03.
+#[test]
+fn every_rule_for_stores_holds() {
+    let verdicts = check_store(&make);
+    assert!(verdicts.len() > 35, "{} rules", verdicts.len());
+    for (rule, verdict) in verdicts {
+        assert_eq!(verdict, Ok(()), "{rule}");
+    }
+}
+
+#[test]
+fn every_rule_holds_for_a_durable_store() {
+    let durable = || -> Arc<dyn Store> {
+        let Scratch { store, folder } = scratch();
+        Arc::new(Scratch { store: store.durable(true), folder })
+    };
+    for rule in ["D3-STORE-05", "D3-STORE-22", "D3-STORE-33"] {
+        assert_eq!(check_rules(&durable, &[rule]), Ok(()));
+    }
+}
+
+/// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
+#[test]
+fn keys_of_all_formats_are_kept() {
+    holds(&["V2-STORE-01", "V2-STORE-02", "V2-STORE-03", "V3-STORE-01", "V3-STORE-11"]);
+}
+
+/// Tests D3-STORE-04, D3-STORE-05, D3-STORE-06, D3-STORE-08, D3-STORE-16.
+#[test]
+fn values_of_any_bytes_are_set() {
+    holds(&["D3-STORE-04", "D3-STORE-05", "D3-STORE-06", "D3-STORE-08", "D3-STORE-16"]);
+}
+
+/// Tests D3-STORE-10, D3-STORE-11, D3-STORE-12, D3-STORE-13, D3-STORE-14.
+#[test]
+fn values_and_parts_of_them_are_read() {
+    holds(&["D3-STORE-10", "D3-STORE-11", "D3-STORE-12", "D3-STORE-13", "D3-STORE-14"]);
+}
+
+/// Tests D3-STORE-17, D3-STORE-18, D3-STORE-19, D3-STORE-20, D3-STORE-21.
+#[test]
+fn values_are_changed_and_erased() {
+    holds(&["D3-STORE-17", "D3-STORE-18", "D3-STORE-19", "D3-STORE-20", "D3-STORE-21"]);
+}
+
+/// Tests D3-STORE-22, D3-STORE-23, D3-STORE-25, D3-STORE-26, D3-STORE-27.
+#[test]
+fn prefixes_are_erased_and_listed() {
+    holds(&["D3-STORE-22", "D3-STORE-23", "D3-STORE-25", "D3-STORE-26", "D3-STORE-27"]);
+}
+
+/// Tests D3-STORE-28, D3-STORE-29, D3-STORE-30, D3-STORE-32.
+#[test]
+fn directories_are_listed() {
+    holds(&["D3-STORE-28", "D3-STORE-29", "D3-STORE-30", "D3-STORE-32"]);
+}
+
+/// Tests D3-STORE-03, V2-STORE-06.
+#[test]
+fn no_key_leads_out_of_the_root() {
+    let scratch = scratch();
+    for key in ["../x", "/etc", "a//b", "a/../../x", ".", "..", "a/..", "a/./b"] {
+        assert!(matches!(scratch.set(key, b"v"), Err(StoreError::Key(_))), "{key}");
+        assert!(matches!(scratch.get(key), Err(StoreError::Key(_))), "{key}");
+    }
+    assert!(!scratch.path("x").exists());
+    for key in ["..x", "a/...", "x.."] {
+        scratch.set(key, b"v").unwrap();
+        assert!(scratch.path("root").join(key).is_file(), "{key}");
+    }
+}
+
+/// Tests D3-FS-01, D3-FS-02, DX-FS-02.
+#[test]
+fn keys_are_paths_and_paths_are_keys() {
+    let scratch = scratch();
+    let keys = ["foo/bar", "data/a/c0/1", "zarr.json", ".zarray", "ä/b c"];
+    for key in keys {
+        scratch.set(key, key.as_bytes()).unwrap();
+        let path = key.split('/').fold(scratch.path("root"), |path, name| path.join(name));
+        assert_eq!(fs::read(path).unwrap(), key.as_bytes());
+        fs::write(scratch.path("root").join("foo").join("other"), key).unwrap();
+        assert_eq!(scratch.get("foo/other").unwrap().unwrap(), key);
+    }
+    let mut listed = scratch.list();
+    listed.retain(|key| key != "foo/other");
+    let mut keys = keys.map(str::to_owned);
+    keys.sort();
+    assert_eq!(listed, keys);
+}
+
+/// Tests D3-FS-03, DX-FS-04, DX-FS-05, D3-STORE-31.
+#[test]
+fn files_are_keys_and_folders_with_files_are_prefixes() {
+    let scratch = scratch();
+    scratch.set("zarr.json", b"{}").unwrap();
+    scratch.set("meta/a.array.json", b"{}").unwrap();
+    scratch.set("meta/foo/b.array.json", b"{}").unwrap();
+    fs::create_dir_all(scratch.path("root/empty/deep/deeper")).unwrap();
+    fs::create_dir_all(scratch.path("root/meta/none")).unwrap();
+    assert_eq!(scratch.list(), ["meta/a.array.json", "meta/foo/b.array.json", "zarr.json"]);
+    let directory = |prefix: &str| scratch.store.list_dir(&Prefix::new(prefix).unwrap()).unwrap();
+    assert_eq!(texts(&directory("meta/").keys), ["meta/a.array.json"]);
+    assert_eq!(directory("meta/").prefixes, [Prefix::new("meta/foo/").unwrap()]);
+    assert_eq!(directory("").prefixes, [Prefix::new("meta/").unwrap()]);
+    assert_eq!(directory("empty/"), Default::default());
+    // A value takes the place of empty folders, and they go with a prefix.
+    scratch.set("empty", b"v").unwrap();
+    assert_eq!(scratch.get("empty").unwrap().unwrap(), "v");
+    scratch.store.erase_prefix(&Prefix::new("meta/").unwrap()).unwrap();
+    assert_eq!(scratch.files(), ["empty", "zarr.json"]);
+}
+
+/// Tests D3-FS-04, V2-STORE-05.
+#[test]
+fn a_crash_leaves_the_old_value_and_nothing_that_is_seen() {
+    let scratch = scratch();
+    scratch.set("a/b", b"old").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/b"]);
+    // As if the program had ended after half of the new value, before it was renamed.
+    let left = ".zarr-tmp-0123456789abcdef-0";
+    fs::write(scratch.path("root/a").join(left), b"ne").unwrap();
+    fs::create_dir(scratch.path("root/c")).unwrap();
+    fs::write(scratch.path("root/c").join(left), b"ne").unwrap();
+    assert_eq!(scratch.get("a/b").unwrap().unwrap(), "old");
+    assert_eq!(scratch.list(), ["a/b"]);
+    let root = scratch.store.list_dir(&Prefix::root()).unwrap();
+    assert_eq!((root.keys, root.prefixes), (vec![], vec![Prefix::new("a/").unwrap()]));
+    let key = format!("a/{left}");
+    assert!(matches!(scratch.get(&key), Err(StoreError::Key(_))));
+    assert!(matches!(scratch.set(&key, b"v"), Err(StoreError::Key(_))));
+    assert!(matches!(scratch.set(&format!("{left}/x"), b"v"), Err(StoreError::Key(_))));
+
+    scratch.set("a/b", b"new").unwrap();
+    assert_eq!(scratch.get("a/b").unwrap().unwrap(), "new");
+    scratch.set("c", b"in the place of a folder without keys").unwrap();
+    scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
+    assert_eq!(scratch.files(), ["c"]);
+}
+
+#[test]
+fn a_name_that_the_system_cannot_have_is_an_error_and_leaves_nothing() {
+    let scratch = scratch();
+    scratch.set("a/b", b"old").unwrap();
+    let key = format!("a/{}", "n".repeat(300));
+    assert!(matches!(scratch.set(&key, b"v"), Err(StoreError::Io { operation: "writing", .. })));
+    assert!(matches!(scratch.get(&key), Err(StoreError::Io { operation: "reading", .. })));
+    assert_eq!(scratch.files(), ["a/", "a/b"]);
+}
+
+/// Tests DX-FS-03.
+#[test]
+fn erasing_removes_a_file_and_the_folders_that_it_leaves_empty() {
+    let scratch = scratch();
+    for key in ["a/b/c/d", "a/b/x", "e/f"] {
+        scratch.set(key, b"v").unwrap();
+    }
+    scratch.erase("a/b").unwrap();
+    scratch.erase("a").unwrap();
+    assert_eq!(scratch.list(), ["a/b/c/d", "a/b/x", "e/f"]);
+    scratch.erase("a/b/c/d").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/b/", "a/b/x", "e/", "e/f"]);
+    scratch.erase("a/b/x").unwrap();
+    assert_eq!(scratch.files(), ["e/", "e/f"]);
+    scratch.store.erase_prefix(&Prefix::new("e/f/").unwrap()).unwrap();
+    assert_eq!(scratch.files(), ["e/", "e/f"]);
+    scratch.erase("e/f").unwrap();
+    scratch.erase("e/f").unwrap();
+    assert!(scratch.files().is_empty() && scratch.path("root").is_dir());
+}
+
+/// Tests D3-FS-05, D3-KEY-14.
+#[test]
+fn a_file_is_no_folder_and_a_folder_no_file() {
+    let scratch = scratch();
+    scratch.set("foo.array.json", b"{}").unwrap();
+    scratch.set("meta/x", b"v").unwrap();
+    assert_eq!(scratch.get("meta").unwrap(), None);
+    assert_eq!(scratch.store.size(&Key::new("meta").unwrap()).unwrap(), None);
+    for (key, reason) in [
+        ("foo.array.json/x", "foo.array.json` is no folder"),
+        ("foo.array.json/x/y/z", "is no folder"),
+        ("meta", "there is a folder `meta/`"),
+    ] {
+        let error = scratch.set(key, b"v").unwrap_err();
+        assert!(matches!(error, StoreError::Key(_)) && error.to_string().contains(reason), "{error}");
+        assert_eq!(scratch.get(key).unwrap(), None);
+        scratch.erase(key).unwrap();
+    }
+    assert_eq!(scratch.get("foo.array.json").unwrap().unwrap(), "{}");
+    assert_eq!(scratch.files(), ["foo.array.json", "meta/", "meta/x"]);
+}
+
+/// Tests DX-FS-06.
+#[cfg(unix)]
+#[test]
+fn links_are_read_and_nothing_is_written_or_erased_outside() {
+    use std::os::unix::fs::symlink;
+
+    let scratch = scratch();
+    scratch.set("real/x", b"inside").unwrap();
+    fs::create_dir_all(scratch.path("outside/deep")).unwrap();
+    fs::write(scratch.path("outside/deep/y"), b"outside").unwrap();
+    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
+    symlink(scratch.path("outside/deep/y"), scratch.path("root/value")).unwrap();
+    symlink("real", scratch.path("root/in")).unwrap();
+
+    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
+    assert_eq!(scratch.get("value").unwrap().unwrap(), "outside");
+    assert_eq!(scratch.list(), ["in/x", "out/deep/y", "real/x", "value"]);
+
+    for key in ["out/new", "out/deep/y", "out/deep/new", "out/new/new"] {
+        let error = scratch.set(key, b"v").unwrap_err();
+        assert!(matches!(error, StoreError::Key(_)) && error.to_string().contains("outside"), "{error}");
+    }
+    assert!(matches!(scratch.erase("out/deep/y"), Err(StoreError::Key(_))));
+    assert!(scratch.store.erase_prefix(&Prefix::new("out/deep/").unwrap()).is_err());
+    assert!(matches!(scratch.set("out", b"v"), Err(StoreError::Key(_))));
+    scratch.erase("out").unwrap();
+    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
+
+    // Inside of the root a link is a folder like any other. A value replaces a link, not what it leads to.
+    scratch.set("in/new", b"v").unwrap();
+    assert_eq!(scratch.get("real/new").unwrap().unwrap(), "v");
+    scratch.set("value", b"new").unwrap();
+    assert_eq!(scratch.get("value").unwrap().unwrap(), "new");
+    scratch.store.erase_prefix(&Prefix::new("out/").unwrap()).unwrap();
+    scratch.store.erase_prefix(&Prefix::new("in/").unwrap()).unwrap();
+    assert_eq!(scratch.list(), ["real/new", "real/x", "value"]);
+    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
+    scratch.store.erase_prefix(&Prefix::root()).unwrap();
+    assert_eq!(scratch.files(), [""; 0]);
+    assert_eq!(fs::read(scratch.path("outside/deep/y")).unwrap(), b"outside");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_to_nothing_are_not_listed() {
+    use std::os::unix::fs::symlink;
+
+    let scratch = scratch();
+    scratch.set("a/x", b"v").unwrap();
+    scratch.set("b/y", b"v").unwrap();
+    symlink("..", scratch.path("root/a/up")).unwrap();
+    symlink(".", scratch.path("root/a/here")).unwrap();
+    symlink("../b", scratch.path("root/a/b")).unwrap();
+    symlink("../a", scratch.path("root/b/a")).unwrap();
+    symlink("nowhere", scratch.path("root/b/nothing")).unwrap();
+    assert_eq!(scratch.list(), ["a/b/y", "a/x", "b/a/x", "b/y"]);
+    assert_eq!(scratch.get("b/nothing").unwrap(), None);
+    assert!(scratch.set("b/nothing/x", b"v").is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn files_whose_names_are_no_keys_are_not_listed() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let scratch = scratch();
+    scratch.set("a", b"v").unwrap();
+    for name in [b"\xff".as_slice(), b"new\nline"] {
+        fs::write(scratch.path("root").join(std::ffi::OsStr::from_bytes(name)), b"v").unwrap();
+    }
+    assert_eq!(scratch.list(), ["a"]);
+}
+
+#[test]
+fn without_its_folder_a_store_is_empty_and_reading_makes_none() {
+    let scratch = scratch();
+    assert_eq!(scratch.get("a").unwrap(), None);
+    assert_eq!(scratch.store.list().unwrap(), []);
+    assert_eq!(scratch.store.list_dir(&Prefix::root()).unwrap(), Default::default());
+    scratch.erase("a/b").unwrap();
+    scratch.store.erase_prefix(&Prefix::root()).unwrap();
+    assert!(!scratch.path("root").exists());
+    scratch.set("a/b", b"v").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/b"]);
+    // Others may remove folders that this store has already written to.
+    fs::remove_dir_all(scratch.path("root")).unwrap();
+    scratch.set("a/b", b"v").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/b"]);
+}
+
+#[test]
+fn two_stores_of_one_folder_see_each_other() {
+    let scratch = scratch();
+    let other = FilesystemStore::open(scratch.path("root")).unwrap();
+    let key = Key::new("a/b/c").unwrap();
+    for _ in 0..3 {
+        scratch.set("a/b/c", b"v").unwrap();
+        other.erase(&key).unwrap();
+        assert_eq!(scratch.get("a/b/c").unwrap(), None);
+        other.set(&key, b"w").unwrap();
+        scratch.erase("a/b/c").unwrap();
+        assert_eq!(get_value(&other, &key, 9).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_path_a_url_and_a_description_open_the_same_store() {
+    let scratch = scratch();
+    scratch.set("k", b"v").unwrap();
+    let path = scratch.path("root").to_str().unwrap().to_owned();
+    let plugin =
+        inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == "filesystem").unwrap();
+    assert_eq!((plugin.schemes, plugin.origin.package), (&["", "file"][..], "zarr-store-filesystem"));
+    for text in [path.clone(), scratch.store.location(), format!("file:{path}")] {
+        let store = (plugin.open)(&text).unwrap();
+        assert_eq!(texts(&store.list().unwrap()), ["k"], "{text}");
+        assert_eq!(store.location(), scratch.store.location());
+    }
+    let described = |members: &str| {
+        let text = format!(r#"{{"type": "filesystem", {members}}}"#);
+        let value = json::parse(text.as_bytes(), &json::ParseOptions::default()).unwrap().value;
+        json::from_value::<Box<dyn StoreConfiguration>>(&value).map_err(|error| error.to_string())
+    };
+    for members in [format!(r#""path": "{path}""#), format!(r#""path": "{path}", "durable": true"#)] {
+        assert_eq!(texts(&described(&members).unwrap().open().unwrap().list().unwrap()), ["k"]);
+    }
+    assert!(described(r#""paths": "x""#).unwrap_err().contains("paths"));
+    assert!(described(r#""durable": true"#).unwrap_err().contains("path"));
+
+    let open = |text: &str| (plugin.open)(text).unwrap_err().to_string();
+    assert!(open("file://host/x").contains("`file://host/x`"));
+    assert!(open("").contains("opening"));
+    assert!(open(&format!("{path}/k")).contains("is a file, not a folder"));
+}
+
+#[test]
+fn a_relative_path_means_the_folder_of_the_moment() {
+    let store = FilesystemStore::open("some/where").unwrap();
+    assert_eq!(store.path(), std::env::current_dir().unwrap().join("some").join("where"));
+    assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
+}

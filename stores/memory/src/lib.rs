@@ -1,0 +1,222 @@
+//! The `memory` store: keys and values in the memory of this process.
+//!
+//! Reading shares the bytes of a value and copies nothing. A value is as old as the store at most: nothing outlives
+//! the last reference to it. Any [`Key`] can be stored, also `a` beside `a/b`.
+//!
+//! Opened as `{"type": "memory"}` or `memory:`, which makes a new and empty store each time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use zarr_spec::store::{
+    Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+    Version, check_overlaps, put_at,
+};
+use zarr_spec::{ByteRange, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+
+zarr_spec::register!(StorePlugin::new("memory", &["memory"], open));
+
+/// Keys and values in memory.
+#[derive(Default)]
+pub struct MemoryStore(RwLock<Values>);
+
+#[derive(Default)]
+struct Values {
+    by_key: BTreeMap<Key, Value>,
+    /// How often a value was set.
+    sets: u64,
+}
+
+struct Value {
+    bytes: Bytes,
+    /// The count of `sets` when it was set.
+    version: u64,
+}
+
+impl MemoryStore {
+    /// Without any value.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores a value without copying it.
+    pub fn set_shared(&self, key: &Key, value: Bytes) {
+        self.change().set(key.clone(), value);
+    }
+
+    // No code of others runs under the lock, and no change is made in steps: what a panic left behind is sound.
+    fn values(&self) -> RwLockReadGuard<'_, Values> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, Values> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn location(&self) -> String {
+        "memory:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn manner(&self) -> Manner {
+        Manner { concurrency: 0, join_gap: 0 }
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let values = self.values();
+        let Some(Value { bytes, version }) = values.by_key.get(key) else { return Ok(None) };
+        let part = range.within(bytes.len() as u64);
+        let limit = LimitExceeded { limit: to.remaining() };
+        let too_large = || StoreError::TooLarge { key: key.to_string(), source: limit };
+        let start = usize::try_from(part.start).map_err(|_| too_large())?;
+        let end = usize::try_from(part.end).map_err(|_| too_large())?;
+        if end - start > limit.limit {
+            return Err(too_large());
+        }
+        Ok(Some(Got {
+            contents: Contents::Shared(bytes.slice(start..end)),
+            size: bytes.len() as u64,
+            version: Some(Version::new(version.to_le_bytes())),
+        }))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.set_shared(key, Bytes::copy_from_slice(value));
+        Ok(())
+    }
+
+    /// All values change at once, or none does.
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        check_overlaps(values)?;
+        let mut stored = self.change();
+        let mut changed: BTreeMap<&Key, Vec<u8>> = BTreeMap::new();
+        for (key, offset, part) in values {
+            let value = changed.entry(key).or_insert_with(|| {
+                stored.by_key.get(key).map_or_else(Vec::new, |value| value.bytes.to_vec())
+            });
+            put_at(value, *offset, part)
+                .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+        }
+        for (key, value) in changed {
+            stored.set(key.clone(), value.into());
+        }
+        Ok(())
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.change().by_key.remove(key);
+        Ok(())
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        let mut stored = self.change();
+        for key in keys {
+            stored.by_key.remove(key);
+        }
+        Ok(())
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        let mut stored = self.change();
+        let keys: Vec<Key> = stored.below(prefix.as_str()).cloned().collect();
+        for key in keys {
+            stored.by_key.remove(&key);
+        }
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        Ok(self.values().below(prefix.as_str()).cloned().collect())
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        let stored = self.values();
+        let mut directory = Directory::default();
+        let mut from = Bound::Included(prefix.as_str().to_owned());
+        while let Some(key) = stored.first_below(prefix, &from) {
+            let rest = prefix.strip(key.as_str()).unwrap_or_default();
+            from = match rest.split_once('/') {
+                None => {
+                    directory.keys.push(key.clone());
+                    Bound::Excluded(key.to_string())
+                }
+                Some((segment, _)) => {
+                    let below = prefix.join(segment)?;
+                    let behind = behind(&below);
+                    directory.prefixes.push(below);
+                    Bound::Included(behind)
+                }
+            };
+        }
+        Ok(directory)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        Ok(self.values().by_key.get(key).map(|value| value.bytes.len() as u64))
+    }
+}
+
+impl Values {
+    fn set(&mut self, key: Key, bytes: Bytes) {
+        self.sets += 1;
+        self.by_key.insert(key, Value { bytes, version: self.sets });
+    }
+
+    /// The keys that begin with `prefix`, sorted.
+    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Key> {
+        let keys = self.by_key.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        keys.map(|(key, _)| key).take_while(move |key| key.as_str().starts_with(prefix))
+    }
+
+    /// The first key from `from` on, if it begins with `prefix`.
+    fn first_below(&self, prefix: &Prefix, from: &Bound<String>) -> Option<&Key> {
+        let from = from.as_ref().map(String::as_str);
+        let (key, _) = self.by_key.range::<str, _>((from, Bound::Unbounded)).next()?;
+        key.as_str().starts_with(prefix.as_str()).then_some(key)
+    }
+}
+
+/// The first text that sorts after every key below `prefix`: `0` follows `/`.
+fn behind(prefix: &Prefix) -> String {
+    let mut text = prefix.to_string();
+    text.pop();
+    text.push('0');
+    text
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryStore({} values)", self.values().by_key.len())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryConfiguration {}
+
+#[typetag::deserialize(name = "memory")]
+impl StoreConfiguration for MemoryConfiguration {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(MemoryStore::new()))
+    }
+}
+
+fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    let rest = url.split_once(':').map_or(url, |(_, rest)| rest);
+    if !matches!(rest, "" | "//" | "///") {
+        let what =
+            format!("`{url}`: a store in memory has no name and no folders, `memory:` is all of its URL");
+        return Err(Invalid::new(what).into());
+    }
+    Ok(Arc::new(MemoryStore::new()))
+}

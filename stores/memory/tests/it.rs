@@ -1,0 +1,122 @@
+//! `memory` against the rules for stores, and what it adds to them.
+
+use std::sync::Arc;
+
+use zarr_conformance::stores::{check_rules, check_store};
+use zarr_spec::store::{Contents, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
+use zarr_store_memory::MemoryStore;
+
+fn make() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+fn holds(rules: &[&str]) {
+    assert_eq!(check_rules(&make, rules), Ok(()));
+}
+
+/// Tests V3-STORE-03.
+#[test]
+fn every_rule_for_stores_holds() {
+    let verdicts = check_store(&make);
+    assert!(verdicts.len() > 35, "{} rules", verdicts.len());
+    for (rule, verdict) in verdicts {
+        assert_eq!(verdict, Ok(()), "{rule}");
+    }
+}
+
+/// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
+#[test]
+fn keys_of_all_formats_are_kept() {
+    holds(&["V2-STORE-01", "V2-STORE-02", "V2-STORE-03", "V3-STORE-01", "V3-STORE-11"]);
+}
+
+/// Tests D3-STORE-04, D3-STORE-05, D3-STORE-06, D3-STORE-08, D3-STORE-16.
+#[test]
+fn values_of_any_bytes_are_set() {
+    holds(&["D3-STORE-04", "D3-STORE-05", "D3-STORE-06", "D3-STORE-08", "D3-STORE-16"]);
+}
+
+/// Tests D3-STORE-10, D3-STORE-11, D3-STORE-12, D3-STORE-13, D3-STORE-14.
+#[test]
+fn values_and_parts_of_them_are_read() {
+    holds(&["D3-STORE-10", "D3-STORE-11", "D3-STORE-12", "D3-STORE-13", "D3-STORE-14"]);
+}
+
+/// Tests D3-STORE-17, D3-STORE-18, D3-STORE-19, D3-STORE-20, D3-STORE-21.
+#[test]
+fn values_are_changed_and_erased() {
+    holds(&["D3-STORE-17", "D3-STORE-18", "D3-STORE-19", "D3-STORE-20", "D3-STORE-21"]);
+}
+
+/// Tests D3-STORE-22, D3-STORE-23, D3-STORE-25, D3-STORE-26, D3-STORE-27.
+#[test]
+fn prefixes_are_erased_and_listed() {
+    holds(&["D3-STORE-22", "D3-STORE-23", "D3-STORE-25", "D3-STORE-26", "D3-STORE-27"]);
+}
+
+/// Tests D3-STORE-28, D3-STORE-29, D3-STORE-30, D3-STORE-32.
+#[test]
+fn directories_are_listed() {
+    holds(&["D3-STORE-28", "D3-STORE-29", "D3-STORE-30", "D3-STORE-32"]);
+}
+
+#[test]
+fn reading_shares_the_bytes_that_were_stored() {
+    let store = MemoryStore::new();
+    let (key, value) = (Key::new("k").unwrap(), Bytes::from(vec![7; 1000]));
+    store.set_shared(&key, value.clone());
+    let part = |range| match store.get(&key, range, &mut Output::at_most(1000)).unwrap().unwrap().contents {
+        Contents::Shared(bytes) => bytes,
+        Contents::Written => panic!("the bytes were copied"),
+    };
+    assert_eq!(part(ByteRange::Full).as_ptr(), value.as_ptr());
+    assert_eq!(part(ByteRange::From(10)).as_ptr(), value[10..].as_ptr());
+    // What was read before stays as it was.
+    let before = part(ByteRange::Last(2));
+    store.set(&key, b"new").unwrap();
+    assert_eq!((before.as_ref(), part(ByteRange::Full).as_ref()), (&[7, 7][..], &b"new"[..]));
+}
+
+#[test]
+fn a_key_may_be_a_prefix_of_others() {
+    let store = MemoryStore::new();
+    for key in ["a", "a/b", "a/b/c", "a!", "a0"] {
+        store.set(&Key::new(key).unwrap(), key.as_bytes()).unwrap();
+    }
+    let directory = store.list_dir(&Prefix::root()).unwrap();
+    assert_eq!(directory.keys.iter().map(Key::as_str).collect::<Vec<_>>(), ["a", "a!", "a0"]);
+    assert_eq!(directory.prefixes, [Prefix::new("a/").unwrap()]);
+}
+
+#[test]
+fn a_part_that_cannot_be_written_changes_nothing() {
+    let store = MemoryStore::new();
+    let [a, b] = ["a", "b"].map(|key| Key::new(key).unwrap());
+    let result = store.set_partial_values(&[(a.clone(), 0, b"x"), (b, u64::MAX, b"x")]);
+    assert!(matches!(result, Err(StoreError::TooLarge { .. })), "{result:?}");
+    assert_eq!(store.list().unwrap(), []);
+    // 2^62 bytes of zeros are more than any machine has.
+    assert!(store.set_partial_values(&[(a, 1 << 62, b"x")]).is_err());
+}
+
+#[test]
+fn a_description_and_a_url_open_a_new_store() {
+    let open = |description: &str| -> Result<Arc<dyn Store>, String> {
+        let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
+        let description: Box<dyn StoreConfiguration> =
+            json::from_value(&value).map_err(|error| error.to_string())?;
+        description.open().map_err(|error| error.to_string())
+    };
+    let store = open(r#"{"type": "memory"}"#).unwrap();
+    store.set(&Key::new("k").unwrap(), b"v").unwrap();
+    assert_eq!(open(r#"{"type": "memory"}"#).unwrap().list().unwrap(), []);
+    assert!(open(r#"{"type": "memory", "path": "x"}"#).unwrap_err().contains("path"));
+
+    let plugin = inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == "memory").unwrap();
+    assert_eq!((plugin.schemes, plugin.origin.package), (&["memory"][..], "zarr-store-memory"));
+    assert_eq!((plugin.open)("memory:").unwrap().location(), "memory:");
+    assert!((plugin.open)("memory://").is_ok());
+    let error = (plugin.open)("memory://name").unwrap_err().to_string();
+    assert!(error.contains("`memory://name`"), "{error}");
+}
