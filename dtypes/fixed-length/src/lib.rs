@@ -1,0 +1,268 @@
+//! Strings, text and raw bytes of fixed length.
+//!
+//! | element | v2 | v3 | draft |
+//! |---|---|---|---|
+//! | bytes, zeros at the end are not part of the value | `\|S3` | `null_terminated_bytes` | string extension, `S3` |
+//! | code points of four bytes each, likewise | `<U3` | `fixed_length_utf32` | string extension, `<U3` |
+//! | bytes that nobody interprets | `\|V3` | `raw_bytes` | `r24` |
+//!
+//! Source: "Data type encoding" of v2; `data-types/fixed_length_utf32` in the Zarr extension registry; what
+//! zarr-python writes for the others; the string draft of 2022.
+
+mod fill;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE, Typestring};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Units, Value,
+};
+
+/// What the draft calls the extension that has both bytes and text.
+const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers {
+        uri: Some(URI),
+        name: "null_terminated_bytes",
+        id: Some("S"),
+        aliases: &["TODO: bytestring array protocol URL"],
+    },
+    create,
+));
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers {
+        uri: None,
+        name: "fixed_length_utf32",
+        id: Some("U"),
+        aliases: &["TODO: unicode array protocol URL"],
+    },
+    create,
+));
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] },
+    create,
+));
+
+/// What the bytes of an element are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// A string of bytes; zeros at its end only fill the element.
+    Bytes,
+    /// Code points, four bytes each; zeros at the end only fill the element.
+    Text,
+    /// Bytes that nobody interprets.
+    Raw,
+}
+
+/// A data type of fixed length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FixedLength {
+    content: Content,
+    /// Bytes of an element.
+    size: usize,
+}
+
+impl FixedLength {
+    /// Elements of `size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// If text is not a multiple of 4 bytes, and for more than [`MAX_ELEMENT_SIZE`].
+    pub fn new(content: Content, size: usize) -> Result<Self, Invalid> {
+        if content == Content::Text && !size.is_multiple_of(4) {
+            return Err(Invalid::new(format!("{size} bytes are no whole number of code points of 4 bytes")));
+        }
+        if size > MAX_ELEMENT_SIZE {
+            return Err(Invalid::new(format!(
+                "elements of {size} bytes are not supported, only up to {MAX_ELEMENT_SIZE}"
+            )));
+        }
+        Ok(Self { content, size })
+    }
+
+    fn identifier(self) -> &'static str {
+        match self.content {
+            Content::Bytes => "null_terminated_bytes",
+            Content::Text => "fixed_length_utf32",
+            Content::Raw => "raw_bytes",
+        }
+    }
+
+    /// `|S3`, `>U3`, `|V3`.
+    fn typestring(self, order: &ByteOrder) -> String {
+        match (self.content, order) {
+            (Content::Bytes, _) => format!("|S{}", self.size),
+            (Content::Text, ByteOrder::Big) if self.size > 0 => format!(">U{}", self.size / 4),
+            (Content::Text, _) => format!("<U{}", self.size / 4),
+            (Content::Raw, _) => format!("|V{}", self.size),
+        }
+    }
+
+    /// In the draft: the extension with raw bits of the same size as its fallback, or those themselves.
+    fn draft_document(self, order: &ByteOrder) -> DataTypeDocument {
+        let raw = format!("r{}", self.size * 8);
+        if self.content == Content::Raw {
+            return DataTypeDocument::named(&raw);
+        }
+        let typestring = self.typestring(order);
+        let type_name = Value::from(typestring.trim_start_matches('|'));
+        let fallback: Value = [raw.as_str()].into_iter().collect();
+        let members = [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
+        DataTypeDocument {
+            json: members.into_iter().collect(),
+            type_name: Some(type_name),
+            fallback: vec![DataTypeDocument::named(&raw)],
+            ..DataTypeDocument::named(URI)
+        }
+    }
+
+    fn v3_document(self) -> DataTypeDocument {
+        let configuration: Value = [("length_bytes", self.size)].into_iter().collect();
+        let members = [("name", Value::from(self.identifier())), ("configuration", configuration.clone())];
+        DataTypeDocument {
+            json: members.into_iter().collect(),
+            configuration,
+            ..DataTypeDocument::named(self.identifier())
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LengthConfiguration {
+    length_bytes: u64,
+}
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let (created, order) = match creation.format {
+        Format::V2 => from_typestring(creation.configuration.as_str().unwrap_or_default(), creation)?,
+        Format::V3Draft => from_draft(creation)?,
+        Format::V3 => (from_v3(creation)?, ByteOrder::Little),
+    };
+    Ok((Arc::new(created), order))
+}
+
+fn from_v3(creation: &Creation<'_>) -> Result<FixedLength, Invalid> {
+    let LengthConfiguration { length_bytes } = creation.parse()?;
+    let content = match creation.identifier {
+        "fixed_length_utf32" => Content::Text,
+        "raw_bytes" => Content::Raw,
+        _ => Content::Bytes,
+    };
+    if length_bytes == 0 {
+        return Err(Invalid::new("`length_bytes` is 0, not positive"));
+    }
+    FixedLength::new(content, usize::try_from(length_bytes).unwrap_or(usize::MAX))
+}
+
+fn from_typestring(text: &str, creation: &Creation<'_>) -> Result<(FixedLength, ByteOrder), Invalid> {
+    let typestring = Typestring::parse(text, creation.reading)?;
+    let (content, unit) = match typestring.kind {
+        'S' => (Content::Bytes, 1),
+        'U' => (Content::Text, 4),
+        'V' => (Content::Raw, 1),
+        _ => return Err(Invalid::new(format!("`{text}` has no fixed length"))),
+    };
+    let created = FixedLength::new(content, typestring.size.saturating_mul(unit))?;
+    Ok((created, typestring.order.unwrap_or_default()))
+}
+
+/// `S3`, `|S3`, `<U3` or `>U3`; never of length 0 (DX-DT-08, DX-DT-09).
+fn from_draft(creation: &Creation<'_>) -> Result<(FixedLength, ByteOrder), Invalid> {
+    let wrong = || {
+        let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
+        Invalid::new(format!("`type` is {what}, not such as `S3` or `<U3`"))
+    };
+    let text = creation.type_name.and_then(Value::as_str).ok_or_else(wrong)?;
+    let typestring = match text.get(..2) {
+        Some("|S" | "<U" | ">U") => Cow::Borrowed(text),
+        _ if text.starts_with('S') => Cow::Owned(format!("|{text}")),
+        _ => return Err(wrong()),
+    };
+    let (created, order) = from_typestring(&typestring, creation)?;
+    if created.size == 0 { Err(wrong()) } else { Ok((created, order)) }
+}
+
+impl DataType for FixedLength {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Owned(format!("{}[{}]", self.identifier(), self.size))
+    }
+
+    fn elements(&self) -> Elements {
+        let unit = if self.content == Content::Text { 4 } else { 1 };
+        Elements::Fixed { size: self.size, units: Units::Uniform(unit) }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let json = Value::from(self.typestring(order));
+        match format {
+            Format::V2 => {
+                let id = match self.content {
+                    Content::Bytes => "S",
+                    Content::Text => "U",
+                    Content::Raw => "V",
+                };
+                Ok(DataTypeDocument {
+                    json: json.clone(),
+                    configuration: json,
+                    ..DataTypeDocument::named(id)
+                })
+            }
+            _ if self.size == 0 => Err(DataTypeError::NotInFormat {
+                name: self.name().into_owned(),
+                format,
+                hint: "; elements have at least one byte there".to_owned(),
+            }),
+            Format::V3Draft => Ok(self.draft_document(order)),
+            Format::V3 => Ok(self.v3_document()),
+        }
+    }
+
+    /// Text as a JSON string, all else as Base64, of raw bytes in the draft as bit pattern.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let bytes = fill::parse(json, self.content, self.size, context);
+        bytes
+            .map(FillValue::new)
+            .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {}", self.name())))
+    }
+
+    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+        if element.len() != self.size {
+            let what = format!("{} bytes are no element of {}", element.len(), self.name());
+            return Err(DataTypeError::FillValue(what));
+        }
+        fill::to_json(element, self.content, format)
+            .map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
+    }
+
+    /// Text as it is with control characters escaped, bytes in ASCII with escapes, raw bytes in hexadecimal.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        match (self.content, fill::text(element)) {
+            (Content::Bytes, _) => write!(to, "{}", fill::value(element).escape_ascii()),
+            (Content::Text, Ok(text)) => {
+                text.chars().try_for_each(|character| match character.is_control() {
+                    true => write!(to, "{}", character.escape_default()),
+                    false => to.write_char(character),
+                })
+            }
+            _ => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
+        }
+    }
+
+    /// Text holds code points alone: neither surrogates nor anything above U+10FFFF.
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        match self.content {
+            Content::Text => fill::text(element).map(drop),
+            Content::Bytes | Content::Raw => Ok(()),
+        }
+    }
+}
