@@ -1,0 +1,103 @@
+//! Whole reads and writes of a 256 MiB array of `uint16` in chunks of 128³, on files, by this engine and by the
+//! `zarrs` crate, in turn on the same data.
+//!
+//! `ZARR_BENCH_DIR` says where the files go; a file system in memory keeps the disk out of the figures.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+
+const LENGTH: u64 = 512;
+const CHUNK: u64 = 128;
+const COUNT: usize = 512 * 512 * 512;
+
+/// Smooth with some noise: compresses about as measured data does.
+fn elements() -> Vec<u16> {
+    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..COUNT)
+        .map(|position| {
+            noise ^= noise << 13;
+            noise ^= noise >> 7;
+            noise ^= noise << 17;
+            let (z, y, x) = (position >> 18, (position >> 9) & 511, position & 511);
+            let wave = (z * 7 + y * 5 + x * 3) & 0x0fff;
+            u16::try_from((wave + usize::from(noise as u8 & 15)) & 0xffff).unwrap_or(0)
+        })
+        .collect()
+}
+
+fn ours(folder: &Path, codecs: &[(&str, &str)]) -> Array {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let mut builder = ArrayBuilder::new([LENGTH; 3], "uint16").chunks([CHUNK; 3]).no_codecs();
+    builder = builder.codec("bytes", r#"{"endian":"little"}"#).unwrap();
+    for (name, configuration) in codecs {
+        builder = builder.codec(name, configuration).unwrap();
+    }
+    hierarchy.create_array("/array", &builder).unwrap()
+}
+
+fn theirs(folder: &Path) -> zarrs::array::Array<zarrs::filesystem::FilesystemStore> {
+    let store = Arc::new(zarrs::filesystem::FilesystemStore::new(folder).unwrap());
+    zarrs::array::Array::open(store, "/array").unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let base = std::env::var_os("ZARR_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = base.join(format!("zarr-bench-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn whole(criterion: &mut Criterion) {
+    let elements = elements();
+    for (name, codecs) in [("uncompressed", &[][..]), ("zstd", &[("zstd", r#"{"level":5,"checksum":false}"#)][..])] {
+        let (our_folder, their_folder) = (folder("ours"), folder("theirs"));
+        let our_array = ours(&our_folder, codecs);
+        ours(&their_folder, codecs);
+        let their_array = theirs(&their_folder);
+        let all = their_array.subset_all();
+        our_array.write_values(&Selection::All, &elements).unwrap();
+        their_array.store_array_subset(&all, &elements[..]).unwrap();
+
+        // Both read what the other one wrote, and read it right.
+        let crossed: Vec<u16> = theirs(&our_folder).retrieve_array_subset(&all).unwrap();
+        assert!(crossed == elements, "zarrs reads something else than was written here");
+        let context = Context::linked().unwrap();
+        let store = open_store(context.registry(), their_folder.to_str().unwrap()).unwrap();
+        let crossed = Hierarchy::open(store, &context).unwrap().array("/array").unwrap();
+        assert!(crossed.read_values::<u16>(&Selection::All).unwrap() == elements, "something else than zarrs wrote");
+        drop(crossed);
+
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes((COUNT * 2) as u64)).sample_size(10).sampling_mode(SamplingMode::Flat);
+        group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(5));
+        group.bench_function("read/zarr-kit", |bencher| {
+            bencher.iter_with_large_drop(|| our_array.read(&Selection::All).unwrap());
+        });
+        group.bench_function("read/zarrs", |bencher| {
+            bencher.iter_with_large_drop(|| their_array.retrieve_array_subset::<Vec<u16>>(&all).unwrap());
+        });
+        let mut kept = vec![0u16; COUNT];
+        group.bench_function("read into kept memory/zarr-kit", |bencher| {
+            bencher.iter(|| our_array.read_values_into(&Selection::All, &mut kept).unwrap());
+        });
+        group.bench_function("write/zarr-kit", |bencher| {
+            bencher.iter(|| our_array.write_values(&Selection::All, &elements).unwrap());
+        });
+        group.bench_function("write/zarrs", |bencher| {
+            bencher.iter(|| their_array.store_array_subset(&all, &elements[..]).unwrap());
+        });
+        group.finish();
+        for folder in [our_folder, their_folder] {
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}
+
+criterion_group!(benches, whole);
+criterion_main!(benches);

@@ -1,0 +1,30 @@
+//! Reads and writes Zarr v2, the v3 draft and v3.
+//!
+//! This crate has no logic of its own: it gathers the engine and the plugins that its features choose. See the README
+//! for the table of plugins.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+//!
+//! let context = Context::linked()?;
+//! let store = open_store(context.registry(), "memory:")?;
+//! let hierarchy = Hierarchy::create(store, &context, Format::V3)?;
+//! let array = hierarchy.create_array("/image", &ArrayBuilder::new([4, 6], "uint16").chunks([2, 3]))?;
+//! array.write_values::<u16>(&Selection::All, &(0..24).collect::<Vec<_>>())?;
+//! assert_eq!(array.read_values::<u16>(&Selection::parse("1, 2:5", array.shape())?)?, [8, 9, 10]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod catalogue;
+mod plugins;
+
+pub use zarr_engine::{
+    Along, Array, ArrayBuilder, Context, Element, ElementArray, Error, FallbackPolicy, Group, Hierarchy, Limits, Memory,
+    OutOfMemory, Problem, Selection, UndefinedFill, UsedFallback, open_store,
+};
+pub use zarr_spec as spec;
+pub use zarr_spec::{Format, Mode, NodePath, Registry};
+
+pub use catalogue::CATALOGUE;

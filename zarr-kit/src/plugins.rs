@@ -1,0 +1,62 @@
+//! The plugins of this build. Without these lines the linker would drop them, and what they register.
+
+#[cfg(feature = "codec-blosc")]
+use zarr_codec_blosc as _;
+#[cfg(feature = "codec-bytes")]
+use zarr_codec_bytes as _;
+#[cfg(feature = "codec-bz2")]
+use zarr_codec_bz2 as _;
+#[cfg(feature = "codec-crc32c")]
+use zarr_codec_crc32c as _;
+#[cfg(feature = "codec-delta")]
+use zarr_codec_delta as _;
+#[cfg(feature = "codec-fixedscaleoffset")]
+use zarr_codec_fixedscaleoffset as _;
+#[cfg(feature = "codec-gzip")]
+use zarr_codec_gzip as _;
+#[cfg(feature = "codec-lz4")]
+use zarr_codec_lz4 as _;
+#[cfg(feature = "codec-lzma")]
+use zarr_codec_lzma as _;
+#[cfg(feature = "codec-sharding-indexed")]
+use zarr_codec_sharding_indexed as _;
+#[cfg(feature = "codec-shuffle")]
+use zarr_codec_shuffle as _;
+#[cfg(feature = "codec-transpose")]
+use zarr_codec_transpose as _;
+#[cfg(feature = "codec-vlen-bytes")]
+use zarr_codec_vlen_bytes as _;
+#[cfg(feature = "codec-vlen-utf8")]
+use zarr_codec_vlen_utf8 as _;
+#[cfg(feature = "codec-zlib")]
+use zarr_codec_zlib as _;
+#[cfg(feature = "codec-zstd")]
+use zarr_codec_zstd as _;
+#[cfg(feature = "dtype-bytes")]
+use zarr_dtype_bytes as _;
+#[cfg(feature = "dtype-core")]
+use zarr_dtype_core as _;
+#[cfg(feature = "dtype-datetime")]
+use zarr_dtype_datetime as _;
+#[cfg(feature = "dtype-fixed-length")]
+use zarr_dtype_fixed_length as _;
+#[cfg(feature = "dtype-string")]
+use zarr_dtype_string as _;
+#[cfg(feature = "dtype-struct")]
+use zarr_dtype_struct as _;
+#[cfg(feature = "grid-regular")]
+use zarr_grid_regular as _;
+#[cfg(feature = "key-encoding-default")]
+use zarr_key_encoding_default as _;
+#[cfg(feature = "key-encoding-v2")]
+use zarr_key_encoding_v2 as _;
+#[cfg(feature = "layout-c")]
+use zarr_layout_c as _;
+#[cfg(feature = "layout-f")]
+use zarr_layout_f as _;
+#[cfg(feature = "metadata-encoding-json")]
+use zarr_metadata_encoding_json as _;
+#[cfg(feature = "store-filesystem")]
+use zarr_store_filesystem as _;
+#[cfg(feature = "store-memory")]
+use zarr_store_memory as _;
