@@ -20,7 +20,7 @@ use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
     Representation, Size,
 };
-use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
 const OWN_URI: &str = "https://zarr-kit.example/spec/codecs/zstd/1.0";
 
