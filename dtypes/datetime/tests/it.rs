@@ -67,7 +67,7 @@ fn typestrings_have_a_unit_and_perhaps_a_multiplier() {
     assert!(ticks.data_type.document(Format::V2, &ticks.order).is_err());
 }
 
-/// Tests V2-DT-16, V2-DT-17, DX-DT-04, DX-DT-05.
+/// Tests V2-DT-16, V2-DT-17, DX-DT-04, DX-DT-05, D3-DTX-12.
 #[test]
 fn elements_are_counts_since_1970() {
     let (nano, day) = (v2(Mode::Strict, "<M8[ns]").unwrap(), v2(Mode::Strict, "<M8[D]").unwrap());
@@ -170,7 +170,6 @@ fn the_draft_names_order_kind_and_unit() {
     subject(Format::V3Draft, Mode::Lenient, "\"numpy.datetime64\"").unwrap_err();
 }
 
-/// Tests D3-DTX-07.
 #[test]
 fn the_draft_is_written_with_the_fallback_int64() {
     let nano = v2(Mode::Strict, "<M8[ns]").unwrap();

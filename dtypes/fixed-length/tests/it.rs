@@ -82,7 +82,7 @@ fn fill_values_of_bytes_are_base64() {
     refuses(&bytes, &["\"_-_-\"", "\"ab!\"", "1"]);
 }
 
-/// Tests V2-FILL-11, V2-FILL-12, V2-FILL-13, V2-DT-19.
+/// Tests V2-FILL-11, V2-FILL-12, V2-FILL-13, V2-DT-19, V2-CONTRA-02.
 #[test]
 fn fill_values_of_raw_bytes_and_text() {
     let raw = v2(Mode::Lenient, "|V3");

@@ -4,7 +4,8 @@
 
 use zarr_conformance::data_types::Subject;
 use zarr_dtype_string as _;
-use zarr_spec::{DataTypeError, Format, Mode, Registry};
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::{DataTypeError, Format, Mode, Reading, Registry};
 
 const DRAFT: &str = r#"{"extension":"https://zarr-kit.example/spec/data-types/string/1.0","type":"string"}"#;
 
@@ -25,7 +26,7 @@ fn a_fill_value_of_v3_is_a_json_string() {
     }
 }
 
-/// Tests V2-FILL-22, V2-OBJ-01, V2-OBJ-11, V2-OBJ-12.
+/// Tests V2-FILL-22, V2-OBJ-01, V2-OBJ-11.
 #[test]
 fn v2_has_objects_with_a_codec_and_0_is_the_empty_text() {
     let registry = Registry::linked().unwrap();
@@ -45,6 +46,7 @@ fn v2_has_objects_with_a_codec_and_0_is_the_empty_text() {
     }
 }
 
+/// Tests D3-DT-23.
 #[test]
 fn the_draft_has_text_as_an_extension_alone() {
     let string = subject(Format::V3Draft, Mode::Strict, DRAFT).unwrap();
@@ -55,6 +57,22 @@ fn the_draft_has_text_as_an_extension_alone() {
     for wrong in ["\"string\"", "\"O/vlen-utf8\"", &DRAFT.replace("\"string\"}", "\"text\"}")] {
         subject(Format::V3Draft, Mode::Lenient, wrong).unwrap_err();
     }
+}
+
+/// Tests DX-DT-12.
+#[test]
+fn objects_are_read_from_the_first_generation_of_the_draft_alone() {
+    let json = [("extension", "TODO: object array protocol URL"), ("type", "|O")].into_iter().collect();
+    DataTypeDocument::draft(&json, &Reading::new(Mode::Strict)).unwrap_err();
+    let reading = Reading::new(Mode::Lenient);
+    let document = DataTypeDocument::draft(&json, &reading).unwrap();
+    assert_eq!(reading.take_warnings().len(), 1);
+    let registry = Registry::linked().unwrap();
+    registry.data_type(Format::V3Draft, &document, &reading).unwrap_err();
+    let document = document.with_object_codec("vlen-utf8");
+    let (data_type, _) = registry.data_type(Format::V3Draft, &document, &reading).unwrap();
+    assert_eq!(data_type.name(), "string");
+    subject(Format::V3Draft, Mode::Lenient, "\"|O\"").unwrap_err();
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn numbers_are_rounded_to_the_nearest_value_with_ties_to_even() {
     }
 }
 
-/// Tests DT-F-04, DT-F-05, DT-F-06, DT-F-07.
+/// Tests DT-F-04, DT-F-05, DT-F-06, DT-F-07, DT-CONTRA-04.
 #[test]
 fn numbers_are_rounded_once_from_the_decimal_text() {
     let float32 = [

@@ -16,7 +16,7 @@ fn bounds(name: &str, accepted: &[(&str, &str)], refused: &[&str]) {
     refuses(&subject, refused);
 }
 
-/// Tests DT-B-01, DT-B-02, DT-B-03.
+/// Tests DT-B-01, DT-B-02, DT-B-03, DT-CONTRA-05.
 #[test]
 fn bool_is_true_or_false_and_numbers_are_tolerated() {
     bounds(

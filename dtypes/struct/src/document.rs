@@ -1,0 +1,98 @@
+//! From structures to documents.
+
+use zarr_spec::data_type::{DataTypeDocument, Field};
+use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Value};
+
+use crate::{Structure, URI};
+
+pub(crate) fn write(
+    structure: &Structure,
+    format: Format,
+    order: &ByteOrder,
+) -> Result<DataTypeDocument, DataTypeError> {
+    let refuse = |hint: &str| {
+        let name = structure.name().into_owned();
+        Err(DataTypeError::NotInFormat { name, format, hint: format!("; {hint}") })
+    };
+    if structure.size == 0 {
+        return refuse("a structure has at least one field of at least one byte");
+    }
+    match format {
+        Format::V2 => {
+            let json = Value::Array(list(structure, format, order)?);
+            Ok(DataTypeDocument {
+                json: json.clone(),
+                configuration: json,
+                ..DataTypeDocument::named("struct")
+            })
+        }
+        Format::V3Draft => {
+            let type_name = Value::Array(list(structure, format, order)?);
+            let raw = format!("r{}", structure.size * 8);
+            let fallback: Value = [raw.as_str()].into_iter().collect();
+            let members =
+                [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
+            Ok(DataTypeDocument {
+                json: members.into_iter().collect(),
+                type_name: Some(type_name),
+                fallback: vec![DataTypeDocument::named(&raw)],
+                ..DataTypeDocument::named(URI)
+            })
+        }
+        Format::V3 if structure.fields.iter().any(|field| !field.shape.is_empty()) => {
+            refuse("its fields are no arrays there")
+        }
+        Format::V3 if structure.fields.iter().any(|field| field.name.is_empty()) => {
+            refuse("all its fields have names there, padding has none")
+        }
+        Format::V3 => {
+            let fields: Value = structure.fields.iter().map(v3_field).collect::<Result<Vec<_>, _>>()?.into();
+            let configuration: Value = [("fields", fields)].into_iter().collect();
+            let members = [("name", Value::from("struct")), ("configuration", configuration.clone())];
+            Ok(DataTypeDocument {
+                json: members.into_iter().collect(),
+                configuration,
+                ..DataTypeDocument::named("struct")
+            })
+        }
+    }
+}
+
+fn v3_field(field: &Field) -> Result<Value, DataTypeError> {
+    let data_type = field.data_type.document(Format::V3, &ByteOrder::Little)?.json;
+    Ok([("name", Value::from(field.name.as_str())), ("data_type", data_type)].into_iter().collect())
+}
+
+/// `[name, type]` or `[name, type, shape]` for each field.
+fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<Value>, DataTypeError> {
+    let orders = structure.field_orders(order);
+    structure
+        .fields
+        .iter()
+        .zip(&orders)
+        .map(|(field, order)| {
+            let data_type = list_type(field.data_type.as_ref(), format, order)?;
+            let mut entry = vec![Value::from(field.name.as_str()), data_type];
+            if !field.shape.is_empty() {
+                entry.push(field.shape.iter().copied().collect());
+            }
+            Ok(Value::Array(entry))
+        })
+        .collect()
+}
+
+/// In the draft the name of a core type says no byte order: the typestring of v2, which readers know too, does.
+fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> Result<Value, DataTypeError> {
+    let document = data_type.document(format, order)?;
+    if format == Format::V2 {
+        return Ok(document.json);
+    }
+    match (document.type_name, &document.json) {
+        // A structure again: its list alone.
+        (Some(list @ Value::Array(_)), _) if document.identifier == URI => Ok(list),
+        (None, Value::String(_)) if *order == ByteOrder::Big => {
+            Ok(data_type.document(Format::V2, order)?.json)
+        }
+        _ => Ok(document.json),
+    }
+}

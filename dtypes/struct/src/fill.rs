@@ -1,0 +1,111 @@
+//! Fill values of structures.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zarr_spec::data_type::{Field, FillContext};
+use zarr_spec::{ByteOrder, DataTypeError, Format, Object, Value};
+
+use crate::{Structure, is_big, size_of};
+
+/// An element, in native byte order.
+pub(crate) fn parse(
+    structure: &Structure,
+    json: &Value,
+    context: &FillContext<'_>,
+) -> Result<Vec<u8>, DataTypeError> {
+    match (json, context.format) {
+        (Value::String(text), Format::V2 | Format::V3Draft) => from_base64(structure, text, context),
+        (Value::String(text), Format::V3) if structure.is_old => from_base64(structure, text, context),
+        (Value::Object(members), Format::V3 | Format::V3Draft) => from_object(structure, members, context),
+        (_, Format::V2) => Err(wrong(format!("{json} is no Base64 of a structure"))),
+        _ => Err(wrong(format!("{json} is no object with a member for each field"))),
+    }
+}
+
+/// The form that gives the same bytes again.
+pub(crate) fn to_json(structure: &Structure, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+    match format {
+        Format::V2 | Format::V3Draft => {
+            let mut stored = element.to_vec();
+            reorder(structure, &structure.order, &mut stored);
+            Ok(Value::from(STANDARD.encode(stored)))
+        }
+        Format::V3 => {
+            let member = |field: &Field| {
+                let part = &element[field.offset..][..size_of(field)];
+                if field.name.is_empty() || !field.shape.is_empty() {
+                    return Err(wrong("padding and sub-arrays have no form in v3".to_owned()));
+                }
+                Ok((field.name.clone(), field.data_type.fill_value_json(part, format)?))
+            };
+            structure.fields.iter().map(member).collect::<Result<Object, _>>().map(Value::Object)
+        }
+    }
+}
+
+fn wrong(what: String) -> DataTypeError {
+    DataTypeError::FillValue(what)
+}
+
+/// The bytes of an element as they are stored. Readers of v2 agree on zeros for what is missing, and on cutting.
+fn from_base64(
+    structure: &Structure,
+    text: &str,
+    context: &FillContext<'_>,
+) -> Result<Vec<u8>, DataTypeError> {
+    let bytes = STANDARD.decode(text).map_err(|error| wrong(format!("\"{text}\" is no Base64: {error}")))?;
+    if bytes.len() != structure.size {
+        let what = format!("fill value \"{text}\" has {} bytes, not {}", bytes.len(), structure.size);
+        match context.format {
+            Format::V2 => context.reading.tolerate(what).map_err(|invalid| wrong(invalid.to_string()))?,
+            Format::V3 | Format::V3Draft => return Err(wrong(what)),
+        }
+    }
+    let mut element = bytes;
+    element.resize(structure.size, 0);
+    reorder(structure, context.byte_order, &mut element);
+    Ok(element)
+}
+
+/// Between native byte order and what `order` says is stored; the same in both directions.
+fn reorder(structure: &Structure, order: &ByteOrder, element: &mut [u8]) {
+    let native = cfg!(target_endian = "big");
+    for (number, unit) in structure.units.iter().enumerate() {
+        if is_big(order, number) != native {
+            element[unit.offset..][..unit.size].reverse();
+        }
+    }
+}
+
+/// A member for each field, none besides.
+fn from_object(
+    structure: &Structure,
+    members: &Object,
+    context: &FillContext<'_>,
+) -> Result<Vec<u8>, DataTypeError> {
+    let known = |name: &str| structure.named_fields().any(|field| field.name == name);
+    if let Some(unknown) = members.keys().find(|name| !known(name)) {
+        return Err(wrong(format!("there is no field `{unknown}`")));
+    }
+    let mut element = vec![0; structure.size];
+    for (field, order) in structure.fields.iter().zip(&structure.field_orders(context.byte_order)) {
+        if field.name.is_empty() {
+            continue;
+        }
+        if !field.shape.is_empty() {
+            return Err(wrong(format!("field `{}` is an array, which only Base64 can fill", field.name)));
+        }
+        let json =
+            members.get(&field.name).ok_or_else(|| wrong(format!("field `{}` is missing", field.name)))?;
+        let inner = FillContext { byte_order: order, ..*context };
+        let part = field.data_type.fill_value(json, &inner).map_err(|error| {
+            let what = match error {
+                DataTypeError::FillValue(what) => what,
+                other => other.to_string(),
+            };
+            wrong(format!("field `{}`: {what}", field.name))
+        })?;
+        element[field.offset..][..size_of(field)].copy_from_slice(part.bytes());
+    }
+    Ok(element)
+}

@@ -1,0 +1,270 @@
+//! Packed structures: fields one after another, without padding that is not a field of its own.
+//!
+//! | format | document |
+//! |---|---|
+//! | v2 | `[["x","<f4"],["z",">i2",[2,2]]]`: a byte order for each field, arrays of elements as fields |
+//! | v3 | `struct` with `fields`; `structured`, which zarr-python wrote before, is read |
+//! | draft | the struct extension, whose type is a list as in v2 |
+//!
+//! Fields may be structures again. An unnamed field is padding, which v3 does not have; neither has it arrays.
+//!
+//! Source: "Structured data types" of the v2 specification; `data-types/struct` in the Zarr extension registry; the
+//! struct draft of 2022.
+
+mod document;
+mod fill;
+mod read;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, Kind, MAX_ELEMENT_SIZE};
+use zarr_spec::{
+    ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid,
+    Unit, Units, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/struct/1.0";
+/// What final v3 called it once.
+const OLD_NAME: &str = "structured";
+/// The most numbers in one element: each has an entry of its own in the list of what byte order applies to.
+const MAX_UNITS: usize = 1 << 20;
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers {
+        uri: Some(URI),
+        name: "struct",
+        id: Some("struct"),
+        aliases: &[OLD_NAME, "TODO: structured array protocol URL"],
+    },
+    read::create,
+));
+
+/// A packed structure.
+#[derive(Debug, Clone)]
+pub struct Structure {
+    fields: Vec<Field>,
+    size: usize,
+    units: Arc<[Unit]>,
+    /// The order of stored elements, which v2 writes fill values in.
+    order: ByteOrder,
+    /// Whether v3 gives its fill value as Base64 too: it was called `structured`.
+    is_old: bool,
+}
+
+/// A field before it has its place.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its name; empty for padding.
+    pub name: String,
+    /// Its type, of fixed size.
+    pub data_type: Arc<dyn DataType>,
+    /// The order in which its numbers are stored.
+    pub order: ByteOrder,
+    /// How many elements it holds, per dimension; none for a single one.
+    pub shape: Vec<usize>,
+}
+
+impl Structure {
+    /// Packs `members` in their order.
+    ///
+    /// # Errors
+    ///
+    /// For two members of one name, one of variable size, and more than [`MAX_ELEMENT_SIZE`] bytes in all.
+    pub fn new(members: Vec<Member>) -> Result<Self, Invalid> {
+        let mut fields = Vec::with_capacity(members.len());
+        let (mut size, mut units, mut flags) = (0usize, Vec::new(), Vec::new());
+        let mut names = HashSet::new();
+        for member in members {
+            let name = &member.name;
+            if !name.is_empty() && !names.insert(name.clone()) {
+                return Err(Invalid::new(format!("there are two fields `{name}`")));
+            }
+            let Elements::Fixed { size: one, units: inner } = member.data_type.elements() else {
+                return Err(Invalid::new(format!("field `{name}` has no fixed size")));
+            };
+            let too_large = || Invalid::new(format!("field `{name}` does not fit into an element"));
+            let count = member.shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
+            let end =
+                count.and_then(|count| count.checked_mul(one)).and_then(|bytes| bytes.checked_add(size));
+            let count = count.filter(|&count| count <= MAX_ELEMENT_SIZE);
+            let (Some(count), Some(end)) = (count, end.filter(|&end| end <= MAX_ELEMENT_SIZE)) else {
+                return Err(too_large());
+            };
+            let inner = inner_units(one, &inner);
+            if count.saturating_mul(inner.len()).saturating_add(units.len()) > MAX_UNITS {
+                return Err(too_large());
+            }
+            let repeated = if inner.is_empty() { 0 } else { count };
+            for repetition in 0..repeated {
+                let start = size + repetition * one;
+                units.extend(inner.iter().map(|unit| Unit { offset: start + unit.offset, size: unit.size }));
+                flags.extend((0..inner.len()).map(|unit| is_big(&member.order, unit)));
+            }
+            let Member { name, data_type, shape, .. } = member;
+            fields.push(Field { name, data_type, shape, offset: size });
+            size = end;
+        }
+        let order = order_of(&flags);
+        Ok(Self { fields, size, units: units.into(), order, is_old: false })
+    }
+
+    /// The order in which elements are stored, by the numbers in them.
+    #[must_use]
+    pub fn byte_order(&self) -> &ByteOrder {
+        &self.order
+    }
+
+    /// The order of each field's numbers, when those of the whole have `order`. All elements of a sub-array have the
+    /// order of the first one: a document can say nothing else.
+    fn field_orders(&self, order: &ByteOrder) -> Vec<ByteOrder> {
+        let mut first = 0;
+        self.fields
+            .iter()
+            .map(|field| {
+                let units = match field.data_type.elements() {
+                    Elements::Fixed { size, units } => inner_units(size, &units).len(),
+                    Elements::Variable => 0,
+                };
+                let flags: Vec<bool> = (first..first + units).map(|unit| is_big(order, unit)).collect();
+                first += units * count_of(field);
+                order_of(&flags)
+            })
+            .collect()
+    }
+
+    /// The fields that have a name.
+    fn named_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| !field.name.is_empty())
+    }
+}
+
+/// The numbers of more than one byte in an element of `size` bytes.
+fn inner_units(size: usize, units: &Units) -> Vec<Unit> {
+    match units {
+        Units::Uniform(0 | 1) => Vec::new(),
+        &Units::Uniform(unit) => (0..size / unit).map(|n| Unit { offset: n * unit, size: unit }).collect(),
+        Units::Fields(units) => units.to_vec(),
+    }
+}
+
+/// Whether the number at position `unit` of those in an element is big endian.
+fn is_big(order: &ByteOrder, unit: usize) -> bool {
+    match order {
+        ByteOrder::Little => false,
+        ByteOrder::Big => true,
+        ByteOrder::Mixed(flags) => flags.get(unit).copied().unwrap_or_default(),
+    }
+}
+
+/// The order that a list of flags stands for: mixed only when it must be.
+fn order_of(flags: &[bool]) -> ByteOrder {
+    match (flags.contains(&true), flags.contains(&false)) {
+        (false, _) => ByteOrder::Little,
+        (true, false) => ByteOrder::Big,
+        (true, true) => ByteOrder::Mixed(flags.into()),
+    }
+}
+
+/// Bytes of one element of the field's type.
+fn size_of(field: &Field) -> usize {
+    field.data_type.elements().size().unwrap_or_default()
+}
+
+/// How many elements the field holds.
+fn count_of(field: &Field) -> usize {
+    field.shape.iter().product()
+}
+
+impl DataType for Structure {
+    fn name(&self) -> Cow<'_, str> {
+        let mut name = "struct{".to_owned();
+        for (number, field) in self.fields.iter().enumerate() {
+            let separator = if number == 0 { "" } else { ", " };
+            let shape = if field.shape.is_empty() { String::new() } else { format!("{:?}", field.shape) };
+            // Writing to a string does not fail.
+            let _always_ok = write!(name, "{separator}{:?}: {}{shape}", field.name, field.data_type.name());
+        }
+        name.push('}');
+        Cow::Owned(name)
+    }
+
+    fn elements(&self) -> Elements {
+        let units = match self.units.is_empty() {
+            true => Units::Uniform(1),
+            false => Units::Fields(Arc::clone(&self.units)),
+        };
+        Elements::Fixed { size: self.size, units }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        document::write(self, format, order)
+    }
+
+    /// v3: an object with a member for each field. v2 and the draft: Base64 of the element as it is stored; the draft
+    /// reads both.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        fill::parse(self, json, context).map(FillValue::new)
+    }
+
+    /// As [`fill_value`](Self::fill_value) reads it. The order of what is stored is that of the document that the
+    /// type was read from.
+    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+        if element.len() != self.size {
+            return Err(DataTypeError::FillValue(format!(
+                "{} bytes are no element of a structure of {}",
+                element.len(),
+                self.size
+            )));
+        }
+        fill::to_json(self, element, format)
+    }
+
+    /// `{x: 1, z: [1, 2, 3, 4]}`, without padding.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        if element.len() != self.size {
+            return element.iter().try_for_each(|byte| write!(to, "{byte:02x}"));
+        }
+        to.write_char('{')?;
+        for (number, field) in self.named_fields().enumerate() {
+            let separator = if number == 0 { "" } else { ", " };
+            write!(to, "{separator}{}: ", field.name.escape_debug())?;
+            let (open, close) = if field.shape.is_empty() { ("", "") } else { ("[", "]") };
+            to.write_str(open)?;
+            for (number, part) in parts(field, element).enumerate() {
+                to.write_str(if number == 0 { "" } else { ", " })?;
+                field.data_type.print(part, to)?;
+            }
+            to.write_str(close)?;
+        }
+        to.write_char('}')
+    }
+
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        if element.len() != self.size {
+            return Err(Invalid::new(format!("{} bytes are not {}", element.len(), self.size)));
+        }
+        self.named_fields().try_for_each(|field| {
+            parts(field, element)
+                .try_for_each(|part| field.data_type.check(part))
+                .map_err(|what| Invalid::new(format!("field `{}`: {what}", field.name)))
+        })
+    }
+
+    fn fields(&self) -> Option<&[Field]> {
+        Some(&self.fields)
+    }
+}
+
+/// The elements that a field holds, out of a whole element of the structure.
+fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item = &'e [u8]> + use<'e> {
+    let (offset, size) = (field.offset, size_of(field));
+    (0..count_of(field)).map(move |part| &element[offset + part * size..][..size])
+}
