@@ -11,7 +11,7 @@ use serde::Deserialize;
 use zarr_spec::chain::{ChainCreation, inner_grid_shape};
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
-use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements,
     FillValue, Format, Identifiers, Representation, Size, Value,
@@ -22,8 +22,8 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("sharding_indexed"), cre
 #[derive(Deserialize)]
 struct ShardingConfiguration {
     chunk_shape: Vec<u64>,
-    codecs: Vec<Value>,
-    index_codecs: Vec<Value>,
+    codecs: Value,
+    index_codecs: Value,
     #[serde(default)]
     index_location: IndexLocation,
 }
@@ -73,7 +73,7 @@ fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRep
 /// A reader must know where the index lies before it has read it, so its size may not depend on what it holds.
 fn index_chain(
     creation: &Creation<'_>,
-    documents: &[Value],
+    documents: &Value,
     index: &ArrayRepresentation,
 ) -> Result<CodecChain, CodecError> {
     let index_codecs = chain(creation, "index_codecs", documents, index)?;
@@ -96,11 +96,11 @@ fn index_chain(
 fn chain(
     creation: &Creation<'_>,
     member: &str,
-    documents: &[Value],
+    documents: &Value,
     array: &ArrayRepresentation,
 ) -> Result<CodecChain, CodecError> {
-    let documents: Vec<_> =
-        documents.iter().map(|document| extension(creation, member, document)).collect::<Result<_, _>>()?;
+    let documents = v3::extensions(member, documents, creation.reading)
+        .map_err(|error| CodecError::configuration(error.to_string()))?;
     let &Creation { format, registry, reading, .. } = creation;
     let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
         .map_err(Box::new)?;
@@ -108,41 +108,4 @@ fn chain(
         return Err(CodecError::configuration(format!("no codec of `{member}` turns the array into bytes")));
     }
     Ok(chain)
-}
-
-/// One entry of such a list: a name, or an object with `name` and `configuration`. That a codec need not be
-/// understood means nothing: whoever skips one reads other values (V3-EXT-06, V3-EXT-07).
-fn extension(creation: &Creation<'_>, member: &str, entry: &Value) -> Result<ExtensionDocument, CodecError> {
-    let wrong = |what: String| CodecError::configuration(format!("`{member}`: {what}"));
-    let members = match entry {
-        Value::String(name) => return Ok(ExtensionDocument::new(name.as_str(), Value::Null)),
-        Value::Object(members) => members,
-        other => return Err(wrong(format!("a codec is a name or an object, not {}", other.kind_name()))),
-    };
-    for name in members.keys() {
-        if !["name", "configuration", "must_understand"].contains(&name) {
-            let what = format!("`{member}`: unknown member `{name}` of a codec; it is ignored");
-            creation.reading.tolerate(what)?;
-        }
-    }
-    let name = members.get("name").and_then(Value::as_str);
-    let name = name.ok_or_else(|| wrong("a codec has no `name` that is a string".into()))?;
-    let configuration = match members.get("configuration") {
-        None => Value::Null,
-        Some(object @ Value::Object(_)) => object.clone(),
-        Some(other) => {
-            return Err(wrong(format!("configuration of `{name}` is {}, not an object", other.kind_name())));
-        }
-    };
-    let must_understand = match members.get("must_understand") {
-        None => true,
-        Some(Value::Bool(must)) => *must,
-        Some(other) => {
-            return Err(wrong(format!(
-                "`must_understand` of `{name}` is {}, not a boolean",
-                other.kind_name()
-            )));
-        }
-    };
-    Ok(ExtensionDocument { must_understand, ..ExtensionDocument::new(name, configuration) })
 }

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::json::{self, ParseOptions, Remark};
+use zarr_spec::json;
+use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
 
@@ -21,15 +22,8 @@ zarr_spec::register!(MetadataEncodingPlugin::new(
 pub struct JsonMetadata;
 
 impl MetadataEncoding for JsonMetadata {
-    /// A byte order mark is skipped. A member that occurs twice and a bare `NaN` or `Infinity` among the
-    /// attributes are read with a warning, unless the mode is strict.
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
-        let parsed = json::parse(bytes, &ParseOptions { bare_non_finite: true, ..ParseOptions::default() })?;
-        refuse_non_finite_outside_attributes(&parsed.value)?;
-        for remark in parsed.remarks.iter().filter(|&remark| *remark != Remark::ByteOrderMark) {
-            reading.tolerate(remark.to_string())?;
-        }
-        Ok(parsed.value)
+        Ok(parse_json(bytes, DocumentKind::V3, reading)?)
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
@@ -38,21 +32,6 @@ impl MetadataEncoding for JsonMetadata {
 
     fn key_suffix(&self) -> &str {
         ".json"
-    }
-}
-
-/// The remarks of the parser end at some number; this finds a value wherever it stands.
-fn refuse_non_finite_outside_attributes(document: &Value) -> Result<(), Invalid> {
-    let place = match document {
-        Value::Object(members) => members
-            .iter()
-            .filter(|&(name, _)| name != "attributes")
-            .find_map(|(name, value)| Some(format!("/{name}{}", value.find_non_finite()?))),
-        other => other.find_non_finite(),
-    };
-    match place {
-        Some(place) => Err(Invalid::new(format!("at {place}: JSON has no number that is not finite"))),
-        None => Ok(()),
     }
 }
 

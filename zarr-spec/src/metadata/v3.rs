@@ -313,7 +313,16 @@ fn named<'a>(path: &str, value: &'a Value) -> Result<(ExtensionDocument, Vec<&'a
     Ok((extension, unknown))
 }
 
-fn extensions(path: &str, value: &Value, reading: &Reading) -> Result<Vec<ExtensionDocument>, DocumentError> {
+/// A list of extension definitions, such as `codecs`, also inside of a configuration. `path` is what errors call it.
+///
+/// # Errors
+///
+/// For whatever is no list, and for an entry that is neither a name nor an object with a name.
+pub fn extensions(
+    path: &str,
+    value: &Value,
+    reading: &Reading,
+) -> Result<Vec<ExtensionDocument>, DocumentError> {
     let extension = |(position, value)| extension(&format!("{path}[{position}]"), value, reading);
     elements(path, value)?.iter().enumerate().map(extension).collect()
 }
