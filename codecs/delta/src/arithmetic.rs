@@ -6,14 +6,7 @@ use zarr_spec::data_type::Kind;
 
 /// How the codec calculates with a data type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Numbers {
-    number: Number,
-    /// Numbers of one element: 2 if it is complex.
-    lanes: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
+pub(crate) enum Number {
     Bool,
     I8,
     I16,
@@ -26,113 +19,125 @@ enum Number {
     F16,
     F32,
     F64,
+    C64,
+    C128,
 }
 
-impl Numbers {
+impl Number {
     /// Times count as `int64`, so that "not a time" survives.
     pub(crate) fn of(data_type: &dyn DataType) -> Option<Self> {
-        let size = data_type.elements().size()?;
         let name = data_type.name();
         let is_time = ["numpy.datetime64", "numpy.timedelta64"].iter().any(|time| name.starts_with(time));
-        let (number, lanes) = match (data_type.kind(), size) {
-            (Some(Kind::Bool), 1) => (Number::Bool, 1),
-            (Some(Kind::Int), 1) => (Number::I8, 1),
-            (Some(Kind::Int), 2) => (Number::I16, 1),
-            (Some(Kind::Int), 4) => (Number::I32, 1),
-            (Some(Kind::Int), 8) => (Number::I64, 1),
-            (None, 8) if is_time => (Number::I64, 1),
-            (Some(Kind::UInt), 1) => (Number::U8, 1),
-            (Some(Kind::UInt), 2) => (Number::U16, 1),
-            (Some(Kind::UInt), 4) => (Number::U32, 1),
-            (Some(Kind::UInt), 8) => (Number::U64, 1),
-            (Some(Kind::Float), 2) => (Number::F16, 1),
-            (Some(Kind::Float), 4) => (Number::F32, 1),
-            (Some(Kind::Float), 8) => (Number::F64, 1),
-            (Some(Kind::Complex), 8) => (Number::F32, 2),
-            (Some(Kind::Complex), 16) => (Number::F64, 2),
+        Some(match (data_type.kind(), data_type.elements().size()?) {
+            (Some(Kind::Bool), 1) => Self::Bool,
+            (Some(Kind::Int), 1) => Self::I8,
+            (Some(Kind::Int), 2) => Self::I16,
+            (Some(Kind::Int), 4) => Self::I32,
+            (Some(Kind::Int), 8) => Self::I64,
+            (None, 8) if is_time => Self::I64,
+            (Some(Kind::UInt), 1) => Self::U8,
+            (Some(Kind::UInt), 2) => Self::U16,
+            (Some(Kind::UInt), 4) => Self::U32,
+            (Some(Kind::UInt), 8) => Self::U64,
+            (Some(Kind::Float), 2) => Self::F16,
+            (Some(Kind::Float), 4) => Self::F32,
+            (Some(Kind::Float), 8) => Self::F64,
+            (Some(Kind::Complex), 8) => Self::C64,
+            (Some(Kind::Complex), 16) => Self::C128,
             _ => return None,
-        };
-        Some(Self { number, lanes })
+        })
     }
 
     /// Bytes of an element.
     pub(crate) fn size(self) -> usize {
-        let size = match self.number {
-            Number::Bool | Number::I8 | Number::U8 => 1,
-            Number::I16 | Number::U16 | Number::F16 => 2,
-            Number::I32 | Number::U32 | Number::F32 => 4,
-            Number::I64 | Number::U64 | Number::F64 => 8,
-        };
-        size * self.lanes
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
+            Self::C128 => 16,
+        }
     }
 
-    /// Whether differences of these can be written as `other`.
+    /// Whether differences of these can be written as `other`: booleans and complex numbers only among themselves.
     pub(crate) fn casts_to(self, other: Self) -> bool {
-        self.lanes == other.lanes && (self.number == Number::Bool) == (other.number == Number::Bool)
+        let class = |number| match number {
+            Self::Bool => 0,
+            Self::C64 | Self::C128 => 1,
+            _ => 2,
+        };
+        class(self) == class(other)
     }
 }
 
-/// Calls `$body` with the type that `$number` stands for.
-macro_rules! with_type {
-    ($number:expr, $T:ident => $body:expr) => {
-        match $number {
-            Number::Bool | Number::U8 => with_type!(@ u8, $T, $body),
-            Number::I8 => with_type!(@ i8, $T, $body),
-            Number::I16 => with_type!(@ i16, $T, $body),
-            Number::I32 => with_type!(@ i32, $T, $body),
-            Number::I64 => with_type!(@ i64, $T, $body),
-            Number::U16 => with_type!(@ u16, $T, $body),
-            Number::U32 => with_type!(@ u32, $T, $body),
-            Number::U64 => with_type!(@ u64, $T, $body),
-            Number::F16 => with_type!(@ f16, $T, $body),
-            Number::F32 => with_type!(@ f32, $T, $body),
-            Number::F64 => with_type!(@ f64, $T, $body),
+/// Evaluates `$body` with the types that two numbers stand for, between which there is a cast.
+macro_rules! with_types {
+    ($from:expr, $to:expr, $D:ident, $E:ident => $body:expr) => {
+        match ($from, $to) {
+            (Number::Bool, _) => with_types!(@ Bit, Bit, $D, $E, $body),
+            (Number::C64, Number::C64) => with_types!(@ Complex<f32>, Complex<f32>, $D, $E, $body),
+            (Number::C64, _) => with_types!(@ Complex<f32>, Complex<f64>, $D, $E, $body),
+            (Number::C128, Number::C64) => with_types!(@ Complex<f64>, Complex<f32>, $D, $E, $body),
+            (Number::C128, _) => with_types!(@ Complex<f64>, Complex<f64>, $D, $E, $body),
+            (Number::I8, to) => with_types!(to, i8, $D, $E, $body),
+            (Number::I16, to) => with_types!(to, i16, $D, $E, $body),
+            (Number::I32, to) => with_types!(to, i32, $D, $E, $body),
+            (Number::I64, to) => with_types!(to, i64, $D, $E, $body),
+            (Number::U8, to) => with_types!(to, u8, $D, $E, $body),
+            (Number::U16, to) => with_types!(to, u16, $D, $E, $body),
+            (Number::U32, to) => with_types!(to, u32, $D, $E, $body),
+            (Number::U64, to) => with_types!(to, u64, $D, $E, $body),
+            (Number::F16, to) => with_types!(to, f16, $D, $E, $body),
+            (Number::F32, to) => with_types!(to, f32, $D, $E, $body),
+            (Number::F64, to) => with_types!(to, f64, $D, $E, $body),
         }
     };
-    (@ $type:ty, $T:ident, $body:expr) => {{
-        type $T = $type;
+    ($to:expr, $from:ty, $D:ident, $E:ident, $body:expr) => {
+        match $to {
+            Number::I8 => with_types!(@ $from, i8, $D, $E, $body),
+            Number::I16 => with_types!(@ $from, i16, $D, $E, $body),
+            Number::I32 => with_types!(@ $from, i32, $D, $E, $body),
+            Number::I64 => with_types!(@ $from, i64, $D, $E, $body),
+            Number::U8 | Number::Bool => with_types!(@ $from, u8, $D, $E, $body),
+            Number::U16 => with_types!(@ $from, u16, $D, $E, $body),
+            Number::U32 => with_types!(@ $from, u32, $D, $E, $body),
+            Number::U64 => with_types!(@ $from, u64, $D, $E, $body),
+            Number::F16 => with_types!(@ $from, f16, $D, $E, $body),
+            Number::F32 => with_types!(@ $from, f32, $D, $E, $body),
+            Number::F64 | Number::C64 | Number::C128 => with_types!(@ $from, f64, $D, $E, $body),
+        }
+    };
+    (@ $from:ty, $to:ty, $D:ident, $E:ident, $body:expr) => {{
+        type $D = $from;
+        type $E = $to;
         $body
     }};
 }
 
 /// The first element of `decoded`, then the difference of each from the one before, as elements of `encoded`.
-/// Both have the same number of elements.
-pub(crate) fn encode(from: Numbers, to: Numbers, decoded: &[u8], encoded: &mut [u8]) {
-    if from.number == Number::Bool {
-        return differences::<Bit, Bit>(1, decoded, encoded);
-    }
-    with_type!(from.number, D => with_type!(to.number, E => differences::<D, E>(from.lanes, decoded, encoded)));
+/// Both have the same number of elements, and [`Number::casts_to`] holds.
+pub(crate) fn encode(from: Number, to: Number, decoded: &[u8], encoded: &mut [u8]) {
+    with_types!(from, to, D, E => differences::<D, E>(decoded, encoded));
 }
 
 /// The sums of the elements of `encoded` up to each, as elements of `decoded`.
-pub(crate) fn decode(from: Numbers, to: Numbers, encoded: &[u8], decoded: &mut [u8]) {
-    for lane in 0..from.lanes {
-        if from.number == Number::Bool {
-            sums::<Bit, Bit>(lane, 1, encoded, decoded);
-        } else {
-            with_type!(from.number, D => {
-                with_type!(to.number, E => sums::<D, E>(lane, from.lanes, encoded, decoded))
-            });
-        }
-    }
+pub(crate) fn decode(from: Number, to: Number, encoded: &[u8], decoded: &mut [u8]) {
+    with_types!(from, to, D, E => sums::<D, E>(encoded, decoded));
 }
 
-fn differences<D: Element + Cast<E>, E: Element>(lanes: usize, decoded: &[u8], encoded: &mut [u8]) {
-    let (size, encoded_size) = (size_of::<D>(), size_of::<E>());
-    let first = (lanes * size).min(decoded.len());
-    let (first_encoded, rest_encoded) = encoded.split_at_mut((lanes * encoded_size).min(encoded.len()));
-    for (now, to) in decoded[..first].chunks_exact(size).zip(first_encoded.chunks_exact_mut(encoded_size)) {
-        D::read(now).cast().write(to);
-    }
-    let pairs = decoded[first..].chunks_exact(size).zip(decoded.chunks_exact(size));
-    for ((now, before), to) in pairs.zip(rest_encoded.chunks_exact_mut(encoded_size)) {
+fn differences<D: Element + Cast<E>, E: Element>(decoded: &[u8], encoded: &mut [u8]) {
+    let mut elements = decoded.chunks_exact(size_of::<D>());
+    let mut encoded = encoded.chunks_exact_mut(size_of::<E>());
+    let (Some(first), Some(to)) = (elements.next(), encoded.next()) else { return };
+    D::read(first).cast().write(to);
+    for ((now, before), to) in elements.zip(decoded.chunks_exact(size_of::<D>())).zip(encoded) {
         D::read(now).minus(D::read(before)).cast().write(to);
     }
 }
 
-fn sums<D: Element, E: Element + Cast<D>>(lane: usize, lanes: usize, encoded: &[u8], decoded: &mut [u8]) {
-    let mut encoded = encoded.chunks_exact(size_of::<E>()).skip(lane).step_by(lanes);
-    let mut decoded = decoded.chunks_exact_mut(size_of::<D>()).skip(lane).step_by(lanes);
+fn sums<D: Element, E: Element + Cast<D>>(encoded: &[u8], decoded: &mut [u8]) {
+    let mut encoded = encoded.chunks_exact(size_of::<E>());
+    let mut decoded = decoded.chunks_exact_mut(size_of::<D>());
     // The first one is not added to zero, which would lose the sign of -0.0.
     let (Some(first), Some(to)) = (encoded.next(), decoded.next()) else { return };
     let mut sum = E::read(first).cast();
@@ -182,6 +187,37 @@ impl Element for Bit {
 impl Cast<Bit> for Bit {
     fn cast(self) -> Bit {
         self
+    }
+}
+
+/// Real part, imaginary part.
+#[derive(Clone, Copy)]
+struct Complex<T>(T, T);
+
+impl<T: Element> Element for Complex<T> {
+    fn read(bytes: &[u8]) -> Self {
+        let (real, imaginary) = bytes.split_at(size_of::<T>());
+        Self(T::read(real), T::read(imaginary))
+    }
+
+    fn write(self, bytes: &mut [u8]) {
+        let (real, imaginary) = bytes.split_at_mut(size_of::<T>());
+        self.0.write(real);
+        self.1.write(imaginary);
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self(self.0.plus(other.0), self.1.plus(other.1))
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self(self.0.minus(other.0), self.1.minus(other.1))
+    }
+}
+
+impl<T: Cast<U>, U> Cast<Complex<U>> for Complex<T> {
+    fn cast(self) -> Complex<U> {
+        Complex(self.0.cast(), self.1.cast())
     }
 }
 

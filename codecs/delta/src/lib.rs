@@ -21,7 +21,7 @@ use zarr_spec::{
     Format, Identifiers, Object, Output, Representation,
 };
 
-use arithmetic::Numbers;
+use arithmetic::Number;
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -39,8 +39,8 @@ zarr_spec::register!(
 /// Stores differences.
 #[derive(Debug, Clone)]
 pub struct Delta {
-    decoded: Numbers,
-    encoded: Numbers,
+    decoded: Number,
+    encoded: Number,
     encoded_type: Arc<dyn DataType>,
     /// Of the encoded side where the configuration declares it: in v2.
     encoded_order: Option<ByteOrder>,
@@ -54,7 +54,7 @@ impl Delta {
     /// [`CodecError::Unsupported`] if one of them has no differences, and for booleans or complex numbers that are
     /// stored as something else.
     pub fn new(dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
-        let (decoded, encoded) = (numbers(dtype)?, numbers(&*astype)?);
+        let (decoded, encoded) = (number(dtype)?, number(&*astype)?);
         if !decoded.casts_to(encoded) {
             let (from, to) = (dtype.name(), astype.name());
             return Err(CodecError::Unsupported(format!(
@@ -66,7 +66,7 @@ impl Delta {
 
     /// The number of elements, when that is what `array` and both sides have.
     fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
-        if Numbers::of(&*array.data_type) != Some(self.decoded) {
+        if Number::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
         }
@@ -128,8 +128,8 @@ impl ArrayToArrayCodec for Delta {
     }
 }
 
-fn numbers(data_type: &dyn DataType) -> Result<Numbers, CodecError> {
-    Numbers::of(data_type).ok_or_else(|| {
+fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
+    Number::of(data_type).ok_or_else(|| {
         CodecError::Unsupported(format!("elements of data type `{}` have no differences", data_type.name()))
     })
 }
@@ -167,7 +167,7 @@ fn check_type(
     order: &ByteOrder,
 ) -> Result<(), CodecError> {
     let (name, array_name) = (dtype.name(), array.data_type.name());
-    if numbers(&*array.data_type)? != numbers(dtype)? {
+    if number(&*array.data_type)? != number(dtype)? {
         return Err(CodecError::configuration(format!(
             "`dtype` is `{name}`, and the chunk holds `{array_name}`"
         )));
