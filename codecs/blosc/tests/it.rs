@@ -286,6 +286,21 @@ fn the_value_is_one_buffer_whose_header_knows_its_size() {
     }
 }
 
+/// Tests V2-CODEC-30.
+#[test]
+fn a_buffer_that_cannot_be_decoded_is_named_by_its_inner_format() {
+    let chunk = array(&[32], INT32);
+    let codec = codec(Format::V2, "", &elements(32, INT32));
+    for (flags, name) in [("10", "blosclz"), ("30", "lz4"), ("50", "snappy"), ("70", "zlib"), ("90", "zstd")]
+    {
+        let nonsense =
+            hex(&format!("0201{flags}04 80000000 80000000 20000000 14000000 08000000 ffffffff ffffffff"));
+        let error = decode(&codec, &chunk, &nonsense, 128).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
+        assert!(error.to_string().ends_with(&format!("inner format is {name}")), "{error}");
+    }
+}
+
 /// The header of a bomb: a gibibyte in a few bytes.
 #[test]
 fn a_buffer_that_says_more_than_there_is_room_for_is_refused_before_memory_is_touched() {
