@@ -3,12 +3,19 @@
 //! Bytes to bytes. A buffer is at most 16 bytes longer than what it holds, which is at most 2^31 - 17 bytes.
 //! Decoding follows the header of the buffer alone; the configuration matters for encoding.
 //!
+//! The C library compresses and decompresses the blocks, except those of Snappy, which are done here: the library of
+//! Snappy is C++ and would ask for another compiler.
+//!
 //! v2, the draft and `numcodecs.blosc` take the size of an element from the array; final v3 writes it down.
 //!
 //! Source: "Blosc codec" in the Zarr v3 specification and in its draft of 2022; C-Blosc 1.21 for the buffer.
 
 mod configuration;
+mod frame;
+mod header;
 mod library;
+mod shuffle;
+mod snappy;
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -20,7 +27,9 @@ use zarr_spec::{
 };
 
 use configuration::Configuration;
-use library::Parameters;
+use frame::InnerFormat as _;
+use header::Header;
+use snappy::Snappy;
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -41,7 +50,15 @@ zarr_spec::register!(
 
 /// Compresses each chunk to one Blosc buffer.
 #[derive(Debug, Clone, Copy)]
-pub struct Blosc(Parameters);
+pub struct Blosc {
+    compressor: Compressor,
+    level: u8,
+    shuffle: Shuffle,
+    /// 1 to [`MAX_TYPESIZE`].
+    typesize: usize,
+    /// 0 for one that is chosen.
+    blocksize: usize,
+}
 
 /// What compresses the blocks of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -89,17 +106,8 @@ impl Blosc {
         if level > 9 {
             return Err(CodecError::configuration(format!("`clevel` is {level}, not 0 to 9")));
         }
-        Ok(Self(Parameters {
-            compressor: compressor.c_name(),
-            level,
-            shuffle: match shuffle {
-                Shuffle::None => 0,
-                Shuffle::Byte => 1,
-                Shuffle::Bit => 2,
-            },
-            typesize: if (1..=MAX_TYPESIZE).contains(&typesize) { typesize } else { 1 },
-            blocksize: blocksize.min(MAX_BLOCKSIZE),
-        }))
+        let typesize = if (1..=MAX_TYPESIZE).contains(&typesize) { typesize } else { 1 };
+        Ok(Self { compressor, level, shuffle, typesize, blocksize: blocksize.min(MAX_BLOCKSIZE) })
     }
 }
 
@@ -117,14 +125,15 @@ impl Compressor {
         }
     }
 
-    fn c_name(self) -> &'static CStr {
+    /// As C-Blosc has it, built without Snappy.
+    fn library_name(self) -> Option<&'static CStr> {
         match self {
-            Self::BloscLz => c"blosclz",
-            Self::Lz4 => c"lz4",
-            Self::Lz4Hc => c"lz4hc",
-            Self::Snappy => c"snappy",
-            Self::Zlib => c"zlib",
-            Self::Zstd => c"zstd",
+            Self::BloscLz => Some(c"blosclz"),
+            Self::Lz4 => Some(c"lz4"),
+            Self::Lz4Hc => Some(c"lz4hc"),
+            Self::Snappy => None,
+            Self::Zlib => Some(c"zlib"),
+            Self::Zstd => Some(c"zstd"),
         }
     }
 }
@@ -136,8 +145,6 @@ const MAX_BLOCKSIZE: usize = blosc_src::BLOSC_MAX_BLOCKSIZE as usize;
 const MAX_SIZE: usize = blosc_src::BLOSC_MAX_BUFFERSIZE as usize;
 /// Bytes of the header.
 const OVERHEAD: usize = blosc_src::BLOSC_MAX_OVERHEAD as usize;
-/// The version of the format, in the first byte.
-const VERSION: u8 = 2;
 
 impl BytesToBytesCodec for Blosc {
     fn encoded_size(&self, decoded: Size) -> Size {
@@ -151,55 +158,51 @@ impl BytesToBytesCodec for Blosc {
             return Err(CodecError::encode(format!("a Blosc buffer holds {MAX_SIZE} bytes, not {size}")));
         }
         // With room for the header and the bytes as they are, compressing always succeeds.
-        let size = library::compress(self.0, decoded, encoded.spare(decoded.len() + OVERHEAD)?);
-        match size {
-            Ok(size) if size >= OVERHEAD => {
-                encoded.advance(size);
-                Ok(())
-            }
-            Ok(size) => Err(CodecError::encode(format!("C-Blosc made {size} bytes"))),
-            Err(answer) => Err(CodecError::encode(format!("C-Blosc failed with {answer}"))),
-        }
+        let size = decoded.len() + OVERHEAD;
+        let size = self.compress(decoded, &mut encoded.spare(size)?[..size]).map_err(CodecError::encode)?;
+        encoded.advance(size);
+        Ok(())
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        let (inner_format, size) = check_header(encoded)?;
+        let header = Header::parse(encoded)?;
+        let size = header.size as usize;
         if size == 0 {
             return Ok(());
         }
-        let came_out = library::decompress(encoded, &mut decoded.spare(size)?[..size]);
-        if came_out != Ok(size) {
-            return Err(CodecError::corrupt(format!(
-                "C-Blosc cannot decode the Blosc buffer, whose inner format is {inner_format}"
-            )));
-        }
+        decompress(&header, encoded, &mut decoded.spare(size)?[..size]).map_err(|why| {
+            let inner_format = header.inner_format();
+            CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
+        })?;
         decoded.advance(size);
         Ok(())
     }
 }
 
-/// The name of the inner format and the decoded size, in bytes.
-fn check_header(encoded: &[u8]) -> Result<(&'static str, usize), CodecError> {
-    let Some(header) = encoded.first_chunk::<OVERHEAD>() else {
-        return Err(CodecError::corrupt(format!("{} bytes are no Blosc buffer", encoded.len())));
-    };
-    if header[0] != VERSION {
-        return Err(CodecError::corrupt(format!("version {} of the Blosc format is not known", header[0])));
+impl Blosc {
+    fn compress(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, String> {
+        let Some(name) = self.compressor.library_name() else {
+            let size = frame::encode(self, decoded, encoded, &mut Snappy::new());
+            return size.ok_or_else(|| format!("{} bytes fit no Blosc buffer", decoded.len()));
+        };
+        match library::compress(name, self, decoded, encoded) {
+            Ok(size) if size >= OVERHEAD => Ok(size),
+            Ok(size) => Err(format!("C-Blosc made {size} bytes")),
+            Err(answer) => Err(format!("C-Blosc failed with {answer}")),
+        }
     }
-    let inner_format = header[2] >> 5;
-    let inner_format = INNER_FORMATS.get(usize::from(inner_format)).copied().ok_or_else(|| {
-        CodecError::corrupt(format!("number {inner_format} is no inner format of a Blosc buffer"))
-    })?;
-    let size = library::decoded_size(encoded).ok_or_else(|| {
-        let said = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        let there = encoded.len();
-        CodecError::corrupt(format!("the Blosc buffer has {there} bytes, and its header says {said}"))
-    })?;
-    Ok((inner_format, size))
 }
 
-/// By their number in the header.
-const INNER_FORMATS: [&str; 5] = ["blosclz", "lz4", "snappy", "zlib", "zstd"];
+/// Fills all of `decoded`, which has the size that is in the header.
+fn decompress(header: &Header, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
+    if header.inner_number() == Snappy::NUMBER {
+        return frame::decode(header, encoded, decoded, &mut Snappy::new());
+    }
+    match library::decompress(encoded, decoded) {
+        Ok(size) if size == decoded.len() => Ok(()),
+        _ => Err("C-Blosc cannot decode it".to_owned()),
+    }
+}
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let configuration = Configuration::parse(creation, decoded)?;

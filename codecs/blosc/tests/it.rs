@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+#[path = "it/snappy.rs"]
+mod snappy;
+
 use zarr_codec_blosc::{Blosc, Compressor, Shuffle};
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
