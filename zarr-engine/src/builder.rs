@@ -1,0 +1,199 @@
+//! The description of an array that is to be created.
+
+mod building;
+mod chain;
+mod entries;
+
+use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
+
+use crate::error::Error;
+use building::Building;
+use chain::CodecRequest;
+
+/// The order of the elements of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// The last dimension varies fastest.
+    #[default]
+    C,
+    /// The first dimension varies fastest.
+    F,
+}
+
+/// Describes an array that is to be created, in any format.
+///
+/// Data types, fill values and codecs may be given as any format has them: they are said in the words of
+/// the format that the array gets. What is not given has a default: chunks of about 1 MiB, a fill value of
+/// zero, and `zstd` or `gzip`, if the program has one of them.
+#[derive(Debug, Clone)]
+pub struct ArrayBuilder {
+    shape: Vec<u64>,
+    data_type: Value,
+    fallback: Vec<Value>,
+    fill_value: Option<Value>,
+    chunks: Option<Vec<u64>>,
+    shards: Option<Vec<u64>>,
+    codecs: Option<Vec<CodecRequest>>,
+    order: Order,
+    attributes: Object,
+    dimension_names: Option<Vec<Option<String>>>,
+    separator: Option<String>,
+    chunk_grid: Option<Value>,
+    chunk_key_encoding: Option<Value>,
+    memory_layout: Option<Value>,
+    storage_transformers: Vec<Value>,
+    extensions: Vec<Value>,
+}
+
+impl ArrayBuilder {
+    /// An array of `shape`, in elements per dimension. The data type is a name such as `float32`, a
+    /// typestring such as `<f4`, a list of fields as in v2, or an object as in v3 or the draft.
+    pub fn new(shape: impl Into<Vec<u64>>, data_type: impl Into<Value>) -> Self {
+        Self {
+            shape: shape.into(),
+            data_type: data_type.into(),
+            fallback: Vec::new(),
+            fill_value: None,
+            chunks: None,
+            shards: None,
+            codecs: None,
+            order: Order::C,
+            attributes: Object::new(),
+            dimension_names: None,
+            separator: None,
+            chunk_grid: None,
+            chunk_key_encoding: None,
+            memory_layout: None,
+            storage_transformers: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
+
+    /// Elements of a chunk per dimension; of an inner chunk, if there are shards.
+    #[must_use]
+    pub fn chunks(self, chunks: impl Into<Vec<u64>>) -> Self {
+        Self { chunks: Some(chunks.into()), ..self }
+    }
+
+    /// Elements of a shard per dimension: multiples of those of a chunk. v3 alone has shards.
+    #[must_use]
+    pub fn shards(self, shards: impl Into<Vec<u64>>) -> Self {
+        Self { shards: Some(shards.into()), ..self }
+    }
+
+    /// What elements that were never written hold, as a document has it. Null leaves it undefined, in v2.
+    #[must_use]
+    pub fn fill_value(self, fill_value: impl Into<Value>) -> Self {
+        Self { fill_value: Some(fill_value.into()), ..self }
+    }
+
+    /// Adds a codec behind those that were added before, by any of its identifiers. The configuration is an
+    /// object as any format has it, or null. What turns the array into bytes need not be added.
+    #[must_use]
+    pub fn codec(mut self, identifier: impl Into<String>, configuration: impl Into<Value>) -> Self {
+        let request = CodecRequest { identifier: identifier.into(), configuration: configuration.into() };
+        self.codecs.get_or_insert_default().push(request);
+        self
+    }
+
+    /// Without codecs, rather than with those that are the default.
+    #[must_use]
+    pub fn uncompressed(self) -> Self {
+        Self { codecs: Some(Vec::new()), ..self }
+    }
+
+    /// The order of the elements of a chunk.
+    #[must_use]
+    pub fn order(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
+    /// What users say of the array.
+    #[must_use]
+    pub fn attributes(self, attributes: Object) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// One name or none per dimension. v2 and the draft have them in the attribute `_ARRAY_DIMENSIONS`.
+    #[must_use]
+    pub fn dimension_names(self, names: impl Into<Vec<Option<String>>>) -> Self {
+        Self { dimension_names: Some(names.into()), ..self }
+    }
+
+    /// What stands between the indices in the keys of chunks, `/` or `.`.
+    #[must_use]
+    pub fn separator(self, separator: impl Into<String>) -> Self {
+        Self { separator: Some(separator.into()), ..self }
+    }
+
+    /// A chunk grid as a document of the format has it, instead of the regular one.
+    #[must_use]
+    pub fn chunk_grid(self, grid: impl Into<Value>) -> Self {
+        Self { chunk_grid: Some(grid.into()), ..self }
+    }
+
+    /// A chunk key encoding as a document of v3 has it.
+    #[must_use]
+    pub fn chunk_key_encoding(self, encoding: impl Into<Value>) -> Self {
+        Self { chunk_key_encoding: Some(encoding.into()), ..self }
+    }
+
+    /// A chunk memory layout as a document of the draft has it.
+    #[must_use]
+    pub fn memory_layout(self, layout: impl Into<Value>) -> Self {
+        Self { memory_layout: Some(layout.into()), ..self }
+    }
+
+    /// Adds a storage transformer as a document of the format has it; the first is nearest to the array.
+    #[must_use]
+    pub fn storage_transformer(mut self, transformer: impl Into<Value>) -> Self {
+        self.storage_transformers.push(transformer.into());
+        self
+    }
+
+    /// Adds a generic extension as a document of the draft has it.
+    #[must_use]
+    pub fn extension(mut self, extension: impl Into<Value>) -> Self {
+        self.extensions.push(extension.into());
+        self
+    }
+
+    /// Adds a data type that stands in for an extension data type of the draft where that is unknown; the
+    /// first is the first choice. Without any, there are those that the data type itself brings.
+    #[must_use]
+    pub fn fallback(mut self, data_type: impl Into<Value>) -> Self {
+        self.fallback.push(data_type.into());
+        self
+    }
+
+    /// The metadata of the array in `format`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] names the member that makes no sense; [`Error::NotInFormat`] names what the
+    /// format cannot say; [`Error::DataType`] for a fill value that is none.
+    pub fn metadata(&self, format: Format, registry: &Registry) -> Result<ArrayMetadata, Error> {
+        let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
+        building.metadata()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let registry = Registry::empty();
+        let message =
+            |builder: ArrayBuilder, format| builder.metadata(format, &registry).unwrap_err().to_string();
+        let builder = || ArrayBuilder::new([4, 4], "int8");
+        let wanted = "`chunks`: has 1 entries, and the array has 2 dimensions";
+        assert_eq!(message(builder().chunks([2]), Format::V3), wanted);
+        assert_eq!(message(builder().shards([2, 2]), Format::V2), "v2 cannot say this: shards: v3 has them");
+        assert_eq!(message(builder(), Format::V3), "`data_type`: data type `int8` is unknown");
+        let extension = builder().extension(Object::new());
+        assert_eq!(message(extension, Format::V3), "v3 cannot say this: extensions: the draft has them");
+    }
+}

@@ -1,0 +1,353 @@
+//! Member by member, from a description to metadata.
+
+use std::sync::Arc;
+
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Object, Reading, Registry, Value,
+};
+
+use super::chain::sharding;
+use super::entries::{chunk_grid, entry};
+use super::{ArrayBuilder, Order};
+use crate::convert::{
+    Recipe, Step, data_type_document, emit, invalid, key_encoding, not_in_format, place_dimension_names,
+    regular_grid, reversal, stored_order,
+};
+use crate::error::Error;
+
+/// Bytes of a chunk when nobody says how large it shall be.
+const CHUNK_SIZE: u64 = 1 << 20;
+/// Bytes that an element of variable size is taken to have, when a chunk shape is guessed.
+const VARIABLE_SIZE: u64 = 16;
+
+/// One use of a builder.
+pub(super) struct Building<'a> {
+    pub(super) builder: &'a ArrayBuilder,
+    pub(super) format: Format,
+    pub(super) registry: &'a Registry,
+    pub(super) reading: &'a Reading,
+}
+
+impl Building<'_> {
+    pub(super) fn metadata(&self) -> Result<ArrayMetadata, Error> {
+        let builder = self.builder;
+        self.check_place()?;
+        let (data_type, declared) = self.data_type()?;
+        let fill_value = self.fill_value(&*data_type, &declared)?;
+        let (chunk_grid, chunk_shape, separator) = self.grid(&*data_type)?;
+        let recipe = self.recipe(ArrayRepresentation {
+            shape: chunk_shape,
+            fill_value: fill_value.clone().unwrap_or_else(|| data_type.default_fill_value()),
+            data_type: Arc::clone(&data_type),
+            byte_order: declared,
+        })?;
+        let mut said = emit(self.format, self.registry, &recipe)?;
+        if builder.shards.is_some() {
+            said.codecs = vec![sharding(&recipe.array.shape, &said.codecs)];
+        }
+        if let Some(layout) = &builder.memory_layout {
+            said.memory_layout = Some(entry("chunk_memory_layout", layout, self.format)?);
+        }
+        let mut attributes = builder.attributes.clone();
+        let names = place_dimension_names(
+            self.format,
+            builder.shape.len(),
+            builder.dimension_names.clone(),
+            &mut attributes,
+        );
+        Ok(ArrayMetadata {
+            format: self.format,
+            shape: builder.shape.clone(),
+            data_type: self.data_type_document(&*data_type, &said.byte_order)?,
+            chunk_grid,
+            chunk_key_encoding: self.key_encoding(separator)?,
+            memory_layout: said.memory_layout,
+            fill_value: match &fill_value {
+                Some(element) => {
+                    let order = stored_order(&said.codecs, &said.byte_order);
+                    data_type.fill_value_json(element.bytes(), self.format, &order)?
+                }
+                None => Value::Null,
+            },
+            codecs: said.codecs,
+            has_compressor: said.has_compressor,
+            storage_transformers: self.entries("storage_transformers", &builder.storage_transformers)?,
+            attributes,
+            dimension_names: names,
+            extensions: self.entries("extensions", &builder.extensions)?,
+            ignored: Object::new(),
+        })
+    }
+
+    /// Refuses what the format has no place for.
+    fn check_place(&self) -> Result<(), Error> {
+        let ArrayBuilder { shape, dimension_names, .. } = self.builder;
+        let (is_draft, is_v3) = (self.format == Format::V3Draft, self.format == Format::V3);
+        let given = [
+            (self.builder.shards.is_some(), is_v3, "shards: v3 has them"),
+            (
+                self.builder.chunk_key_encoding.is_some(),
+                is_v3,
+                "a chunk key encoding: there is only a separator",
+            ),
+            (self.builder.memory_layout.is_some(), is_draft, "a chunk memory layout: the draft has it"),
+            (!self.builder.extensions.is_empty(), is_draft, "extensions: the draft has them"),
+            (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types: the draft has them"),
+            (!self.builder.storage_transformers.is_empty(), is_draft || is_v3, "storage transformers"),
+        ];
+        if let Some((.., what)) = given.into_iter().find(|(is_given, has_place, _)| *is_given && !has_place) {
+            return Err(not_in_format(self.format, what));
+        }
+        let ranks = [
+            ("chunks", self.builder.chunks.as_ref().map(Vec::len)),
+            ("shards", self.builder.shards.as_ref().map(Vec::len)),
+            ("dimension_names", dimension_names.as_ref().map(Vec::len)),
+        ];
+        for (member, rank) in ranks {
+            if let Some(rank) = rank.filter(|&rank| rank != shape.len()) {
+                let shape_rank = shape.len();
+                return Err(invalid(
+                    member,
+                    format!("has {rank} entries, and the array has {shape_rank} dimensions"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The formats in the order in which something given is tried to be understood.
+    pub(super) fn formats(&self) -> impl Iterator<Item = Format> {
+        let others = [Format::V3, Format::V2, Format::V3Draft];
+        let first = self.format;
+        std::iter::once(first).chain(others.into_iter().filter(move |format| *format != first))
+    }
+
+    fn data_type(&self) -> Result<(Arc<dyn DataType>, ByteOrder), Error> {
+        self.find_data_type("data_type", &self.builder.data_type)
+    }
+
+    fn find_data_type(&self, member: &str, json: &Value) -> Result<(Arc<dyn DataType>, ByteOrder), Error> {
+        let mut refused = None;
+        for format in self.formats() {
+            let Ok(document) = self.parse_data_type(json, format) else { continue };
+            if self.registry.data_type_plugin(format, &document, self.reading).is_err() {
+                continue;
+            }
+            match self.registry.data_type(format, &document, self.reading) {
+                Ok(created) => return Ok(created),
+                Err(error) => drop(refused.get_or_insert(error)),
+            }
+        }
+        if let Some(error) = refused {
+            return Err(invalid(member, error));
+        }
+        let name = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+        Err(invalid(member, self.registry.data_types().unknown(&name)))
+    }
+
+    fn parse_data_type(&self, json: &Value, format: Format) -> Result<DataTypeDocument, zarr_spec::Invalid> {
+        match format {
+            Format::V2 => {
+                let codec = self.builder.codecs.as_ref().and_then(|codecs| codecs.first());
+                DataTypeDocument::v2(json, codec.map(|codec| codec.identifier.as_str()), self.reading)
+            }
+            Format::V3Draft => DataTypeDocument::draft(json, self.reading),
+            Format::V3 => DataTypeDocument::v3(json, self.reading),
+        }
+    }
+
+    fn data_type_document(
+        &self,
+        data_type: &dyn DataType,
+        order: &ByteOrder,
+    ) -> Result<DataTypeDocument, Error> {
+        let document = data_type_document(data_type, self.format, order)?;
+        if self.builder.fallback.is_empty() {
+            return Ok(document);
+        }
+        let mut fallback = Vec::new();
+        for (position, json) in self.builder.fallback.iter().enumerate() {
+            let (other, _) = self.find_data_type(&format!("fallback[{position}]"), json)?;
+            fallback.push(data_type_document(&*other, self.format, order)?);
+        }
+        let mut json = document.json.clone();
+        let Some(members) = json.as_object_mut() else {
+            let reason = format!("a fallback of data type {}, which is no extension", data_type.name());
+            return Err(not_in_format(self.format, reason));
+        };
+        members.insert("fallback", fallback.iter().map(|one| one.json.clone()).collect::<Value>());
+        Ok(DataTypeDocument { json, fallback, ..document })
+    }
+
+    /// None if it shall be undefined.
+    fn fill_value(
+        &self,
+        data_type: &dyn DataType,
+        byte_order: &ByteOrder,
+    ) -> Result<Option<FillValue>, Error> {
+        let json = match &self.builder.fill_value {
+            None => return Ok(Some(data_type.default_fill_value())),
+            Some(Value::Null) if self.format == Format::V2 => return Ok(None),
+            Some(Value::Null) if self.format == Format::V3Draft => {
+                return Err(not_in_format(
+                    self.format,
+                    "`fill_value` null: an undefined fill value, which v2 has",
+                ));
+            }
+            Some(json) => json,
+        };
+        let mut refused = None;
+        // Null is no value of a data type but in v3.
+        for format in self.formats().filter(|format| !json.is_null() || *format == Format::V3) {
+            let context = FillContext { format, reading: self.reading, byte_order };
+            match data_type.fill_value(json, &context) {
+                Ok(element) => return Ok(Some(element)),
+                Err(error) => drop(refused.get_or_insert(error)),
+            }
+        }
+        match refused {
+            Some(error) => Err(error.into()),
+            None => Err(invalid("fill_value", "null is no element")),
+        }
+    }
+
+    /// The grid, the shape of what codecs see as a chunk, and the separator that is part of the draft's grid.
+    fn grid(&self, data_type: &dyn DataType) -> Result<(ExtensionDocument, Vec<u64>, Option<String>), Error> {
+        let builder = self.builder;
+        let (document, separator) = match &builder.chunk_grid {
+            Some(_) if builder.chunks.is_some() || builder.shards.is_some() => {
+                return Err(invalid("chunk_grid", "it is given besides `chunks` or `shards`"));
+            }
+            Some(json) => chunk_grid(json, self.format)?,
+            None => (regular_grid(&self.outer_chunks(data_type)?), None),
+        };
+        let plugin = self.registry.chunk_grids().find(self.format, &document.identifier, self.reading);
+        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let grid = (plugin.create)(&self.creation(&document), &builder.shape);
+        let grid = grid.map_err(|error| invalid("chunk_grid", error))?;
+        let chunks = match &builder.shards {
+            Some(shards) => self.inner_chunks(shards, data_type)?,
+            None => grid.largest_chunk(),
+        };
+        Ok((document, chunks, separator))
+    }
+
+    fn outer_chunks(&self, data_type: &dyn DataType) -> Result<Vec<u64>, Error> {
+        let builder = self.builder;
+        let (member, given) = match (&builder.shards, &builder.chunks) {
+            (Some(shards), _) => ("shards", shards),
+            (None, Some(chunks)) => ("chunks", chunks),
+            (None, None) => return Ok(guess(&builder.shape, element_size(data_type))),
+        };
+        if given.contains(&0) {
+            return Err(invalid(member, format!("{given:?} has a zero")));
+        }
+        Ok(given.clone())
+    }
+
+    fn inner_chunks(&self, shards: &[u64], data_type: &dyn DataType) -> Result<Vec<u64>, Error> {
+        let Some(chunks) = &self.builder.chunks else {
+            let wanted = guess(shards, element_size(data_type));
+            return Ok(shards.iter().zip(wanted).map(|(&shard, wanted)| divisor(shard, wanted)).collect());
+        };
+        let divides = |(shard, chunk): (&u64, &u64)| *chunk > 0 && shard.is_multiple_of(*chunk);
+        if shards.iter().zip(chunks).all(divides) {
+            return Ok(chunks.clone());
+        }
+        Err(invalid("shards", format!("{shards:?} are no multiples of the chunks {chunks:?}")))
+    }
+
+    fn recipe(&self, array: ArrayRepresentation) -> Result<Recipe, Error> {
+        let rank = array.shape.len();
+        let mut steps = Vec::new();
+        if self.builder.order == Order::F && rank > 1 {
+            if self.builder.memory_layout.is_some() {
+                return Err(invalid("order", "it is given besides `chunk_memory_layout`"));
+            }
+            steps.push(Step::Permutation(reversal(rank)));
+        }
+        self.add_codecs(&array, &mut steps)?;
+        Ok(Recipe { array, steps })
+    }
+
+    fn key_encoding(&self, of_grid: Option<String>) -> Result<ExtensionDocument, Error> {
+        let builder = self.builder;
+        let separator = builder.separator.clone().or(of_grid);
+        if let Some(separator) = &separator
+            && !matches!(separator.as_str(), "/" | ".")
+        {
+            return Err(invalid("separator", format!("it is `{separator}`, not `/` or `.`")));
+        }
+        match &builder.chunk_key_encoding {
+            Some(_) if separator.is_some() => {
+                Err(invalid("separator", "it is given besides `chunk_key_encoding`"))
+            }
+            Some(json) => entry("chunk_key_encoding", json, self.format),
+            None => Ok(key_encoding(self.format, separator.as_deref())),
+        }
+    }
+
+    fn entries(&self, member: &str, given: &[Value]) -> Result<Vec<ExtensionDocument>, Error> {
+        let one = |(position, json)| entry(&format!("{member}[{position}]"), json, self.format);
+        given.iter().enumerate().map(one).collect()
+    }
+
+    fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
+        Creation {
+            format: self.format,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry: self.registry,
+            reading: self.reading,
+        }
+    }
+}
+
+fn element_size(data_type: &dyn DataType) -> u64 {
+    data_type.elements().size().map_or(VARIABLE_SIZE, |size| size as u64).max(1)
+}
+
+/// Halves the longest dimension until a chunk has the usual size.
+fn guess(shape: &[u64], element_size: u64) -> Vec<u64> {
+    let mut chunks: Vec<u64> = shape.iter().map(|&length| length.max(1)).collect();
+    let size =
+        |chunks: &[u64]| chunks.iter().fold(element_size, |product, &length| product.saturating_mul(length));
+    while size(&chunks) > CHUNK_SIZE {
+        match chunks.iter_mut().max() {
+            Some(longest) if *longest > 1 => *longest = longest.div_ceil(2),
+            _ => break,
+        }
+    }
+    chunks
+}
+
+/// The largest divisor of `shard` that is not above `wanted`, which is at least 1.
+fn divisor(shard: u64, wanted: u64) -> u64 {
+    (1..=wanted.min(shard)).rev().find(|&length| shard.is_multiple_of(length)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guessed_chunks_are_about_a_mebibyte_and_never_empty() {
+        assert_eq!(guess(&[100, 100], 8), [100, 100]);
+        assert_eq!(guess(&[1 << 20, 1 << 10], 1), [1 << 10, 1 << 10]);
+        assert_eq!(guess(&[u64::MAX, u64::MAX], 4), [512, 512]);
+        assert_eq!(guess(&[0, 7], 4), [1, 7]);
+        assert_eq!(guess(&[], 1 << 30), [0; 0]);
+        assert_eq!(guess(&[3], 1 << 30), [1]);
+    }
+
+    #[test]
+    fn guessed_inner_chunks_divide_their_shard() {
+        assert_eq!(divisor(100, 30), 25);
+        assert_eq!(divisor(97, 50), 1);
+        assert_eq!(divisor(8, 8), 8);
+    }
+}

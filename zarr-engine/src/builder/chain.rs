@@ -1,0 +1,205 @@
+//! From the codecs that a user names to a chain.
+
+use zarr_spec::codec::CodecPlugin;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Object, Representation,
+    Value,
+};
+
+use super::building::Building;
+use crate::convert::{Foreign, Step, after, invalid, not_in_format, translate};
+use crate::error::Error;
+
+/// A codec, by any of its identifiers and in the words of any format.
+#[derive(Debug, Clone)]
+pub(super) struct CodecRequest {
+    pub(super) identifier: String,
+    pub(super) configuration: Value,
+}
+
+/// Where the chain is while it is put together.
+struct Growing<'s> {
+    steps: &'s mut Vec<Step>,
+    now: Representation,
+    /// The array whose elements the bytes are, directly behind them: codecs may want to know.
+    elements: Option<ArrayRepresentation>,
+}
+
+impl Building<'_> {
+    /// Adds the codecs that were asked for, or else those that are the default, and what turns the array
+    /// into bytes.
+    pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<Step>) -> Result<(), Error> {
+        let mut now = Representation::Array(array.clone());
+        for step in &*steps {
+            if let Step::Permutation(order) = step {
+                let permuted = after(&Codec::Permutation(order.clone()), &now);
+                now = permuted.map_err(|error| invalid("order", error))?;
+            }
+        }
+        let mut growing = Growing { steps, now, elements: None };
+        match &self.builder.codecs {
+            Some(requests) => {
+                for (position, request) in requests.iter().enumerate() {
+                    self.add(&mut growing, &format!("codecs[{position}]"), request)?;
+                }
+                self.finish(&mut growing, array)
+            }
+            None => {
+                self.finish(&mut growing, array)?;
+                match self.default_compression() {
+                    Some(request) => self.add(&mut growing, "codecs", &request),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere.
+    fn default_compression(&self) -> Option<CodecRequest> {
+        let (zstd, gzip) = (("zstd", 3), ("gzip", 5));
+        let by_preference = if self.format == Format::V3Draft { [gzip, zstd] } else { [zstd, gzip] };
+        let is_there =
+            |(id, _): &(&str, i32)| self.registry.codecs().find(Format::V2, id, self.reading).is_ok();
+        by_preference.into_iter().find(is_there).map(|(id, level)| CodecRequest {
+            identifier: id.to_owned(),
+            configuration: [("level", level)].into_iter().collect(),
+        })
+    }
+
+    fn add(&self, growing: &mut Growing<'_>, member: &str, request: &CodecRequest) -> Result<(), Error> {
+        let decoded = growing.elements.clone().map_or_else(|| growing.now.clone(), Representation::Array);
+        let foreign = self.understand(member, request, decoded)?;
+        let wants_bytes = matches!(foreign.codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
+        if let (true, Representation::Array(array)) = (wants_bytes, growing.now.clone()) {
+            self.finish(growing, &array)?;
+            return self.add(growing, member, request);
+        }
+        if !wants_bytes && matches!(growing.now, Representation::Bytes(_)) {
+            let reason =
+                format!("codec `{}` wants an array, and the one before it leaves bytes", request.identifier);
+            return Err(invalid(member, reason));
+        }
+        let next = after(&foreign.codec, &growing.now);
+        let next =
+            next.map_err(|error| invalid(member, format!("codec `{}`: {error}", request.identifier)))?;
+        let before = std::mem::replace(&mut growing.now, next);
+        growing.elements = match (&foreign.codec, before) {
+            (Codec::Binary(_), Representation::Array(array)) => Some(array),
+            _ => None,
+        };
+        growing.steps.push(match &foreign.codec {
+            Codec::Permutation(order) => Step::Permutation(order.clone()),
+            Codec::Binary(order) => Step::Binary(order.clone()),
+            _ => Step::Codec(Box::new(foreign)),
+        });
+        Ok(())
+    }
+
+    /// The codec that a request means: in the words of the format itself, or of another one.
+    fn understand(
+        &self,
+        member: &str,
+        request: &CodecRequest,
+        decoded: Representation,
+    ) -> Result<Foreign, Error> {
+        let mut refused = None;
+        for format in self.formats() {
+            let found = self.registry.codecs().find(format, &request.identifier, self.reading);
+            let Ok(plugin) = found else { continue };
+            match self.create(plugin, request, format, &decoded) {
+                Ok(codec) => {
+                    let document = ExtensionDocument::new(&request.identifier, request.configuration.clone());
+                    let foreign = Foreign { codec, plugin: *plugin, format, document, decoded };
+                    return self.checked(member, foreign);
+                }
+                Err(error) => drop(refused.get_or_insert(error)),
+            }
+        }
+        Err(match refused {
+            Some(error) => invalid(member, format!("codec `{}`: {error}", request.identifier)),
+            None => invalid(member, self.registry.codecs().unknown(&request.identifier)),
+        })
+    }
+
+    fn create(
+        &self,
+        plugin: &CodecPlugin,
+        request: &CodecRequest,
+        format: Format,
+        decoded: &Representation,
+    ) -> Result<Codec, CodecError> {
+        let creation = Creation {
+            format,
+            identifier: &request.identifier,
+            configuration: &request.configuration,
+            type_name: None,
+            registry: self.registry,
+            reading: self.reading,
+        };
+        (plugin.create)(&creation, decoded)
+    }
+
+    /// Refuses a codec that the format has no words for now, so that the message names its position.
+    fn checked(&self, member: &str, foreign: Foreign) -> Result<Foreign, Error> {
+        if matches!(foreign.codec, Codec::Permutation(_) | Codec::Binary(_)) {
+            return Ok(foreign);
+        }
+        translate(self.registry, &foreign, self.format).map(|_| foreign).map_err(|error| match error {
+            Error::NotInFormat { format, reason } => not_in_format(format, format!("`{member}`: {reason}")),
+            error => error,
+        })
+    }
+
+    /// Turns the array into bytes, if it is one still.
+    fn finish(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
+        let Representation::Array(now) = growing.now.clone() else { return Ok(()) };
+        if matches!(now.data_type.elements(), Elements::Variable) {
+            let request = object_codec(array)?;
+            return self.add(growing, "codecs", &request);
+        }
+        // After a codec that computes, elements are of another type, which has the usual order.
+        let is_computed = growing.steps.iter().any(|step| matches!(step, Step::Codec(_)));
+        let order =
+            if is_computed && self.format != Format::V2 { ByteOrder::Little } else { now.byte_order.clone() };
+        growing.steps.push(Step::Binary(order));
+        growing.now = Representation::Bytes(now.size());
+        growing.elements = Some(now);
+        Ok(())
+    }
+}
+
+/// The codec for elements of variable size, which the data type of v2 names.
+fn object_codec(array: &ArrayRepresentation) -> Result<CodecRequest, Error> {
+    let document = array.data_type.document(Format::V2, &ByteOrder::Little);
+    let identifier =
+        document.ok().and_then(|document| Some(document.identifier.strip_prefix("O/")?.to_owned()));
+    let identifier = identifier.ok_or_else(|| {
+        let name = array.data_type.name().into_owned();
+        invalid(
+            "codecs",
+            format!("elements of data type {name} have no fixed size: a codec for them is needed"),
+        )
+    })?;
+    Ok(CodecRequest { identifier, configuration: Value::Null })
+}
+
+/// The chain of v3 that puts inner chunks into shards.
+pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
+    let named = |entry: &ExtensionDocument| {
+        let mut members = Object::new();
+        members.insert("name", entry.identifier.as_str());
+        if !entry.configuration.is_null() {
+            members.insert("configuration", entry.configuration.clone());
+        }
+        Value::Object(members)
+    };
+    let little = ExtensionDocument::new("bytes", [("endian", "little")].into_iter().collect());
+    let index = [little, ExtensionDocument::new("crc32c", Value::Null)];
+    let mut configuration = Object::new();
+    configuration.insert("chunk_shape", chunk_shape.iter().copied().collect::<Value>());
+    configuration.insert("codecs", inner.iter().map(named).collect::<Value>());
+    configuration.insert("index_codecs", index.iter().map(named).collect::<Value>());
+    configuration.insert("index_location", "end");
+    ExtensionDocument::new("sharding_indexed", Value::Object(configuration))
+}

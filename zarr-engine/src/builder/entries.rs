@@ -1,0 +1,107 @@
+//! Entries of documents that a user gives as JSON.
+
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{Format, Object, Value};
+
+use crate::convert::invalid;
+use crate::error::Error;
+
+/// An entry as a document of `format` has it: a name, an object with `name` in v3, one with `extension` and
+/// `type` in the draft.
+pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<ExtensionDocument, Error> {
+    let members = match json {
+        Value::String(name) if !name.is_empty() => return Ok(ExtensionDocument::new(name, Value::Null)),
+        Value::Object(members) => members,
+        other => return Err(invalid(member, format!("is {}, not a name or an object", other.kind_name()))),
+    };
+    let (identifier, known): (_, &[&str]) = match format {
+        Format::V3Draft => ("extension", &["extension", "type", "configuration", "must_understand"]),
+        Format::V2 | Format::V3 => ("name", &["name", "configuration", "must_understand"]),
+    };
+    if let Some(unknown) = members.keys().find(|name| !known.contains(name)) {
+        return Err(invalid(member, format!("unknown member `{unknown}`; there are {}", known.join(", "))));
+    }
+    let Some(name) = members.get(identifier).and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+        return Err(invalid(member, format!("`{identifier}` is missing or no string")));
+    };
+    let must_understand = match members.get("must_understand") {
+        None => true,
+        Some(Value::Bool(must_understand)) => *must_understand,
+        Some(other) => {
+            return Err(invalid(
+                member,
+                format!("`must_understand` is {}, not a boolean", other.kind_name()),
+            ));
+        }
+    };
+    Ok(ExtensionDocument {
+        identifier: name.to_owned(),
+        configuration: members.get("configuration").cloned().unwrap_or(Value::Null),
+        type_name: members.get("type").cloned(),
+        must_understand,
+    })
+}
+
+/// A chunk grid. The regular one of the draft has no configuration of its own, and the separator in it.
+pub(super) fn chunk_grid(json: &Value, format: Format) -> Result<(ExtensionDocument, Option<String>), Error> {
+    const MEMBER: &str = "chunk_grid";
+    let members =
+        json.as_object().filter(|members| format == Format::V3Draft && !members.contains("extension"));
+    let Some(members) = members else { return Ok((entry(MEMBER, json, format)?, None)) };
+    let Some(name) = members.get("type").and_then(Value::as_str) else {
+        return Err(invalid(MEMBER, "`type` is missing or no string"));
+    };
+    let separator = match members.get("separator") {
+        None => None,
+        Some(Value::String(separator)) => Some(separator.clone()),
+        Some(other) => {
+            return Err(invalid(MEMBER, format!("`separator` is {}, not a string", other.kind_name())));
+        }
+    };
+    let rest = members.iter().filter(|(name, _)| !["type", "separator"].contains(name));
+    let configuration: Object = rest.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    Ok((ExtensionDocument::new(name, Value::Object(configuration)), separator))
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::json::{ParseOptions, parse};
+
+    use super::*;
+
+    fn json(text: &str) -> Value {
+        parse(text.as_bytes(), &ParseOptions::default()).unwrap().value
+    }
+
+    #[test]
+    fn entries_are_read_as_their_format_has_them() {
+        let read = |text: &str, format| entry("x", &json(text), format);
+        let of_v3 =
+            read(r#"{"name":"a","configuration":{"b":1},"must_understand":false}"#, Format::V3).unwrap();
+        assert_eq!((of_v3.identifier.as_str(), of_v3.must_understand), ("a", false));
+        assert_eq!(of_v3.configuration, json(r#"{"b":1}"#));
+        let of_draft = read(r#"{"extension":"https://a/1.0","type":"t"}"#, Format::V3Draft).unwrap();
+        assert_eq!((of_draft.identifier.as_str(), of_draft.type_name), ("https://a/1.0", Some("t".into())));
+        assert_eq!(read(r#""a""#, Format::V3).unwrap(), ExtensionDocument::new("a", Value::Null));
+        for wrong in [
+            "1",
+            r#""""#,
+            "{}",
+            r#"{"name":1}"#,
+            r#"{"name":"a","b":1}"#,
+            r#"{"name":"a","must_understand":1}"#,
+        ] {
+            assert!(read(wrong, Format::V3).unwrap_err().to_string().starts_with("`x`: "), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_grid_of_the_draft_has_the_separator_in_it() {
+        let text = r#"{"type":"regular","chunk_shape":[2],"separator":"."}"#;
+        let (grid, separator) = chunk_grid(&json(text), Format::V3Draft).unwrap();
+        assert_eq!(grid, ExtensionDocument::new("regular", json(r#"{"chunk_shape":[2]}"#)));
+        assert_eq!(separator.as_deref(), Some("."));
+        assert!(chunk_grid(&json(r#"{"type":1}"#), Format::V3Draft).is_err());
+        assert!(chunk_grid(&json(text), Format::V3).is_err());
+    }
+}

@@ -1,0 +1,213 @@
+//! From the metadata of one format to those of another.
+//!
+//! What counts is that the elements are the same: chunks are decoded and encoded again, so that a codec may
+//! be said in another way, and a shard be taken apart.
+
+mod members;
+mod recipe;
+
+use std::sync::Arc;
+
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::data_type::FillContext;
+use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
+use zarr_spec::metadata::{ArrayMetadata, draft};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Object,
+    Reading, Registry, Value,
+};
+
+use crate::error::Error;
+
+pub(crate) use members::{
+    data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
+    stored_order,
+};
+pub(crate) use recipe::{Foreign, Recipe, Step, after, emit, reversal, steps_of, translate};
+
+/// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
+/// be.
+///
+/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept. A shard
+/// exists in v3 alone: elsewhere its inner chunks become the chunks. v2 has `C` and `F`, and `C` stands for
+/// other orders. Names of dimensions stand in the attribute `_ARRAY_DIMENSIONS` where the format has no
+/// member for them, as users of v2 know it. Left behind is what does not change elements: storage
+/// transformers, what readers may ignore, and fallbacks of data types outside of the draft.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] names the member that is unknown here or makes no sense; [`Error::NotInFormat`] names
+/// what `target` cannot say; [`Error::DataType`] for a fill value that it has no form of.
+pub fn convert_metadata(
+    source: &ArrayMetadata,
+    target: Format,
+    registry: &Registry,
+) -> Result<ArrayMetadata, Error> {
+    // Arrays of the draft may be of its first generation, which is never written.
+    if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
+        return Ok(source.clone());
+    }
+    let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
+    let names = conversion.dimension_names()?;
+    let array = conversion.chunk()?;
+    let chain = conversion.chain(&array)?;
+    let steps = steps_of(source.format, registry, &chain)?;
+    let fill_value = conversion.is_fill_defined().then(|| array.fill_value.clone());
+    let mut recipe = Recipe { array, steps };
+    recipe.take_shards_apart(registry, target)?;
+    if target == Format::V2 {
+        recipe.use_an_order_of_v2();
+    }
+    let said = emit(target, registry, &recipe)?;
+    let data_type = &*recipe.array.data_type;
+    let mut attributes = source.attributes.clone();
+    let dimension_names = place_dimension_names(target, source.shape.len(), names, &mut attributes);
+    Ok(ArrayMetadata {
+        format: target,
+        shape: source.shape.clone(),
+        data_type: data_type_document(data_type, target, &said.byte_order)?,
+        chunk_grid: regular_grid(&recipe.array.shape),
+        chunk_key_encoding: key_encoding(target, Some(&conversion.separator()?)),
+        memory_layout: said.memory_layout,
+        fill_value: match fill_value {
+            None if target == Format::V2 => Value::Null,
+            fill_value => {
+                let element = fill_value.unwrap_or_else(|| data_type.default_fill_value());
+                let order = stored_order(&said.codecs, &said.byte_order);
+                data_type.fill_value_json(element.bytes(), target, &order)?
+            }
+        },
+        codecs: said.codecs,
+        has_compressor: said.has_compressor,
+        storage_transformers: Vec::new(),
+        attributes,
+        dimension_names,
+        extensions: Vec::new(),
+        ignored: Object::new(),
+    })
+}
+
+struct Conversion<'a> {
+    source: &'a ArrayMetadata,
+    target: Format,
+    registry: &'a Registry,
+    reading: &'a Reading,
+}
+
+impl Conversion<'_> {
+    /// Null means undefined in v2 and in the draft.
+    fn is_fill_defined(&self) -> bool {
+        self.source.format == Format::V3 || !self.source.fill_value.is_null()
+    }
+
+    /// A chunk of the source.
+    fn chunk(&self) -> Result<ArrayRepresentation, Error> {
+        let source = self.source;
+        let created = self.registry.data_type(source.format, &source.data_type, self.reading);
+        let (data_type, byte_order) = created.map_err(|error| invalid("data_type", error))?;
+        let fill_value = self.fill_value(&*data_type, &byte_order)?;
+        Ok(ArrayRepresentation { shape: self.chunk_shape()?, data_type, fill_value, byte_order })
+    }
+
+    fn fill_value(&self, data_type: &dyn DataType, declared: &ByteOrder) -> Result<FillValue, Error> {
+        if !self.is_fill_defined() {
+            return Ok(data_type.default_fill_value());
+        }
+        let byte_order = &stored_order(&self.source.codecs, declared);
+        let context = FillContext { format: self.source.format, reading: self.reading, byte_order };
+        Ok(data_type.fill_value(&self.source.fill_value, &context)?)
+    }
+
+    /// Every grid whose chunks have one shape is regular, whatever it is called.
+    fn chunk_shape(&self) -> Result<Vec<u64>, Error> {
+        let document = &self.source.chunk_grid;
+        let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
+        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let grid = (plugin.create)(&self.creation(document), &self.source.shape);
+        let grid = grid.map_err(|error| invalid("chunk_grid", error))?;
+        let Some(shape) = grid.chunk_shape() else {
+            let name = &document.identifier;
+            return Err(not_in_format(
+                self.target,
+                format!("chunk grid `{name}`, whose chunks are of several shapes"),
+            ));
+        };
+        // The draft lets a chunk have no length where the array has none.
+        Ok(shape.iter().map(|&length| length.max(1)).collect())
+    }
+
+    fn chain(&self, chunk: &ArrayRepresentation) -> Result<CodecChain, Error> {
+        let source = self.source;
+        let layout = match &source.memory_layout {
+            None => None,
+            Some(document) => {
+                let plugin =
+                    self.registry.memory_layouts().find(source.format, &document.identifier, self.reading);
+                let plugin = plugin.map_err(|unknown| invalid("chunk_memory_layout", unknown))?;
+                let layout = (plugin.create)(&self.creation(document), source.shape.len());
+                Some(layout.map_err(|error| invalid("chunk_memory_layout", error))?)
+            }
+        };
+        if let Some(document) = &source.memory_layout
+            && layout.as_ref().is_some_and(|layout| !matches!(layout, Codec::Permutation(_)))
+        {
+            let name = &document.identifier;
+            return Err(not_in_format(
+                self.target,
+                format!("chunk memory layout `{name}`, which is no order of dimensions"),
+            ));
+        }
+        let creation =
+            ChainCreation { format: source.format, registry: self.registry, reading: self.reading };
+        CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
+    }
+
+    fn separator(&self) -> Result<String, Error> {
+        let ExtensionDocument { identifier, configuration, .. } = &self.source.chunk_key_encoding;
+        let default = match identifier.as_str() {
+            "default" => "/",
+            "v2" => ".",
+            other => return Err(not_in_format(self.target, format!("chunk key encoding `{other}`"))),
+        };
+        let given = configuration.as_object().and_then(|members| members.get("separator")?.as_str());
+        Ok(given.unwrap_or(default).to_owned())
+    }
+
+    /// The names that the source has, in its document or by an extension of the draft.
+    fn dimension_names(&self) -> Result<Option<Vec<Option<String>>>, Error> {
+        let mut names = self.source.dimension_names.clone();
+        for (position, document) in self.source.extensions.iter().enumerate() {
+            let extension = self.extension(position, document)?;
+            match extension.as_ref().and_then(|extension| extension.dimension_names()) {
+                Some(brought) => names = names.or_else(|| Some(brought.to_vec())),
+                None if !document.must_understand => {}
+                None => {
+                    return Err(not_in_format(self.target, format!("extension `{}`", document.identifier)));
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn extension(
+        &self,
+        position: usize,
+        document: &ExtensionDocument,
+    ) -> Result<Option<Arc<dyn Extension>>, Error> {
+        let found = self.registry.extensions().find(self.source.format, &document.identifier, self.reading);
+        let Ok(plugin) = found else { return Ok(None) };
+        let extension = (plugin.create)(&self.creation(document), ExtensionPlace::Array(&self.source.shape));
+        extension.map(Some).map_err(|error| invalid(&format!("extensions[{position}]"), error))
+    }
+
+    fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
+        Creation {
+            format: self.source.format,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry: self.registry,
+            reading: self.reading,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Single members of a document, as each format has them.
+
+use std::fmt::Display;
+
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Invalid, Object, Value};
+
+use crate::error::Error;
+
+/// Where users of v2 look for names of dimensions.
+const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
+
+/// A member that makes no sense.
+pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
+    Invalid::new(format!("`{member}`: {reason}")).into()
+}
+
+/// Something that a format has no form of.
+pub(crate) fn not_in_format(format: Format, reason: impl Into<String>) -> Error {
+    Error::NotInFormat { format, reason: reason.into() }
+}
+
+/// What `format` calls a data type.
+pub(crate) fn data_type_document(
+    data_type: &dyn DataType,
+    format: Format,
+    order: &ByteOrder,
+) -> Result<DataTypeDocument, Error> {
+    data_type.document(format, order).map_err(|error| match error {
+        DataTypeError::NotInFormat { name, format, hint } => {
+            not_in_format(format, format!("data type {name}{hint}"))
+        }
+        error => error.into(),
+    })
+}
+
+/// The byte order of stored elements: that of v3's `bytes` codec, else what the data type declares.
+pub(crate) fn stored_order(codecs: &[ExtensionDocument], declared: &ByteOrder) -> ByteOrder {
+    let endian = codecs.iter().find_map(|codec| codec.configuration.as_object()?.get("endian")?.as_str());
+    match endian {
+        Some("big") => ByteOrder::Big,
+        Some(_) => ByteOrder::Little,
+        None => declared.clone(),
+    }
+}
+
+/// The grid that every format has.
+pub(crate) fn regular_grid(chunk_shape: &[u64]) -> ExtensionDocument {
+    let chunk_shape: Value = chunk_shape.iter().copied().collect();
+    ExtensionDocument::new("regular", [("chunk_shape", chunk_shape)].into_iter().collect())
+}
+
+/// The usual chunk keys of a format, with this separator or its own.
+pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> ExtensionDocument {
+    let (identifier, default) = match format {
+        Format::V2 => ("v2", "."),
+        Format::V3Draft | Format::V3 => ("default", "/"),
+    };
+    let configuration = [("separator", separator.unwrap_or(default))].into_iter().collect();
+    ExtensionDocument::new(identifier, configuration)
+}
+
+/// Names of dimensions for the member of v3, or among the attributes where there is no such member.
+pub(crate) fn place_dimension_names(
+    format: Format,
+    rank: usize,
+    names: Option<Vec<Option<String>>>,
+    attributes: &mut Object,
+) -> Option<Vec<Option<String>>> {
+    if format == Format::V3 {
+        return names.or_else(|| {
+            let names = names_of(attributes.get(NAMES_ATTRIBUTE)?).filter(|names| names.len() == rank)?;
+            attributes.remove(NAMES_ATTRIBUTE);
+            Some(names)
+        });
+    }
+    if let Some(names) = names
+        && !attributes.contains(NAMES_ATTRIBUTE)
+    {
+        let names: Value = names.into_iter().map(|name| name.map_or(Value::Null, Value::from)).collect();
+        attributes.insert(NAMES_ATTRIBUTE, names);
+    }
+    None
+}
+
+fn names_of(attribute: &Value) -> Option<Vec<Option<String>>> {
+    let name = |value: &Value| match value {
+        Value::Null => Some(None),
+        value => Some(Some(value.as_str()?.to_owned())),
+    };
+    attribute.as_array()?.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimension_names_go_to_an_attribute_and_back() {
+        let names = Some(vec![Some("x".to_owned()), None]);
+        let mut attributes = Object::new();
+        assert_eq!(place_dimension_names(Format::V2, 2, names.clone(), &mut attributes), None);
+        assert_eq!(attributes.to_string(), r#"{"_ARRAY_DIMENSIONS":["x",null]}"#);
+        assert_eq!(place_dimension_names(Format::V3, 3, None, &mut attributes.clone()), None);
+        assert_eq!(place_dimension_names(Format::V3, 2, None, &mut attributes), names);
+        assert!(attributes.is_empty());
+    }
+
+    #[test]
+    fn an_attribute_that_is_no_list_of_names_stays_what_it_is() {
+        let mut attributes = Object::new();
+        attributes.insert(NAMES_ATTRIBUTE, "x");
+        assert_eq!(place_dimension_names(Format::V3, 1, None, &mut attributes), None);
+        let names = Some(vec![Some("y".to_owned())]);
+        assert_eq!(place_dimension_names(Format::V3Draft, 1, names, &mut attributes), None);
+        assert_eq!(attributes.get(NAMES_ATTRIBUTE), Some(&"x".into()));
+    }
+}

@@ -1,0 +1,318 @@
+//! How the elements of a chunk become bytes, apart from how a format says it.
+
+use std::sync::Arc;
+
+use zarr_spec::chain::has_byte_order;
+use zarr_spec::codec::{CodecPlugin, Shard};
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
+    Mode, Reading, Registry, Representation, Size, Value,
+};
+
+use super::members::{invalid, not_in_format};
+use crate::error::Error;
+
+/// Names, in v3, of the codecs that say what other members say in other formats.
+const BYTES: &str = "bytes";
+const TRANSPOSE: &str = "transpose";
+
+/// What is done with a chunk.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    /// The chunk.
+    pub(crate) array: ArrayRepresentation,
+    /// In the order in which they encode.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One of the things that are done.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Encoded dimension `i` is decoded dimension `order[i]`.
+    Permutation(Vec<usize>),
+    /// Elements one after another, numbers in this order.
+    Binary(ByteOrder),
+    /// Whatever else.
+    Codec(Box<Foreign>),
+}
+
+/// A codec as a document of some format has it.
+#[derive(Debug)]
+pub(crate) struct Foreign {
+    pub(crate) codec: Codec,
+    pub(crate) plugin: CodecPlugin,
+    pub(crate) format: Format,
+    pub(crate) document: ExtensionDocument,
+    /// What it was created for.
+    pub(crate) decoded: Representation,
+}
+
+/// The members of a document that say what is done.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) memory_layout: Option<ExtensionDocument>,
+    pub(crate) codecs: Vec<ExtensionDocument>,
+    pub(crate) has_compressor: bool,
+    /// The order that the data type has to declare, where it does.
+    pub(crate) byte_order: ByteOrder,
+}
+
+impl Recipe {
+    /// Where the format has no shards, inner chunks become the chunks.
+    pub(crate) fn take_shards_apart(&mut self, registry: &Registry, target: Format) -> Result<(), Error> {
+        if target == Format::V3 {
+            return Ok(());
+        }
+        while let Some((place, shard, format)) = self.first_shard() {
+            for (position, &length) in shard.inner_shape.iter().enumerate() {
+                let mut dimension = position;
+                for step in self.steps[..place].iter().rev() {
+                    let Step::Permutation(order) = step else {
+                        return Err(not_in_format(
+                            target,
+                            "a shard behind a codec that computes with the whole chunk",
+                        ));
+                    };
+                    dimension = order[dimension];
+                }
+                self.array.shape[dimension] = length;
+            }
+            let inner = steps_of(format, registry, &shard.inner_codecs)?;
+            self.steps.splice(place..=place, inner);
+        }
+        Ok(())
+    }
+
+    /// v2 has two orders of dimensions; another one makes way for the usual one, which changes no element.
+    pub(crate) fn use_an_order_of_v2(&mut self) {
+        let leading = self.steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count();
+        let rank = self.array.shape.len();
+        let is_reversed = combined(rank, &self.steps[..leading]) == reversal(rank);
+        self.steps.retain(|step| !matches!(step, Step::Permutation(_)));
+        if is_reversed {
+            self.steps.insert(0, Step::Permutation(reversal(rank)));
+        }
+    }
+
+    fn first_shard(&self) -> Option<(usize, Arc<Shard>, Format)> {
+        self.steps.iter().enumerate().find_map(|(place, step)| match step {
+            Step::Codec(foreign) => match &foreign.codec {
+                Codec::Shard(shard) => Some((place, Arc::clone(shard), foreign.format)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+}
+
+/// What a chain that was created from documents of `format` does.
+pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) -> Result<Vec<Step>, Error> {
+    let reading = Reading::new(Mode::Lenient);
+    let step = |(position, link): (usize, &zarr_spec::chain::Link)| {
+        let document = match (&link.codec, &link.document) {
+            (Codec::Permutation(order), _) => return Ok(Step::Permutation(order.clone())),
+            (Codec::Binary(order), _) => return Ok(Step::Binary(order.clone())),
+            (_, Some(document)) => document.clone(),
+            (_, None) => return Err(invalid("chunk_memory_layout", "it is no order of dimensions")),
+        };
+        let plugin = registry.codecs().find(format, &document.identifier, &reading);
+        let plugin = *plugin.map_err(|unknown| invalid("codecs", unknown))?;
+        let decoded = chain.created_for(position).clone();
+        Ok(Step::Codec(Box::new(Foreign { codec: link.codec.clone(), plugin, format, document, decoded })))
+    };
+    chain.links().iter().enumerate().map(step).collect()
+}
+
+/// What a codec leaves of what it is given, as far as codecs behind it want to know.
+pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
+    let wants_array =
+        || CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".to_owned());
+    let array = || match decoded {
+        Representation::Array(array) => Ok(array),
+        Representation::Bytes(_) => Err(wants_array()),
+    };
+    Ok(match codec {
+        Codec::Permutation(order) => {
+            let array = array()?;
+            let shape: Option<Vec<u64>> =
+                order.iter().map(|&dimension| array.shape.get(dimension).copied()).collect();
+            let shape = shape.filter(|shape| shape.len() == array.shape.len());
+            let shape =
+                shape.ok_or_else(|| CodecError::configuration("it has not the dimensions of the array"))?;
+            Representation::Array(ArrayRepresentation { shape, ..array.clone() })
+        }
+        Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
+        Codec::Binary(_) => Representation::Bytes(array()?.size()),
+        Codec::ArrayToBytes(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
+        _ => Representation::Bytes(Size::Unknown),
+    })
+}
+
+/// Says in `target` what a recipe does.
+pub(crate) fn emit(target: Format, registry: &Registry, recipe: &Recipe) -> Result<Said, Error> {
+    let leading = recipe.steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count();
+    let (permutations, steps) = recipe.steps.split_at(leading);
+    let order = combined(recipe.array.shape.len(), permutations);
+    let mut said = Said {
+        memory_layout: None,
+        codecs: Vec::new(),
+        has_compressor: false,
+        byte_order: ByteOrder::Little,
+    };
+    said.codecs.extend(match target {
+        Format::V3 => transposition(target, registry, &order)?,
+        Format::V2 | Format::V3Draft => {
+            let is_reversed = !is_identity(&order) && order == reversal(order.len());
+            let letter = if is_reversed { "F" } else { "C" };
+            said.memory_layout = Some(ExtensionDocument::new(letter, Value::Null));
+            if is_reversed { None } else { transposition(target, registry, &order)? }
+        }
+    });
+    let mut is_computed = false;
+    for step in steps {
+        match step {
+            Step::Permutation(order) => said.codecs.extend(transposition(target, registry, order)?),
+            // A codec that computes says itself what it leaves, and was told the order of the array.
+            Step::Binary(order) if target == Format::V2 => {
+                said.byte_order = if is_computed { recipe.array.byte_order.clone() } else { order.clone() };
+            }
+            Step::Binary(order) => {
+                let concerns = is_computed || concerns(&*recipe.array.data_type);
+                said.codecs.extend(binary(target, registry, order, concerns)?);
+            }
+            Step::Codec(codec) => {
+                is_computed |= matches!(codec.codec, Codec::ArrayToArray(_));
+                said.codecs.push(translate(registry, codec, target)?);
+            }
+        }
+    }
+    let last =
+        steps.last().and_then(|step| if let Step::Codec(codec) = step { Some(&codec.codec) } else { None });
+    said.has_compressor = target == Format::V2 && matches!(last, Some(Codec::BytesToBytes(_)));
+    Ok(said)
+}
+
+/// A codec as `target` says it.
+pub(crate) fn translate(
+    registry: &Registry,
+    codec: &Foreign,
+    target: Format,
+) -> Result<ExtensionDocument, Error> {
+    let Foreign { plugin, format, document, decoded, .. } = codec;
+    let name = &document.identifier;
+    let Some(identifier) = plugin.identifiers.in_format(target) else {
+        return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));
+    };
+    let creation = Creation {
+        format: *format,
+        identifier: name,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading: &Reading::new(Mode::Lenient),
+    };
+    let configuration = (plugin.translate)(&creation, decoded, target)
+        .map_err(|error| not_in_format(target, format!("codec `{name}`: {error}")))?;
+    let is_empty = configuration.is_empty();
+    Ok(ExtensionDocument::new(identifier, if is_empty { Value::Null } else { Value::Object(configuration) }))
+}
+
+/// Every dimension in the place of its opposite.
+pub(crate) fn reversal(rank: usize) -> Vec<usize> {
+    (0..rank).rev().collect()
+}
+
+/// One permutation that does what several do.
+fn combined(rank: usize, permutations: &[Step]) -> Vec<usize> {
+    let mut combined: Vec<usize> = (0..rank).collect();
+    for step in permutations {
+        if let Step::Permutation(order) = step {
+            combined = order.iter().map(|&dimension| combined[dimension]).collect();
+        }
+    }
+    combined
+}
+
+fn is_identity(order: &[usize]) -> bool {
+    order.iter().enumerate().all(|(position, &dimension)| position == dimension)
+}
+
+fn transposition(
+    target: Format,
+    registry: &Registry,
+    order: &[usize],
+) -> Result<Option<ExtensionDocument>, Error> {
+    if is_identity(order) {
+        return Ok(None);
+    }
+    if target == Format::V2 {
+        let reason = format!(
+            "the order of dimensions {order:?}; it has C and F for the chunk as a whole, and no codec"
+        );
+        return Err(not_in_format(target, reason));
+    }
+    let order: Value = order.iter().copied().collect();
+    let configuration = [("order", order)].into_iter().collect();
+    Ok(Some(ExtensionDocument::new(identifier(target, registry, TRANSPOSE)?, configuration)))
+}
+
+/// The codec for a byte order; the draft needs none for its default.
+fn binary(
+    target: Format,
+    registry: &Registry,
+    order: &ByteOrder,
+    concerns: bool,
+) -> Result<Option<ExtensionDocument>, Error> {
+    let is_big = *order == ByteOrder::Big && concerns;
+    if target == Format::V3Draft && !is_big {
+        return Ok(None);
+    }
+    let endian = [("endian", if is_big { "big" } else { "little" })].into_iter().collect();
+    let configuration = if concerns { endian } else { Value::Null };
+    Ok(Some(ExtensionDocument::new(identifier(target, registry, BYTES)?, configuration)))
+}
+
+/// What `target` calls a codec of v3.
+fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String, Error> {
+    if target == Format::V3 {
+        return Ok(name.to_owned());
+    }
+    let plugin = registry.codecs().find(Format::V3, name, &Reading::new(Mode::Lenient));
+    let plugin = plugin.map_err(|unknown| invalid("codecs", unknown))?;
+    let identifier = plugin.identifiers.in_format(target);
+    let identifier = identifier.ok_or_else(|| not_in_format(target, format!("codec `{name}`")))?;
+    Ok(identifier.to_owned())
+}
+
+/// Whether byte order makes a difference to elements.
+fn concerns(data_type: &dyn DataType) -> bool {
+    match data_type.elements() {
+        Elements::Fixed { units, .. } => has_byte_order(&units),
+        Elements::Variable => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permutations_in_a_row_are_one() {
+        let steps = [Step::Permutation(vec![1, 2, 0]), Step::Permutation(vec![0, 2, 1])];
+        // Shape (a, b, c) becomes (b, c, a), then (b, a, c).
+        assert_eq!(combined(3, &steps), [1, 0, 2]);
+        assert_eq!(combined(2, &[]), [0, 1]);
+        assert!(is_identity(&[]) && is_identity(&[0, 1]) && !is_identity(&reversal(2)));
+    }
+
+    #[test]
+    fn v2_has_no_order_of_dimensions_but_two() {
+        let registry = Registry::empty();
+        assert_eq!(transposition(Format::V2, &registry, &[0, 1, 2]).unwrap(), None);
+        let error = transposition(Format::V2, &registry, &[1, 0, 2]).unwrap_err().to_string();
+        assert!(error.starts_with("v2 cannot say this: the order of dimensions [1, 0, 2]"), "{error}");
+        let transpose = transposition(Format::V3, &registry, &[1, 0]).unwrap().unwrap();
+        assert_eq!(transpose.configuration.to_string(), r#"{"order":[1,0]}"#);
+    }
+}

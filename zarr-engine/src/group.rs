@@ -1,0 +1,163 @@
+//! Groups: nodes that have nodes below them.
+
+use zarr_spec::metadata::GroupMetadata;
+use zarr_spec::{NodePath, Object};
+
+use crate::array::Array;
+use crate::builder::ArrayBuilder;
+use crate::error::Error;
+use crate::hierarchy::{Child, Hierarchy, Kind, Node};
+
+/// A group of a hierarchy. Cheap to clone.
+///
+/// Names of nodes below it may be several names with `/` between them.
+#[derive(Debug, Clone)]
+pub struct Group {
+    hierarchy: Hierarchy,
+    path: NodePath,
+    metadata: GroupMetadata,
+    is_implicit: bool,
+}
+
+impl Group {
+    pub(crate) fn new(
+        hierarchy: Hierarchy,
+        path: NodePath,
+        metadata: GroupMetadata,
+        is_implicit: bool,
+    ) -> Self {
+        Self { hierarchy, path, metadata, is_implicit }
+    }
+
+    /// The hierarchy it belongs to.
+    #[must_use]
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &NodePath {
+        &self.path
+    }
+
+    /// Its metadata, as they were when it was opened.
+    #[must_use]
+    pub fn metadata(&self) -> &GroupMetadata {
+        &self.metadata
+    }
+
+    /// What users say of it.
+    #[must_use]
+    pub fn attributes(&self) -> &Object {
+        &self.metadata.attributes
+    }
+
+    /// Whether it is a group of the draft that has no document: it is there as long as a node below it is.
+    #[must_use]
+    pub fn is_implicit(&self) -> bool {
+        self.is_implicit
+    }
+
+    /// What is directly below it, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::children`].
+    pub fn children(&self) -> Result<Vec<Child>, Error> {
+        self.hierarchy.children(&self.path)
+    }
+
+    /// It and everything below it, as [`Hierarchy::walk`] has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::walk`].
+    pub fn walk(&self) -> Result<Vec<Child>, Error> {
+        self.hierarchy.walk(&self.path)
+    }
+
+    /// The arrays directly below it, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::children`] and [`Hierarchy::array`], the latter for the first array that cannot be
+    /// used.
+    pub fn arrays(&self) -> Result<Vec<Array>, Error> {
+        let children = self.children()?.into_iter().filter(|child| child.kind == Kind::Array);
+        children.map(|child| self.hierarchy.array_at(&child.path)).collect()
+    }
+
+    /// The groups directly below it, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::children`] and [`Hierarchy::group`].
+    pub fn groups(&self) -> Result<Vec<Self>, Error> {
+        let children = self.children()?.into_iter().filter(|child| child.kind.is_group());
+        children.map(|child| self.hierarchy.group_at(&child.path)).collect()
+    }
+
+    /// The array called `name` below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::array`].
+    pub fn array(&self, name: &str) -> Result<Array, Error> {
+        self.hierarchy.array_at(&self.below(name)?)
+    }
+
+    /// The group called `name` below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::group`].
+    pub fn group(&self, name: &str) -> Result<Self, Error> {
+        self.hierarchy.group_at(&self.below(name)?)
+    }
+
+    /// The node called `name` below it, whatever it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::node`].
+    pub fn node(&self, name: &str) -> Result<Node, Error> {
+        self.hierarchy.node_at(&self.below(name)?)
+    }
+
+    /// Creates an array below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create_array`].
+    pub fn create_array(&self, name: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
+        self.hierarchy.create_array(&self.below(name)?.to_string(), builder)
+    }
+
+    /// Creates a group below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create_group`].
+    pub fn create_group(&self, name: &str, attributes: Object) -> Result<Self, Error> {
+        self.hierarchy.create_group(&self.below(name)?.to_string(), attributes)
+    }
+
+    /// Replaces all attributes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`].
+    pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+        self.hierarchy.set_attributes(&self.path.to_string(), attributes.clone())?;
+        self.metadata.attributes = attributes;
+        self.is_implicit = false;
+        Ok(())
+    }
+
+    fn below(&self, name: &str) -> Result<NodePath, Error> {
+        let format = self.hierarchy.format();
+        let child = name.split('/').try_fold(self.path.clone(), |path, name| path.child(name, format));
+        Ok(child?)
+    }
+}

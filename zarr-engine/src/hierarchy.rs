@@ -1,0 +1,451 @@
+//! Hierarchies: the nodes of a store, in any of the formats.
+
+mod access;
+mod create;
+mod detect;
+mod dialect;
+mod draft;
+mod location;
+mod node;
+mod snapshot;
+mod v2;
+mod v3;
+
+use std::sync::Arc;
+
+use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
+use zarr_spec::store::Store;
+use zarr_spec::{Format, NodePath, Object};
+
+use crate::array::{Array, ArrayPlace};
+use crate::builder::ArrayBuilder;
+use crate::context::Context;
+use crate::error::Error;
+use crate::group::Group;
+use access::Access;
+use dialect::Dialect;
+
+pub use create::entry_point;
+pub use location::open_store;
+pub use node::{Child, Kind, Node, OpenOptions, Unreadable};
+
+/// A hierarchy of nodes in a store. Cheap to clone; all its methods may be called on many threads.
+///
+/// Paths may leave out the `/` that they begin with; the empty one is the root.
+#[derive(Debug, Clone)]
+pub struct Hierarchy {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    access: Access,
+    dialect: Box<dyn Dialect>,
+}
+
+impl Hierarchy {
+    /// Opens whatever hierarchy `store` holds. Detecting the format is one batch of requests.
+    ///
+    /// Where `zarr.json` is beside documents of v2, it counts, with a warning (V3-KEY-08).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHierarchy`], which says what was looked for; [`Error::Document`] for a `zarr.json` that
+    /// belongs to no format and for an entry point that cannot be used; [`Error::Store`].
+    pub fn open(store: Arc<dyn Store>, context: &Context) -> Result<Self, Error> {
+        Self::open_with(store, context, OpenOptions::new())
+    }
+
+    /// Opens the hierarchy of `format` in a store that may hold others too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::open`].
+    pub fn open_as(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
+        Self::open_with(store, context, OpenOptions::new().format(format))
+    }
+
+    /// Opens a hierarchy as `options` say.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::open`].
+    pub fn open_with(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Self, Error> {
+        detect::open(store, context, options)
+    }
+
+    /// Opens the hierarchy at a path, a `file:` URL, or in a store that a JSON description names; see
+    /// [`open_store`].
+    ///
+    /// # Errors
+    ///
+    /// As [`open_store`] and [`Hierarchy::open`].
+    pub fn open_location(location: &str, context: &Context) -> Result<Self, Error> {
+        Self::open(open_store(context.registry(), location)?, context)
+    }
+
+    /// Starts a hierarchy of `format`, or opens the one of that format that is there.
+    ///
+    /// The draft gets its entry point. v2 and v3 have none: their first node is what makes a hierarchy of
+    /// the store.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InTheWay`] for a hierarchy of another format; [`Error::NotSupported`] for a store that
+    /// cannot be written.
+    pub fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
+        create::create(store, context, format)
+    }
+
+    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`entry_point`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create`]; [`Error::InTheWay`] also for a hierarchy of the draft; [`Error::Document`]
+    /// for an entry point that cannot be written or has extensions that are unknown and required.
+    pub fn create_draft(
+        store: Arc<dyn Store>,
+        context: &Context,
+        entry_point: &zarr_spec::metadata::draft::EntryPoint,
+    ) -> Result<Self, Error> {
+        create::create_draft(store, context, entry_point)
+    }
+
+    fn new(access: Access, dialect: Box<dyn Dialect>) -> Self {
+        Self { inner: Arc::new(Inner { access, dialect }) }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.inner.dialect.format()
+    }
+
+    /// The format as people should see it, with the generation of the draft and whether it can be written.
+    #[must_use]
+    pub fn description(&self) -> String {
+        self.inner.dialect.description()
+    }
+
+    /// What operations are done with.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.inner.access.context
+    }
+
+    /// Where the values are.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.access.store
+    }
+
+    /// Why nothing can be written, if that is so.
+    #[must_use]
+    pub fn read_only(&self) -> Option<&str> {
+        self.inner.access.read_only.as_deref()
+    }
+
+    /// What came up so far while documents were read, each thing once.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.inner.access.warnings()
+    }
+
+    pub(crate) fn add_warnings(&self, warnings: Vec<String>) {
+        warnings.into_iter().for_each(|warning| self.inner.access.warn(warning));
+    }
+
+    /// The path that `text` is in this format.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for what is no path: [`NodePath::parse`] has the rules.
+    pub fn path(&self, text: &str) -> Result<NodePath, Error> {
+        let format = self.format();
+        let is_relative = format != Format::V2 && !text.is_empty() && !text.starts_with('/');
+        let path = if is_relative {
+            NodePath::parse(&format!("/{text}"), format)
+        } else {
+            NodePath::parse(text, format)
+        };
+        Ok(path?)
+    }
+
+    /// The metadata of a node, without resolving its extensions: what can be said of a node that cannot be
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], [`Error::Document`], [`Error::Store`].
+    pub fn metadata(&self, path: &str) -> Result<NodeMetadata, Error> {
+        Ok(self.found(&self.path(path)?)?.metadata)
+    }
+
+    /// The array at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]; [`Error::NotUnderstood`] lists
+    /// everything that this program does not know about the array.
+    pub fn array(&self, path: &str) -> Result<Array, Error> {
+        self.array_at(&self.path(path)?)
+    }
+
+    /// The array at `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::array`].
+    pub fn array_at(&self, path: &NodePath) -> Result<Array, Error> {
+        match self.found(path)?.metadata {
+            NodeMetadata::Array(metadata) => self.new_array(path, *metadata),
+            NodeMetadata::Group(_) => {
+                Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
+            }
+        }
+    }
+
+    /// The group at `path`. The root of a hierarchy of the draft is always one, if it is no array.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`].
+    pub fn group(&self, path: &str) -> Result<Group, Error> {
+        self.group_at(&self.path(path)?)
+    }
+
+    /// The group at `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::group`].
+    pub fn group_at(&self, path: &NodePath) -> Result<Group, Error> {
+        let found = self.found(path)?;
+        match found.metadata {
+            NodeMetadata::Group(metadata) => {
+                Ok(Group::new(self.clone(), path.clone(), metadata, found.is_implicit))
+            }
+            NodeMetadata::Array(_) => {
+                Err(Error::WrongKind { path: path.clone(), found: "an array", wanted: "a group" })
+            }
+        }
+    }
+
+    /// The node at `path`, whatever it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], and those of the store. What is wrong with the node itself is in
+    /// [`Node::Unreadable`].
+    pub fn node(&self, path: &str) -> Result<Node, Error> {
+        self.node_at(&self.path(path)?)
+    }
+
+    /// The node at `path`, whatever it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::node`].
+    pub fn node_at(&self, path: &NodePath) -> Result<Node, Error> {
+        let unreadable = |metadata, error| {
+            let unreadable = Unreadable { path: path.clone(), metadata, error: Arc::new(error) };
+            Ok(Node::Unreadable(Box::new(unreadable)))
+        };
+        let found = match self.found(path) {
+            Ok(found) => found,
+            Err(error @ Error::Document { .. }) => return unreadable(None, error),
+            Err(error) => return Err(error),
+        };
+        match found.metadata {
+            NodeMetadata::Group(metadata) => {
+                Ok(Node::Group(Group::new(self.clone(), path.clone(), metadata, found.is_implicit)))
+            }
+            NodeMetadata::Array(metadata) => match self.new_array(path, (*metadata).clone()) {
+                Ok(array) => Ok(Node::Array(Box::new(array))),
+                Err(error) => unreadable(Some(*metadata), error),
+            },
+        }
+    }
+
+    /// Whether there is a node at `path`. In the draft this is at most three calls of the store, in v3 one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for what is no path, [`Error::Store`].
+    pub fn exists(&self, path: &str) -> Result<bool, Error> {
+        Ok(self.inner.dialect.kind(&self.inner.access, &self.path(path)?)?.is_some())
+    }
+
+    /// What lies directly below the group at `path`, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], [`Error::WrongKind`] for an array; [`Error::Store`] for a store that cannot list.
+    pub fn children(&self, path: &NodePath) -> Result<Vec<Child>, Error> {
+        let mut children = self.inner.dialect.children(&self.inner.access, path)?;
+        children.sort();
+        Ok(children)
+    }
+
+    /// The node at `path` and everything below it: parents before their children, siblings sorted by name.
+    ///
+    /// Where the format says so only by its documents, these are read level by level; keys of chunks are
+    /// not listed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`]; [`Error::Store`] for a store that cannot list.
+    pub fn walk(&self, path: &NodePath) -> Result<Vec<Child>, Error> {
+        let mut nodes = self.inner.dialect.walk(&self.inner.access, path)?;
+        nodes.sort();
+        Ok(nodes)
+    }
+
+    /// Creates a group. v2 and v3 get groups at all paths above, too, where there are none (V2-HIER-12,
+    /// V3-STORE-06).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InTheWay`] if there is a node already, or an array above; [`Error::NotSupported`] for what
+    /// is read only.
+    pub fn create_group(&self, path: &str, attributes: Object) -> Result<Group, Error> {
+        let path = self.path_to_write(path)?;
+        let metadata = zarr_spec::metadata::GroupMetadata::new(self.format(), attributes);
+        let node = NodeMetadata::Group(metadata.clone());
+        self.inner.dialect.create(&self.inner.access, &path, &node)?;
+        Ok(Group::new(self.clone(), path, metadata, false))
+    }
+
+    /// Creates an array, and groups above it as [`Hierarchy::create_group`] does. No chunk is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array
+    /// that this program could not read.
+    pub fn create_array(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
+        let path = self.path_to_write(path)?;
+        let metadata = builder.metadata(self.format(), self.context().registry())?;
+        let array = self.new_array(&path, metadata)?;
+        self.publish_array(&array)?;
+        Ok(array)
+    }
+
+    /// The array that [`Hierarchy::publish_array`] will create, as far as its chunks are concerned: they
+    /// can be written before there is a document, so that nobody takes half an array for a whole one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create_array`].
+    pub fn prepare_array(&self, path: &str, metadata: ArrayMetadata) -> Result<Array, Error> {
+        let path = self.path_to_write(path)?;
+        self.check_format(&metadata)?;
+        self.inner.dialect.check_free(&self.inner.access, &path, Kind::Array)?;
+        self.new_array(&path, metadata)
+    }
+
+    /// Writes the document of an array that [`Hierarchy::prepare_array`] made, and groups above it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::create_array`].
+    pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        self.check_format(array.metadata())?;
+        let node = NodeMetadata::Array(Box::new(array.metadata().clone()));
+        self.inner.dialect.create(&self.inner.access, array.path(), &node)
+    }
+
+    /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
+    /// becomes an explicit one. Handles that are open keep the attributes that they have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`], [`Error::Document`] for a document that cannot be read, [`Error::NotSupported`]
+    /// for what is read only.
+    pub fn set_attributes(&self, path: &str, attributes: Object) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        self.inner.dialect.set_attributes(&self.inner.access, &path, attributes)
+    }
+
+    /// Erases a node, everything below it, and all chunks. At the root of v2 and v3 that is everything in
+    /// the store; the draft keeps its entry point.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNode`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that
+    /// cannot erase.
+    pub fn erase(&self, path: &str) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        self.inner.dialect.erase(&self.inner.access, &path)
+    }
+
+    /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
+    /// would vanish with the last node below it (D3-OP-19).
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::erase`].
+    pub fn erase_keeping_parent(&self, path: &str) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        let access = &self.inner.access;
+        if let Some(parent) = path.parent()
+            && self.inner.dialect.kind(access, &path)?.is_some()
+            && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
+        {
+            self.inner.dialect.set_attributes(access, &parent, Object::new())?;
+        }
+        self.inner.dialect.erase(access, &path)
+    }
+
+    /// Copies the documents of all nodes below a group to one place, where readers of many nodes find them
+    /// with one request: `.zmetadata` in v2, `consolidated_metadata` in the group's own document in v3.
+    ///
+    /// From then on, what is written through this crate keeps the copy up to date.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInFormat`] for the draft; [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]
+    /// for a document that cannot be copied.
+    pub fn consolidate(&self, path: &str) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        self.inner.dialect.consolidate(&self.inner.access, &path)
+    }
+
+    /// Writes the document of an array that is there already.
+    pub(crate) fn write_array_metadata(
+        &self,
+        path: &NodePath,
+        metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        self.inner.dialect.rewrite_array(&self.inner.access, path, metadata)
+    }
+
+    fn found(&self, path: &NodePath) -> Result<dialect::Found, Error> {
+        self.inner.dialect.read(&self.inner.access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
+    }
+
+    fn new_array(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
+        let place = ArrayPlace {
+            chunks: self.inner.dialect.chunks(path)?,
+            rank_zero_key: self.inner.dialect.rank_zero_key(),
+            read_only: self.inner.access.read_only.clone(),
+        };
+        Array::new(self.clone(), path.clone(), metadata, place)
+    }
+
+    fn path_to_write(&self, text: &str) -> Result<NodePath, Error> {
+        self.inner.access.check_writeable()?;
+        let path = self.path(text)?;
+        self.inner.dialect.check_name(&self.inner.access, &path)?;
+        Ok(path)
+    }
+
+    fn check_format(&self, metadata: &ArrayMetadata) -> Result<(), Error> {
+        let (format, found) = (self.format(), metadata.format);
+        if found == format {
+            return Ok(());
+        }
+        Err(Error::NotInFormat { format, reason: format!("metadata of {found}; convert it first") })
+    }
+}

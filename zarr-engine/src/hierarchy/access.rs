@@ -1,0 +1,133 @@
+//! What every dialect needs of a store: documents, in batches and bounded, and a place for warnings.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use zarr_spec::json;
+use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
+use zarr_spec::store::{Request, Store, StoreError};
+use zarr_spec::{BoxError, ByteRange, Key, KeyError, Reading, Value};
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// Warnings that are kept: a store with a fault in every document must not fill the memory.
+const KEPT_WARNINGS: usize = 1000;
+
+/// A store, and how its documents are read.
+#[derive(Debug)]
+pub(super) struct Access {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) context: Context,
+    /// Why nothing can be written.
+    pub(super) read_only: Option<String>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Access {
+    pub(super) fn new(store: Arc<dyn Store>, context: &Context) -> Self {
+        let is_writeable = store.capabilities().writeable;
+        let read_only = (!is_writeable).then(|| format!("{} is not writeable", store.location()));
+        Self { store, context: context.clone(), read_only, warnings: Mutex::default() }
+    }
+
+    /// Keeps a warning once.
+    pub(super) fn warn(&self, warning: impl Into<String>) {
+        let warning = warning.into();
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.len() < KEPT_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+            if warnings.len() == KEPT_WARNINGS {
+                warnings.push("there are more warnings than are kept".to_owned());
+            }
+        }
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn check_writeable(&self) -> Result<(), Error> {
+        match &self.read_only {
+            Some(reason) => Err(Error::NotSupported(format!("nothing can be written: {reason}"))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_listable(&self, purpose: &str) -> Result<(), Error> {
+        if self.store.capabilities().listable {
+            return Ok(());
+        }
+        let store = self.store.location();
+        Err(Error::NotSupported(format!(
+            "{store} is not listable, which {purpose} takes; nodes open by their paths"
+        )))
+    }
+
+    /// Whether there is a value.
+    pub(super) fn has(&self, key: &Key) -> Result<bool, Error> {
+        Ok(self.store.size(key)?.is_some())
+    }
+
+    /// Values, in the order of their keys; one batch.
+    pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
+        let limit = self.context.limits.document_size;
+        let request = |key: &Key| Request { key: key.clone(), range: ByteRange::Full, limit };
+        let mut values = vec![None; keys.len()];
+        for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
+            let Some(place) = values.get_mut(number) else { continue };
+            *place = value.map_err(|error| match error {
+                StoreError::TooLarge { .. } => {
+                    let reason = format!("has more than {limit} bytes, the limit for documents");
+                    Error::document(&keys[number], DocumentError::document(reason))
+                }
+                error => error.into(),
+            })?;
+        }
+        Ok(values)
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Result<Option<Bytes>, Error> {
+        Ok(self.get_all(std::slice::from_ref(key))?.pop().flatten())
+    }
+
+    /// The JSON document at `key`, if there is one.
+    pub(super) fn get_json(&self, key: &Key, kind: DocumentKind) -> Result<Option<Value>, Error> {
+        self.get(key)?.map(|bytes| self.parse(key, &bytes, kind)).transpose()
+    }
+
+    /// The JSON of the document at `key`.
+    pub(super) fn parse(&self, key: &Key, bytes: &[u8], kind: DocumentKind) -> Result<Value, Error> {
+        self.reading(key, |reading| parse_json(bytes, kind, reading))
+    }
+
+    /// Reads a part of the document at `key`: errors and warnings name it.
+    pub(super) fn reading<T>(
+        &self,
+        key: &Key,
+        read: impl FnOnce(&Reading) -> Result<T, DocumentError>,
+    ) -> Result<T, Error> {
+        let reading = Reading::new(self.context.mode);
+        let result = read(&reading);
+        for warning in reading.take_warnings() {
+            self.warn(format!("document `{key}`: {warning}"));
+        }
+        result.map_err(|error| Error::document(key, error))
+    }
+
+    pub(super) fn set_json(&self, key: &Key, document: &Value) -> Result<(), Error> {
+        self.set(key, json::to_vec_pretty(document).map_err(Into::into))
+    }
+
+    /// Stores a document that was just encoded.
+    pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
+        let reason = |error: BoxError| DocumentError::document(format!("cannot be written: {error}"));
+        let bytes = encoded.map_err(|error| Error::document(key, reason(error)))?;
+        Ok(self.store.set(key, &bytes)?)
+    }
+}
+
+/// A path that cannot be a key is the store's business to refuse.
+pub(super) fn keyed<T>(key: Result<T, KeyError>) -> Result<T, Error> {
+    key.map_err(|error| StoreError::from(error).into())
+}

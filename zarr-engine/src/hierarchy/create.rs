@@ -1,0 +1,107 @@
+//! Starting a hierarchy.
+
+use std::sync::Arc;
+
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
+use zarr_spec::store::Store;
+use zarr_spec::{Creation, Format, Invalid, Key, Mode, NodePath, Reading, Registry, Value};
+
+use super::access::{Access, keyed};
+use super::detect::{self, Detected};
+use super::draft::Draft;
+use super::v2::V2;
+use super::v3::V3;
+use super::{Hierarchy, OpenOptions};
+use crate::context::Context;
+use crate::error::Error;
+
+pub(super) fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Hierarchy, Error> {
+    let access = Access::new(store, context);
+    access.check_writeable()?;
+    match detect::detect(&access, OpenOptions::new())? {
+        Some(detected) if detected.format() == format => {
+            detect::hierarchy(access, detected, OpenOptions::new())
+        }
+        Some(detected) => Err(there(&access, &detected)),
+        None => start(access, format, &EntryPoint::new()),
+    }
+}
+
+pub(super) fn create_draft(
+    store: Arc<dyn Store>,
+    context: &Context,
+    entry_point: &EntryPoint,
+) -> Result<Hierarchy, Error> {
+    let access = Access::new(store, context);
+    access.check_writeable()?;
+    match detect::detect(&access, OpenOptions::new())? {
+        Some(detected) => Err(there(&access, &detected)),
+        None => start(access, Format::V3Draft, entry_point),
+    }
+}
+
+/// The entry point of a draft hierarchy whose documents have the encoding called `name`, by any of its
+/// identifiers.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for an encoding that is unknown, or that the draft has no URI for.
+pub fn entry_point(registry: &Registry, name: &str) -> Result<EntryPoint, Error> {
+    let table = registry.metadata_encodings();
+    let reading = Reading::new(Mode::Strict);
+    let found = Format::ALL.into_iter().rev().find_map(|format| table.find(format, name, &reading).ok());
+    let plugin = found.ok_or_else(|| Invalid::new(table.unknown(name).to_string()))?;
+    let identifiers = plugin.identifiers;
+    if identifiers.uri.is_none() && identifiers.name == EntryPoint::new().metadata_encoding.identifier {
+        return Ok(EntryPoint::new());
+    }
+    let Some(uri) = identifiers.uri else {
+        return Err(
+            Invalid::new(format!("metadata encoding `{name}` has no URI, which the v3 draft wants")).into()
+        );
+    };
+    let encoding = (plugin.create)(&Creation {
+        format: Format::V3Draft,
+        identifier: uri,
+        configuration: &Value::Null,
+        type_name: None,
+        registry,
+        reading: &reading,
+    })?;
+    let type_name = Some(Value::from(identifiers.name));
+    Ok(EntryPoint {
+        metadata_encoding: ExtensionDocument { type_name, ..ExtensionDocument::new(uri, Value::Null) },
+        key_suffix: encoding.key_suffix().to_owned(),
+        ..EntryPoint::new()
+    })
+}
+
+fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Hierarchy, Error> {
+    detect::refuse_version_one(&access)?;
+    match format {
+        Format::V2 => {
+            let dialect = V2::new(&access, None)?;
+            Ok(Hierarchy::new(access, Box::new(dialect)))
+        }
+        Format::V3 => {
+            let dialect = V3::new(&access, None);
+            Ok(Hierarchy::new(access, Box::new(dialect)))
+        }
+        Format::V3Draft => {
+            let key = keyed(Key::new(ENTRY_POINT))?;
+            let document = entry_point_document(entry_point).map_err(|error| Error::document(&key, error))?;
+            // What cannot be opened is not written either.
+            let dialect = Draft::new(&access, entry_point)?;
+            access.set_json(&key, &document)?;
+            Ok(Hierarchy::new(access, Box::new(dialect)))
+        }
+    }
+}
+
+fn there(access: &Access, detected: &Detected) -> Error {
+    Error::InTheWay {
+        path: NodePath::root(),
+        reason: format!("{} holds a hierarchy of {} already", access.store.location(), detected.format()),
+    }
+}

@@ -1,0 +1,90 @@
+//! What the formats have each in its own way.
+
+use std::fmt::Debug;
+
+use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
+use zarr_spec::{Format, NodePath, Object, Prefix};
+
+use super::access::Access;
+use super::{Child, Kind};
+use crate::error::Error;
+
+/// A node that is there.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) metadata: NodeMetadata,
+    /// Whether it is a group without a document.
+    pub(super) is_implicit: bool,
+}
+
+impl Found {
+    pub(super) fn explicit(metadata: NodeMetadata) -> Self {
+        Self { metadata, is_implicit: false }
+    }
+}
+
+/// Keys, documents and operations of one format.
+pub(super) trait Dialect: Debug + Send + Sync {
+    fn format(&self) -> Format;
+
+    /// As people should see it.
+    fn description(&self) -> String {
+        self.format().to_string()
+    }
+
+    /// What the keys of the chunks of the array at `path` begin with.
+    fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
+
+    /// What [`ArrayPlace`](crate::array::ArrayPlace) has.
+    fn rank_zero_key(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a node may be written at `path`; [`NodePath`] has refused most of what may not.
+    fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+
+    /// The metadata of a node.
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error>;
+
+    /// What is at `path`, with as little as can be of its documents.
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
+
+    /// What is directly below a group.
+    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error>;
+
+    /// A node and all below it.
+    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error>;
+
+    /// Refuses what cannot be created at `path`.
+    fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
+
+    /// Writes a node where nothing is in its way, and what it needs above it.
+    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error>;
+
+    /// Writes the documents of an array in the place of those that are there.
+    fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;
+
+    /// Replaces the attributes and nothing else.
+    fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
+
+    /// Removes a node and all below it.
+    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+
+    /// Copies all documents to one place.
+    fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+}
+
+/// Something that stands where `path` is to be created.
+pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
+    Error::InTheWay { path: path.clone(), reason: reason.into() }
+}
+
+/// An array above the node that is to be created.
+pub(super) fn below_an_array(path: &NodePath, array: &NodePath) -> Error {
+    in_the_way(path, format!("{array} is an array, and only groups have nodes below them"))
+}
+
+/// The array at `path`, where a group was wanted.
+pub(super) fn not_a_group(path: &NodePath) -> Error {
+    Error::WrongKind { path: path.clone(), found: "an array", wanted: "a group" }
+}

@@ -1,0 +1,438 @@
+//! The draft: an entry point, documents below `meta/`, chunks below `data/`, and groups that have no
+//! document.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use zarr_spec::extension::{Extension, ExtensionPlace};
+use zarr_spec::metadata::draft::{
+    ENTRY_POINT, EntryPoint, Generation, Keys, array_document, group_document, parse_array, parse_group,
+};
+use zarr_spec::metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeKind, NodeMetadata};
+use zarr_spec::metadata_encoding::MetadataEncoding;
+use zarr_spec::{Creation, Format, Key, NodePath, Object, Prefix, Reading, Value};
+
+use super::access::{Access, keyed};
+use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::snapshot::is_below;
+use super::{Child, Kind};
+use crate::error::Error;
+
+/// The dialect of the draft.
+#[derive(Debug)]
+pub(super) struct Draft {
+    generation: Generation,
+    version: String,
+    keys: Keys,
+    encoding: Arc<dyn MetadataEncoding>,
+    /// The extensions of the hierarchy that this program knows.
+    #[expect(dead_code, reason = "an extension acts by being created and by what it holds on to")]
+    extensions: Vec<Arc<dyn Extension>>,
+}
+
+impl Draft {
+    /// Creates the metadata encoding and the extensions that the entry point names.
+    pub(super) fn new(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
+        let key = keyed(Key::new(ENTRY_POINT))?;
+        let (encoding, extensions) = access.reading(&key, |reading| {
+            Ok((metadata_encoding(access, entry_point, reading)?, extensions(access, entry_point, reading)?))
+        })?;
+        Ok(Self {
+            generation: entry_point.generation,
+            version: format!("{}.{}", entry_point.version.major, entry_point.version.minor),
+            keys: Keys::new(entry_point),
+            encoding,
+            extensions,
+        })
+    }
+
+    fn key(&self, path: &NodePath, kind: NodeKind) -> Result<Key, Error> {
+        keyed(match kind {
+            NodeKind::Array => self.keys.array(path),
+            NodeKind::Group => self.keys.group(path),
+        })
+    }
+
+    fn decode(&self, access: &Access, key: &Key, bytes: &[u8]) -> Result<Value, Error> {
+        access.reading(key, |reading| {
+            let decoded = self.encoding.decode(bytes, reading);
+            decoded.map_err(|error| DocumentError::document(format!("cannot be decoded: {error}")))
+        })
+    }
+
+    fn parse(
+        &self,
+        access: &Access,
+        key: &Key,
+        document: &Value,
+        kind: NodeKind,
+    ) -> Result<NodeMetadata, Error> {
+        access.reading(key, |reading| match kind {
+            NodeKind::Array => {
+                Ok(NodeMetadata::Array(Box::new(parse_array(document, self.generation, reading)?)))
+            }
+            NodeKind::Group => {
+                let document = self.without_empty_extensions(document, reading)?;
+                Ok(NodeMetadata::Group(parse_group(&document, reading)?))
+            }
+        })
+    }
+
+    /// GDAL writes an empty list of extensions in the groups of generation A.
+    fn without_empty_extensions<'d>(
+        &self,
+        document: &'d Value,
+        reading: &Reading,
+    ) -> Result<Cow<'d, Value>, DocumentError> {
+        let extensions = document.as_object().and_then(|members| members.get("extensions"));
+        let is_empty = extensions.and_then(Value::as_array).is_some_and(<[_]>::is_empty);
+        if self.generation != Generation::A || !is_empty {
+            return Ok(Cow::Borrowed(document));
+        }
+        reading.tolerate("a group has an empty list of `extensions`, as GDAL writes it".to_owned())?;
+        let mut document = document.clone();
+        if let Some(members) = document.as_object_mut() {
+            members.remove("extensions");
+        }
+        Ok(Cow::Owned(document))
+    }
+
+    fn write(&self, access: &Access, key: &Key, document: Result<Value, DocumentError>) -> Result<(), Error> {
+        let document = document.map_err(|error| Error::document(key, error))?;
+        access.set(key, self.encoding.encode(&document))
+    }
+
+    /// The document at `path`: that of an array where there are two (D3-OP-04).
+    fn stored(&self, access: &Access, path: &NodePath) -> Result<Option<(Key, Bytes, NodeKind)>, Error> {
+        let keys = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
+        let values: [Option<Bytes>; 2] = access.get_all(&keys)?.try_into().unwrap_or_default();
+        let [array_key, group_key] = keys;
+        Ok(match values {
+            [Some(array), group] => {
+                if group.is_some() {
+                    access.warn(both(path));
+                }
+                Some((array_key, array, NodeKind::Array))
+            }
+            [None, Some(group)] => Some((group_key, group, NodeKind::Group)),
+            [None, None] => None,
+        })
+    }
+
+    /// Whether there are keys where the documents of nodes below `path` would be.
+    fn has_below(&self, access: &Access, path: &NodePath) -> Result<bool, Error> {
+        let below = access.store.list_dir(&keyed(self.keys.children_prefix(path))?)?;
+        Ok(!below.keys.is_empty() || !below.prefixes.is_empty())
+    }
+
+    /// As [`Dialect::kind`], and the root is a group even if nothing is there (D3-OP-21).
+    fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<Kind, Error> {
+        if path.is_root() {
+            let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
+            let is_group = !is_array && access.has(&self.key(path, NodeKind::Group)?)?;
+            return Ok(match (is_array, is_group) {
+                (true, _) => Kind::Array,
+                (false, true) => Kind::Group,
+                (false, false) => Kind::ImplicitGroup,
+            });
+        }
+        self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
+    }
+
+    /// The explicit nodes at and below `path` among `keys`; where one is both, it is an array.
+    fn explicit(&self, access: &Access, keys: &[Key]) -> BTreeMap<NodePath, Kind> {
+        let mut nodes = BTreeMap::new();
+        for (path, kind) in keys.iter().filter_map(|key| self.keys.node_of(key)) {
+            let kind = match kind {
+                NodeKind::Array => Kind::Array,
+                NodeKind::Group => Kind::Group,
+            };
+            if let Some(other) = nodes.insert(path.clone(), kind)
+                && other != kind
+            {
+                access.warn(both(&path));
+                nodes.insert(path, Kind::Array);
+            }
+        }
+        nodes
+    }
+}
+
+impl Dialect for Draft {
+    fn format(&self) -> Format {
+        Format::V3Draft
+    }
+
+    fn description(&self) -> String {
+        match self.generation {
+            Generation::A => {
+                "v3-draft (generation A: May to October 2022 and zarr-python 2; read only)".to_owned()
+            }
+            Generation::B if self.version == "3.0" => "v3-draft".to_owned(),
+            Generation::B => format!("v3-draft (version {})", self.version),
+        }
+    }
+
+    fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
+        keyed(self.keys.data_prefix(path))
+    }
+
+    fn rank_zero_key(&self) -> Option<&'static str> {
+        (self.generation == Generation::A).then_some("c0")
+    }
+
+    fn check_name(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        if let Some((key, bytes, kind)) = self.stored(access, path)? {
+            let document = self.decode(access, &key, &bytes)?;
+            return Ok(Some(Found::explicit(self.parse(access, &key, &document, kind)?)));
+        }
+        if !path.is_root() {
+            access.check_listable(&format!("telling whether {path} is a group without a document"))?;
+            if !self.has_below(access, path)? {
+                return Ok(None);
+            }
+        }
+        let group = GroupMetadata::new(Format::V3Draft, Object::new());
+        Ok(Some(Found { metadata: NodeMetadata::Group(group), is_implicit: true }))
+    }
+
+    /// Array, group, implicit group, in this order, and no further than needed (D3-OP-17).
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+        if access.has(&self.key(path, NodeKind::Array)?)? {
+            return Ok(Some(Kind::Array));
+        }
+        if access.has(&self.key(path, NodeKind::Group)?)? {
+            return Ok(Some(Kind::Group));
+        }
+        access.check_listable(&format!("telling whether {path} is a group without a document"))?;
+        Ok(self.has_below(access, path)?.then_some(Kind::ImplicitGroup))
+    }
+
+    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        access.check_listable("finding the children of a group")?;
+        if access.has(&self.key(path, NodeKind::Array)?)? {
+            return Err(not_a_group(path));
+        }
+        let prefix = keyed(self.keys.children_prefix(path))?;
+        let below = access.store.list_dir(&prefix)?;
+        if below.keys.is_empty() && below.prefixes.is_empty() {
+            self.kind_or_root(access, path)?;
+        }
+        let mut children = self.explicit(access, &below.keys);
+        children.retain(|child, _| is_below(child, path));
+        for name in below.prefixes.iter().filter_map(|below| prefix.strip(below.as_str())) {
+            let Ok(child) = path.child(name.trim_end_matches('/'), Format::V3Draft) else { continue };
+            match children.get(&child) {
+                Some(Kind::Array) => access.warn(format!("there are keys below {child}, which is an array")),
+                Some(_) => {}
+                None => drop(children.insert(child, Kind::ImplicitGroup)),
+            }
+        }
+        Ok(children.into_iter().map(|(path, kind)| Child { path, kind }).collect())
+    }
+
+    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        access.check_listable("finding the nodes of a hierarchy")?;
+        let start = self.kind_or_root(access, path)?;
+        let keys = access.store.list_prefix(&keyed(self.keys.children_prefix(path))?)?;
+        let mut nodes = self.explicit(access, &keys);
+        nodes.retain(|node, _| is_below(node, path));
+        nodes.insert(path.clone(), start);
+        Ok(with_implicit_groups(nodes, path, |orphan, array| {
+            access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
+        }))
+    }
+
+    fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error> {
+        for ancestor in path.ancestors() {
+            if access.has(&self.key(&ancestor, NodeKind::Array)?)? {
+                return Err(below_an_array(path, &ancestor));
+            }
+        }
+        for there in [NodeKind::Array, NodeKind::Group] {
+            if access.has(&self.key(path, there)?)? {
+                let name = if there == NodeKind::Array { Kind::Array } else { Kind::Group }.name();
+                return Err(in_the_way(path, format!("{name} is there already")));
+            }
+        }
+        // Without a document, a group may become an explicit one, and nothing else.
+        if kind == Kind::Array && access.store.capabilities().listable && self.has_below(access, path)? {
+            return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
+        }
+        Ok(())
+    }
+
+    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
+        match node {
+            NodeMetadata::Array(array) => {
+                self.check_free(access, path, Kind::Array)?;
+                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))
+            }
+            NodeMetadata::Group(group) => {
+                self.check_free(access, path, Kind::Group)?;
+                self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))
+            }
+        }
+    }
+
+    fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
+        self.write(access, &self.key(path, NodeKind::Array)?, array_document(metadata))
+    }
+
+    /// An implicit group becomes an explicit one (D3-GRP-08).
+    fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
+        if let Some((key, bytes, kind)) = self.stored(access, path)? {
+            let mut document = self.decode(access, &key, &bytes)?;
+            // What cannot be read is not changed either.
+            self.parse(access, &key, &document, kind)?;
+            if let Some(members) = document.as_object_mut() {
+                members.insert("attributes", attributes);
+            }
+            return self.write(access, &key, Ok(document));
+        }
+        self.kind_or_root(access, path)?;
+        let group = GroupMetadata::new(Format::V3Draft, attributes);
+        self.write(access, &self.key(path, NodeKind::Group)?, group_document(&group))
+    }
+
+    /// The document goes first: what is left of an array after a failure is none.
+    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        let kind = self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        let documents = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
+        access.store.erase_values(&documents)?;
+        if kind.is_group() {
+            access.store.erase_prefix(&keyed(self.keys.children_prefix(path))?)?;
+        }
+        Ok(access.store.erase_prefix(&keyed(self.keys.data_prefix(path))?)?)
+    }
+
+    fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
+        Err(Error::NotInFormat {
+            format: Format::V3Draft,
+            reason: "it has no consolidated metadata; v2 and v3 have them".to_owned(),
+        })
+    }
+}
+
+/// The nodes at and below `start`: explicit ones, and the groups between them. Nothing is below an array.
+fn with_implicit_groups(
+    explicit: BTreeMap<NodePath, Kind>,
+    start: &NodePath,
+    mut orphan: impl FnMut(&NodePath, &NodePath),
+) -> Vec<Child> {
+    let is_array = |path: &NodePath| explicit.get(path) == Some(&Kind::Array);
+    let mut implicit = BTreeSet::new();
+    let mut nodes = Vec::new();
+    for (path, kind) in &explicit {
+        let between = path.ancestors().filter(|ancestor| ancestor == start || is_below(ancestor, start));
+        let between: Vec<NodePath> = between.collect();
+        if let Some(array) = between.iter().find(|ancestor| is_array(ancestor)) {
+            orphan(path, array);
+            continue;
+        }
+        implicit.extend(between.into_iter().filter(|ancestor| !explicit.contains_key(ancestor)));
+        nodes.push(Child { path: path.clone(), kind: *kind });
+    }
+    nodes.extend(implicit.into_iter().map(|path| Child { path, kind: Kind::ImplicitGroup }));
+    nodes
+}
+
+fn both(path: &NodePath) -> String {
+    format!("{path} has a document of an array and one of a group; it is taken for an array")
+}
+
+/// The metadata encoding that an entry point names.
+fn metadata_encoding(
+    access: &Access,
+    entry_point: &EntryPoint,
+    reading: &Reading,
+) -> Result<Arc<dyn MetadataEncoding>, DocumentError> {
+    let document = &entry_point.metadata_encoding;
+    let registry = access.context.registry();
+    let plugin = registry.metadata_encodings().find(Format::V3Draft, &document.identifier, reading);
+    let plugin = plugin.map_err(|unknown| DocumentError::member("metadata_encoding", unknown.to_string()))?;
+    let created = (plugin.create)(&Creation {
+        format: Format::V3Draft,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading,
+    });
+    created.map_err(|error| DocumentError::member("metadata_encoding", error.to_string()))
+}
+
+/// The extensions of an entry point, applied whatever `must_understand` says (D3-META-20).
+fn extensions(
+    access: &Access,
+    entry_point: &EntryPoint,
+    reading: &Reading,
+) -> Result<Vec<Arc<dyn Extension>>, DocumentError> {
+    let registry = access.context.registry();
+    let mut created = Vec::new();
+    for (position, document) in entry_point.extensions.iter().enumerate() {
+        let member = format!("extensions[{position}]");
+        let plugin = match registry.extensions().find(Format::V3Draft, &document.identifier, reading) {
+            Ok(plugin) => plugin,
+            Err(_) if !document.must_understand => continue,
+            Err(unknown) => {
+                let reason = format!("{unknown}, and readers must understand it");
+                return Err(DocumentError::member(member, reason));
+            }
+        };
+        let creation = Creation {
+            format: Format::V3Draft,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry,
+            reading,
+        };
+        let extension = (plugin.create)(&creation, ExtensionPlace::EntryPoint);
+        created.push(extension.map_err(|error| {
+            DocumentError::member(member, format!("extension `{}`: {error}", document.identifier))
+        })?);
+    }
+    Ok(created)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V3Draft).unwrap()
+    }
+
+    #[test]
+    fn groups_between_explicit_nodes_are_implicit_and_nothing_is_below_an_array() {
+        let explicit = [
+            ("/", Kind::ImplicitGroup),
+            ("/a/b/c", Kind::Array),
+            ("/a/b/c/x", Kind::Group),
+            ("/d", Kind::Group),
+        ];
+        let explicit = explicit.map(|(text, kind)| (path(text), kind)).into_iter().collect();
+        let mut orphans = Vec::new();
+        let mut nodes = with_implicit_groups(explicit, &path("/"), |orphan, array| {
+            orphans.push((orphan.clone(), array.clone()))
+        });
+        nodes.sort();
+        let names: Vec<_> = nodes.iter().map(|node| (node.path.to_string(), node.kind)).collect();
+        let wanted = [
+            ("/", Kind::ImplicitGroup),
+            ("/a", Kind::ImplicitGroup),
+            ("/a/b", Kind::ImplicitGroup),
+            ("/a/b/c", Kind::Array),
+            ("/d", Kind::Group),
+        ];
+        assert_eq!(names, wanted.map(|(text, kind)| (text.to_owned(), kind)));
+        assert_eq!(orphans, [(path("/a/b/c/x"), path("/a/b/c"))]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Consolidated metadata that were read: a copy of documents, by the path of their node.
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+use zarr_spec::NodePath;
+
+/// A copy of documents, if there is one.
+#[derive(Debug)]
+pub(super) struct Snapshot<D>(RwLock<Option<BTreeMap<NodePath, D>>>);
+
+impl<D: Clone> Snapshot<D> {
+    pub(super) fn new(documents: Option<BTreeMap<NodePath, D>>) -> Self {
+        Self(RwLock::new(documents))
+    }
+
+    /// The documents of a node; the outer `None` if there is no copy, the inner one if it has no such node.
+    pub(super) fn get(&self, path: &NodePath) -> Option<Option<D>> {
+        self.with(|documents| documents.get(path).cloned())
+    }
+
+    /// All nodes below `path`, at any depth.
+    pub(super) fn below(&self, path: &NodePath) -> Option<Vec<(NodePath, D)>> {
+        self.with(|documents| {
+            let from_here = documents.range(path.clone()..).skip_while(|(node, _)| *node == path);
+            let below = from_here.take_while(|(node, _)| is_below(node, path));
+            below.map(|(node, documents)| (node.clone(), documents.clone())).collect()
+        })
+    }
+
+    /// Notes what was written, if there is a copy.
+    pub(super) fn put(&self, path: &NodePath, documents: D) {
+        if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
+            all.insert(path.clone(), documents);
+        }
+    }
+
+    /// Notes that a node and all below it are gone.
+    pub(super) fn remove(&self, path: &NodePath) {
+        if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
+            all.retain(|node, _| node != path && !is_below(node, path));
+        }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&BTreeMap<NodePath, D>) -> T) -> Option<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(look)
+    }
+}
+
+/// Whether `node` is a descendant of `path`.
+pub(super) fn is_below(node: &NodePath, path: &NodePath) -> bool {
+    node.names().len() > path.names().len() && node.names().starts_with(path.names())
+}
+
+/// Those of `nodes` that are directly below `path`.
+pub(super) fn directly_below<D>(
+    nodes: Vec<(NodePath, D)>,
+    path: &NodePath,
+) -> impl Iterator<Item = (NodePath, D)> {
+    let depth = path.names().len() + 1;
+    nodes.into_iter().filter(move |(node, _)| node.names().len() == depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::Format;
+
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V3).unwrap()
+    }
+
+    #[test]
+    fn a_snapshot_knows_what_is_below_a_path_and_not_what_only_begins_like_it() {
+        let all = ["/", "/a", "/a/b", "/a/b/c", "/a-", "/ab", "/b"].map(|text| (path(text), text));
+        let snapshot = Snapshot::new(Some(all.into_iter().collect()));
+        let names = |path: &NodePath| {
+            snapshot.below(path).unwrap().into_iter().map(|(_, text)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&path("/a")), ["/a/b", "/a/b/c"]);
+        assert_eq!(names(&path("/")).len(), 6);
+        snapshot.remove(&path("/a"));
+        assert_eq!(names(&path("/")), ["/a-", "/ab", "/b"]);
+        assert_eq!(snapshot.get(&path("/a/b")), Some(None));
+        assert_eq!(Snapshot::<()>::new(None).get(&path("/")), None);
+    }
+}

@@ -1,0 +1,378 @@
+//! Final v3: a `zarr.json` in every node, and none for what has none.
+
+use std::collections::BTreeMap;
+
+use zarr_spec::metadata::v3::{array_document, group_document, node_key, parse_node, prefix};
+use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
+
+use super::access::{Access, keyed};
+use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::snapshot::{Snapshot, directly_below, is_below};
+use super::{Child, Kind};
+use crate::error::Error;
+
+/// The dialect of final v3.
+#[derive(Debug)]
+pub(super) struct V3 {
+    snapshot: Snapshot<Value>,
+}
+
+/// What was written at a path: a document, or nothing any more there and below.
+type Change<'a> = (&'a NodePath, Option<&'a Value>);
+
+impl V3 {
+    /// `root` is the document of the root, if it is known and consolidated metadata in it shall be used.
+    pub(super) fn new(access: &Access, root: Option<&Value>) -> Self {
+        let consolidated = root.and_then(|document| {
+            // What is wrong with the root is said when the root is opened.
+            let Ok(NodeMetadata::Group(group)) = parse(access, &NodePath::root(), document) else {
+                return None;
+            };
+            let nodes = group.consolidated?;
+            let mut documents: BTreeMap<_, _> = nodes
+                .into_iter()
+                .filter_map(|(path, node)| {
+                    Some((NodePath::parse(&format!("/{path}"), Format::V3).ok()?, node))
+                })
+                .collect();
+            documents.insert(NodePath::root(), document.clone());
+            Some(documents)
+        });
+        Self { snapshot: Snapshot::new(consolidated) }
+    }
+
+    fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
+        match self.snapshot.get(path) {
+            Some(document) => Ok(document),
+            None => stored(access, path),
+        }
+    }
+
+    /// Puts changes into the consolidated metadata of the groups above `path` (V3-GRP-08). `above` are their
+    /// documents, if they were read.
+    fn refresh(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        above: Option<Vec<Option<Value>>>,
+        changes: &[Change<'_>],
+    ) -> Result<(), Error> {
+        let ancestors: Vec<NodePath> = path.ancestors().collect();
+        let documents = match above {
+            Some(documents) => documents,
+            None => stored_all(access, &ancestors)?,
+        };
+        for (ancestor, document) in ancestors.iter().zip(documents) {
+            if let Some(document) = document
+                && let NodeMetadata::Group(mut group) = parse(access, ancestor, &document)?
+                && let Some(nodes) = &mut group.consolidated
+            {
+                changes.iter().for_each(|change| apply(nodes, ancestor, *change));
+                let document = written(access, ancestor, group_document(&group))?;
+                self.note((ancestor, Some(&document)));
+            }
+        }
+        changes.iter().for_each(|change| self.note(*change));
+        Ok(())
+    }
+
+    fn note(&self, (path, document): Change<'_>) {
+        match document {
+            Some(document) => self.snapshot.put(path, document.clone()),
+            None => self.snapshot.remove(path),
+        }
+    }
+
+    /// The groups that are missing above `path`, and the documents of those that are there.
+    fn check(&self, access: &Access, path: &NodePath) -> Result<(Vec<NodePath>, Vec<Option<Value>>), Error> {
+        let mut nodes: Vec<NodePath> = path.ancestors().collect();
+        nodes.push(path.clone());
+        let mut documents = stored_all(access, &nodes)?;
+        let itself = documents.pop().flatten();
+        let mut missing = Vec::new();
+        for (ancestor, document) in nodes.into_iter().zip(&documents) {
+            match document.as_ref().map(|document| parse(access, &ancestor, document)).transpose()? {
+                None => missing.push(ancestor),
+                Some(NodeMetadata::Group(_)) => {}
+                Some(NodeMetadata::Array(_)) => return Err(below_an_array(path, &ancestor)),
+            }
+        }
+        match itself {
+            Some(document) => {
+                Err(in_the_way(path, format!("{} is there already", kind_of(Some(&document)).name())))
+            }
+            None => Ok((missing, documents)),
+        }
+    }
+
+    /// The nodes directly below all of `groups`, with one batch of requests for their documents.
+    fn listed(&self, access: &Access, groups: &[NodePath]) -> Result<Vec<(NodePath, Option<Value>)>, Error> {
+        let mut paths = Vec::new();
+        for group in groups {
+            let at = keyed(prefix(group))?;
+            for below in access.store.list_dir(&at)?.prefixes {
+                let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
+                // Names that begin with `__` are reserved, and there are no nodes of other impossible names
+                // (V3-STORE-07, V3-NAME-11).
+                paths.extend(group.child(name, Format::V3));
+            }
+        }
+        let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
+        let values = access.get_all(&keys)?;
+        let mut nodes = Vec::new();
+        for ((path, key), value) in paths.into_iter().zip(&keys).zip(values) {
+            let Some(value) = value else { continue };
+            let document = access.parse(key, &value, DocumentKind::V3);
+            nodes.push((path, document.map_err(|error| access.warn(error.to_string())).ok()));
+        }
+        Ok(nodes)
+    }
+}
+
+impl Dialect for V3 {
+    fn format(&self) -> Format {
+        Format::V3
+    }
+
+    fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
+        keyed(prefix(path))
+    }
+
+    /// Only advice: the text wants users to stay within these characters (V3-NAME-06).
+    fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        let unusual =
+            |name: &&String| !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        if let Some(name) = path.names().iter().find(unusual) {
+            access.warn(format!("the name `{name}` has characters other than letters, digits and `-_.`"));
+        }
+        Ok(())
+    }
+
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        let Some(document) = self.document(access, path)? else { return Ok(None) };
+        Ok(Some(Found::explicit(parse(access, path, &document)?)))
+    }
+
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+        match self.snapshot.get(path) {
+            Some(document) => Ok(document.map(|document| kind_of(Some(&document)))),
+            None => {
+                let key = keyed(node_key(path))?;
+                let Some(value) = access.get(&key)? else { return Ok(None) };
+                Ok(Some(kind_of(access.parse(&key, &value, DocumentKind::V3).ok().as_ref())))
+            }
+        }
+    }
+
+    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+            NodeMetadata::Group(_) => {}
+            NodeMetadata::Array(_) => return Err(not_a_group(path)),
+        }
+        if let Some(below) = self.snapshot.below(path) {
+            return Ok(directly_below(below, path).map(|(path, node)| child(path, Some(&node))).collect());
+        }
+        access.check_listable("finding the children of a group")?;
+        let nodes = self.listed(access, std::slice::from_ref(path))?;
+        Ok(nodes.into_iter().map(|(path, node)| child(path, node.as_ref())).collect())
+    }
+
+    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        let document = self.document(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        let mut nodes = vec![child(path.clone(), Some(&document))];
+        if let Some(below) = self.snapshot.below(path) {
+            nodes.extend(below.into_iter().map(|(path, node)| child(path, Some(&node))));
+            return Ok(nodes);
+        }
+        access.check_listable("finding the nodes of a hierarchy")?;
+        let mut level = groups(&nodes);
+        while !level.is_empty() {
+            let found: Vec<_> = self
+                .listed(access, &level)?
+                .into_iter()
+                .map(|(path, node)| child(path, node.as_ref()))
+                .collect();
+            level = groups(&found);
+            nodes.extend(found);
+        }
+        Ok(nodes)
+    }
+
+    fn check_free(&self, access: &Access, path: &NodePath, _kind: Kind) -> Result<(), Error> {
+        self.check(access, path).map(drop)
+    }
+
+    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
+        let (missing, above) = self.check(access, path)?;
+        let key = keyed(node_key(path))?;
+        let document = match node {
+            NodeMetadata::Array(array) => array_document(array),
+            NodeMetadata::Group(group) => group_document(group),
+        };
+        let document = document.map_err(|error| Error::document(&key, error))?;
+        let group = group_document(&GroupMetadata::new(Format::V3, Object::new()));
+        let group = group.map_err(|error| Error::document(&key, error))?;
+        for ancestor in &missing {
+            access.set_json(&keyed(node_key(ancestor))?, &group)?;
+        }
+        access.set_json(&key, &document)?;
+        let mut changes: Vec<Change<'_>> = missing.iter().map(|ancestor| (ancestor, Some(&group))).collect();
+        changes.push((path, Some(&document)));
+        self.refresh(access, path, Some(above), &changes)
+    }
+
+    fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
+        let document = written(access, path, array_document(metadata))?;
+        self.refresh(access, path, None, &[(path, Some(&document))])
+    }
+
+    fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
+        let mut document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        // What cannot be read is not changed either.
+        parse(access, path, &document)?;
+        if let Some(members) = document.as_object_mut() {
+            members.insert("attributes", attributes);
+        }
+        access.set_json(&keyed(node_key(path))?, &document)?;
+        self.refresh(access, path, None, &[(path, Some(&document))])
+    }
+
+    /// The document goes first: what is left of an array after a failure is none.
+    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        let key = keyed(node_key(path))?;
+        if !access.has(&key)? {
+            return Err(Error::NoNode(path.clone()));
+        }
+        access.store.erase(&key)?;
+        access.store.erase_prefix(&keyed(prefix(path))?)?;
+        self.refresh(access, path, None, &[(path, None)])
+    }
+
+    fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        access.check_listable("consolidating metadata")?;
+        let document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        let NodeMetadata::Group(mut group) = parse(access, path, &document)? else {
+            return Err(not_a_group(path));
+        };
+        let mut nodes = Object::new();
+        let mut level = vec![path.clone()];
+        while !level.is_empty() {
+            let mut found = Vec::new();
+            for (path, document) in self.listed(access, &level)? {
+                // A second look, as an error this time.
+                let document = match document {
+                    Some(document) => document,
+                    None => stored(access, &path)?.unwrap_or(Value::Null),
+                };
+                parse(access, &path, &document)?;
+                found.push((path, document));
+            }
+            let children: Vec<_> = found.iter().map(|(path, node)| child(path.clone(), Some(node))).collect();
+            level = groups(&children);
+            for (node, document) in &found {
+                apply(&mut nodes, path, (node, Some(document)));
+            }
+        }
+        group.consolidated = Some(nodes);
+        let document = written(access, path, group_document(&group))?;
+        self.refresh(access, path, None, &[(path, Some(&document))])
+    }
+}
+
+fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
+    access.get_json(&keyed(node_key(path))?, DocumentKind::V3)
+}
+
+/// The documents of some nodes, in one batch.
+fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>, Error> {
+    let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<Key>, _>>()?;
+    let values = access.get_all(&keys)?.into_iter().zip(&keys);
+    values
+        .map(|(value, key)| value.map(|value| access.parse(key, &value, DocumentKind::V3)).transpose())
+        .collect()
+}
+
+fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetadata, Error> {
+    access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
+}
+
+/// Stores a document that was just made, and hands it on.
+fn written(
+    access: &Access,
+    path: &NodePath,
+    document: Result<Value, zarr_spec::metadata::DocumentError>,
+) -> Result<Value, Error> {
+    let key = keyed(node_key(path))?;
+    let document = document.map_err(|error| Error::document(&key, error))?;
+    access.set_json(&key, &document)?;
+    Ok(document)
+}
+
+/// Puts a change at or below `group` into its consolidated metadata, where inner copies have no place.
+fn apply(nodes: &mut Object, group: &NodePath, (path, document): Change<'_>) {
+    if !is_below(path, group) {
+        return;
+    }
+    let relative = path.names()[group.names().len()..].join("/");
+    match document {
+        Some(document) => {
+            let mut document = document.clone();
+            if let Some(members) = document.as_object_mut() {
+                members.remove("consolidated_metadata");
+            }
+            nodes.insert(relative, document);
+        }
+        None => {
+            let inside = format!("{relative}/");
+            *nodes = nodes
+                .iter()
+                .filter(|(name, _)| *name != relative && !name.starts_with(&inside))
+                .map(|(name, document)| (name.to_owned(), document.clone()))
+                .collect();
+        }
+    }
+}
+
+fn kind_of(document: Option<&Value>) -> Kind {
+    let node_type = document.and_then(|document| document.as_object()?.get("node_type")?.as_str());
+    match node_type {
+        Some("array") => Kind::Array,
+        Some("group") => Kind::Group,
+        _ => Kind::Unreadable,
+    }
+}
+
+fn child(path: NodePath, document: Option<&Value>) -> Child {
+    Child { path, kind: kind_of(document) }
+}
+
+fn groups(nodes: &[Child]) -> Vec<NodePath> {
+    nodes.iter().filter(|node| node.kind.is_group()).map(|node| node.path.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::json::{ParseOptions, parse};
+
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V3).unwrap()
+    }
+
+    #[test]
+    fn consolidated_metadata_follow_what_is_written_and_erased() {
+        let text = br#"{"a":{"node_type":"group"},"a/b":{},"ab":{},"a-":{}}"#;
+        let value = parse(text, &ParseOptions::default()).unwrap().value;
+        let mut nodes = value.as_object().unwrap().clone();
+        let document: Value = [("x", 1), ("consolidated_metadata", 2)].into_iter().collect();
+        apply(&mut nodes, &path("/g"), (&path("/g/a/c"), Some(&document)));
+        assert_eq!(nodes.get("a/c").unwrap().to_string(), r#"{"x":1}"#);
+        apply(&mut nodes, &path("/g"), (&path("/g"), Some(&document)));
+        apply(&mut nodes, &path("/g"), (&path("/ga"), None));
+        assert_eq!(nodes.len(), 5);
+        apply(&mut nodes, &path("/g"), (&path("/g/a"), None));
+        assert_eq!(nodes.keys().collect::<Vec<_>>(), ["ab", "a-"]);
+    }
+}
