@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -10,10 +10,10 @@ use zarr_spec::grid::{ChunkGrid, chunk_subset};
 use zarr_spec::json::{Object, Value};
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::pipeline::Pipeline;
-use zarr_spec::store::{Store, Version, get_value};
+use zarr_spec::store::{Store, StoreError, Version, get_value};
 use zarr_spec::{
-    ArrayRepresentation, ArraySubset, Buffer, ByteRange, CodecChain, CodecError, DataType, FillValue, Format, Key,
-    NodePath, Pool, Prefix, Reading,
+    ArrayRepresentation, ArraySubset, Buffer, ByteRange, CodecChain, CodecError, DataType, FillValue, Format,
+    Key, Mode, NodePath, Pool, Prefix, Reading,
 };
 
 use crate::context::Context;
@@ -27,17 +27,30 @@ use crate::shard::ShardIndex;
 const KEPT_INDEXES: usize = 16 << 20;
 
 /// Chunks that may be changed at the same time without waiting for one another, at most.
-const LOCKS: usize = 64;
+const LOCKS: usize = 256;
+
+/// Locks of chunks, by a hash of store and key. All handles of a program share them: two that are open on one array,
+/// or on one store, must not lose what the other one writes to a part of the same chunk.
+static CHUNK_LOCKS: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
 
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
     /// What the keys of chunks begin with.
     pub(crate) chunks: Prefix,
-    /// What the first generation of the draft calls the only chunk of an array without dimensions.
-    pub(crate) rank_zero_key: Option<&'static str>,
+    /// Another key of the only chunk of an array without dimensions.
+    pub(crate) rank_zero_key: Option<RankZeroKey>,
     /// Why nothing can be written.
     pub(crate) read_only: Option<String>,
+}
+
+/// What some writers of the draft call the only chunk of an array without dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RankZeroKey {
+    /// What follows the prefix of the array.
+    pub(crate) name: &'static str,
+    /// Whether it is looked for before the key that the text has.
+    pub(crate) is_first: bool,
 }
 
 /// An array of a hierarchy. Cheap to clone; all its methods may be called on many threads.
@@ -55,8 +68,8 @@ pub(crate) struct ArrayInner {
     pub(crate) workers: Pool<Worker>,
     pipelines: Mutex<HashMap<Vec<u64>, Arc<Pipeline>>>,
     indexes: Mutex<KeptIndexes>,
-    locks: Vec<Mutex<()>>,
-    hasher: RandomState,
+    /// Tells the chunks of one array from those of others.
+    lock_seed: u64,
 }
 
 /// What one thread works in.
@@ -98,6 +111,7 @@ impl Array {
         let store = Arc::clone(hierarchy.store());
         let resolved = resolve(context, &metadata, store, &place.chunks, &reading)
             .map_err(|problems| Error::NotUnderstood { path: path.clone(), problems })?;
+        let lock_seed = hash(&(hierarchy.store().location(), place.chunks.as_str()));
         let warnings = reading.take_warnings();
         hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());
         Ok(Self {
@@ -110,8 +124,7 @@ impl Array {
                 workers: Pool::new(),
                 pipelines: Mutex::default(),
                 indexes: Mutex::default(),
-                locks: (0..LOCKS).map(|_| Mutex::default()).collect(),
-                hasher: RandomState::new(),
+                lock_seed,
             }),
         })
     }
@@ -235,15 +248,20 @@ impl Array {
         }
         let before = Arc::clone(&self.inner);
         self.update(ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() })?;
-        if before.resolved.store.capabilities().erasable && shape.iter().zip(&before.metadata.shape).any(|(new, old)| new < old) {
+        if before.resolved.store.capabilities().erasable
+            && shape.iter().zip(&before.metadata.shape).any(|(new, old)| new < old)
+        {
             before.erase_outside(&*self.inner.resolved.grid)?;
         }
         Ok(())
     }
 
-    fn update(&mut self, metadata: ArrayMetadata) -> Result<(), Error> {
+    fn update(&mut self, mut metadata: ArrayMetadata) -> Result<(), Error> {
         self.inner.check_writable()?;
         let inner = &self.inner;
+        if metadata.format == Format::V3Draft {
+            inner.spell_codecs(&mut metadata);
+        }
         let place = inner.place.clone();
         let updated = Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, place)?;
         inner.hierarchy.write_array_metadata(&inner.path, &updated.inner.metadata)?;
@@ -312,7 +330,7 @@ impl Array {
         inner.chunk(index)?;
         let _alone = inner.lock(index);
         inner.forget_index(index);
-        Ok(inner.resolved.store.erase(&inner.key(index)?)?)
+        inner.erase(index)
     }
 
     /// Whether the chunk at `index` is stored.
@@ -351,7 +369,7 @@ impl Array {
         let keys = inner.resolved.store.list_prefix(&inner.place.chunks)?;
         let indices = keys.iter().filter_map(|key| {
             let rest = inner.place.chunks.strip(key.as_str())?;
-            if rank == 0 && inner.place.rank_zero_key == Some(rest) {
+            if rank == 0 && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
                 return Some(Vec::new());
             }
             let index = inner.resolved.key_encoding.decode(rest, rank)?;
@@ -362,6 +380,12 @@ impl Array {
         indices.dedup();
         Ok(indices)
     }
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl fmt::Debug for Array {
@@ -377,6 +401,19 @@ impl fmt::Debug for Array {
 impl ArrayInner {
     pub(crate) fn context(&self) -> &Context {
         self.hierarchy.context()
+    }
+
+    /// Historic URIs of codecs are read and never written (D3-CODEC-19).
+    fn spell_codecs(&self, metadata: &mut ArrayMetadata) {
+        let (registry, reading) = (self.context().registry(), Reading::new(Mode::Lenient));
+        for codec in &mut metadata.codecs {
+            if let Ok(plugin) = registry.codecs().find(metadata.format, &codec.identifier, &reading)
+                && plugin.identifiers.aliases.contains(&codec.identifier.as_str())
+                && let Some(canonical) = plugin.identifiers.in_format(metadata.format)
+            {
+                codec.identifier = canonical.to_owned();
+            }
+        }
     }
 
     pub(crate) fn bounds(&self) -> Bounds {
@@ -421,25 +458,32 @@ impl ArrayInner {
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
         let mut key = self.place.chunks.as_str().to_owned();
         self.resolved.key_encoding.encode(index, &mut key);
-        Ok(Key::new(key).map_err(zarr_spec::store::StoreError::from)?)
+        Ok(Key::new(key).map_err(StoreError::from)?)
     }
 
     /// The keys that a chunk may be read from, in turn.
     pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
-        let older = match self.place.rank_zero_key {
-            Some(key) if index.is_empty() => {
-                Some(self.place.chunks.key(key).map_err(zarr_spec::store::StoreError::from)?)
+        let key = self.key(index)?;
+        let (before, after) = match self.place.rank_zero_key.filter(|_| index.is_empty()) {
+            None => (None, None),
+            Some(RankZeroKey { name, is_first }) => {
+                let other = self.place.chunks.key(name).map_err(StoreError::from)?;
+                if is_first { (Some(other), None) } else { (None, Some(other)) }
             }
-            _ => None,
         };
-        Ok(older.into_iter().chain([self.key(index)?]))
+        Ok(before.into_iter().chain([key]).chain(after))
+    }
+
+    /// Removes a chunk under all the keys that it may have.
+    pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
+        Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
     }
 
     /// Says where an error of a codec came up.
     pub(crate) fn chunk_error(&self, index: &[u64], error: StepError) -> Error {
         let key = self.key(index).map_or_else(|_| String::new(), |key| key.to_string());
         let StepError { codec, source } = error;
-        Error::Chunk { path: self.path.clone(), index: index.to_vec(), key, codec, source }
+        Error::Chunk { path: self.path.clone(), index: index.to_vec(), key, codec, source: Box::new(source) }
     }
 
     /// Reads part of the value of a chunk into `buffer`.
@@ -449,11 +493,20 @@ impl ArrayInner {
         range: ByteRange,
         output: &mut zarr_spec::Output<'_>,
     ) -> Result<Option<zarr_spec::store::Got>, Error> {
-        if self.place.rank_zero_key.is_none() || !index.is_empty() {
-            return Ok(self.resolved.store.get(&self.key(index)?, range, output)?);
+        // A value that is too large is the fault of the chunk.
+        let mut get = |key: &Key| {
+            self.resolved.store.get(key, range, output).map_err(|error| match error {
+                StoreError::TooLarge { source, .. } => {
+                    self.chunk_error(index, CodecError::from(source).into())
+                }
+                error => error.into(),
+            })
+        };
+        if !index.is_empty() {
+            return get(&self.key(index)?);
         }
         for key in self.keys(index)? {
-            if let Some(got) = self.resolved.store.get(&key, range, output)? {
+            if let Some(got) = get(&key)? {
                 return Ok(Some(got));
             }
         }
@@ -461,10 +514,10 @@ impl ArrayInner {
     }
 
     /// Keeps others from changing the chunk at `index`.
-    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'static, ()> {
         // The remainder is below the number of locks.
-        let lock = usize::try_from(self.hasher.hash_one(index) % LOCKS as u64).unwrap_or(0);
-        self.locks[lock].lock().unwrap_or_else(PoisonError::into_inner)
+        let lock = usize::try_from(hash(&(self.lock_seed, index)) % LOCKS as u64).unwrap_or(0);
+        CHUNK_LOCKS[lock].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn kept_index(&self, index: &[u64]) -> Option<Arc<KeptIndex>> {

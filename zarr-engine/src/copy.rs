@@ -93,11 +93,6 @@ impl<'a> Shared<'a> {
         Self { size: bytes.len(), start: NonNull::from(bytes).cast(), bytes: PhantomData }
     }
 
-    /// The size of the shared memory in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.size
-    }
-
     /// The bytes of `range` as a slice, for what writes one contiguous run.
     ///
     /// # Errors

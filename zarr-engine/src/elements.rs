@@ -54,7 +54,9 @@ impl ElementArray {
                 // Elements without bytes are counted by their shape, which was checked when they were read.
                 _ => self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product(),
             },
-            Bytes::Variable(_) => self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product(),
+            Bytes::Variable(_) => {
+                self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product()
+            }
         }
     }
 
@@ -76,12 +78,16 @@ impl ElementArray {
     #[must_use]
     pub fn element(&self, position: usize) -> &[u8] {
         match (&self.bytes, self.data_type.elements()) {
-            (Bytes::Fixed(memory), Elements::Fixed { size, .. }) => &memory[position * size..(position + 1) * size],
+            (Bytes::Fixed(memory), Elements::Fixed { size, .. }) => {
+                &memory[position * size..(position + 1) * size]
+            }
             (Bytes::Fixed(memory), Elements::Variable) => memory,
             (Bytes::Variable(bytes), _) => {
                 let offset = |at: usize| {
                     let entry = &bytes[at * size_of::<u64>()..(at + 1) * size_of::<u64>()];
-                    entry.try_into().map_or(0, |entry| usize::try_from(u64::from_ne_bytes(entry)).unwrap_or(usize::MAX))
+                    entry
+                        .try_into()
+                        .map_or(0, |entry| usize::try_from(u64::from_ne_bytes(entry)).unwrap_or(usize::MAX))
                 };
                 let payload = &bytes[(self.count() + 1) * size_of::<u64>()..];
                 &payload[offset(position)..offset(position + 1)]
@@ -113,7 +119,8 @@ impl ElementArray {
         self.iter()
             .enumerate()
             .map(|(position, element)| {
-                std::str::from_utf8(element).map_err(|error| Error::Elements(format!("element {position}: {error}")))
+                std::str::from_utf8(element)
+                    .map_err(|error| Error::Elements(format!("element {position}: {error}")))
             })
             .collect()
     }

@@ -73,7 +73,7 @@ pub enum Error {
         /// The codec that failed, if it was one.
         codec: Option<String>,
         /// What it said.
-        source: CodecError,
+        source: Box<CodecError>,
     },
     /// A chunk is not stored, and the array's fill value is undefined.
     #[error(

@@ -428,7 +428,7 @@ impl Hierarchy {
     fn new_array(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
         let place = ArrayPlace {
             chunks: self.inner.dialect.chunks(path)?,
-            rank_zero_key: self.inner.dialect.rank_zero_key(),
+            rank_zero_key: self.inner.dialect.rank_zero_key(&self.inner.access),
             read_only: self.inner.access.read_only.clone(),
         };
         Array::new(self.clone(), path.clone(), metadata, place)

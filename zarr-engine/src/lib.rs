@@ -26,13 +26,14 @@ mod variable;
 mod write;
 
 pub use array::Array;
-pub use builder::ArrayBuilder;
+pub use builder::{ArrayBuilder, Order};
 pub use context::{Context, FallbackPolicy, Limits, UndefinedFill};
+pub use convert::convert_metadata;
 pub use element::Element;
 pub use elements::ElementArray;
 pub use error::{Error, Problem};
 pub use group::Group;
-pub use hierarchy::Hierarchy;
+pub use hierarchy::{Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store};
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{Along, Selection};

@@ -83,11 +83,6 @@ impl Stages {
         self.buffers[0].output(size).spare(size)?;
         Ok(self.buffers[0].bytes_mut(size))
     }
-
-    /// The level below.
-    pub(crate) fn inner(&mut self) -> &mut Self {
-        self.inner.get_or_insert_default()
-    }
 }
 
 /// Decodes `encoded` as far as steps are computed: to `destination` if there is one and the last step can write there
@@ -120,7 +115,8 @@ pub(crate) fn decode(
             let source = place.bytes(encoded, buffers);
             let size = destination.len();
             let mut output = Output::to(destination);
-            decode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+            decode_step(step, source, &mut output, inner, bounds)
+                .map_err(|source| StepError::at(step, source))?;
             return match output.remaining() {
                 0 => Ok(None),
                 rest => Err(StepError::at(step, short(size - rest, size))),
@@ -135,7 +131,8 @@ pub(crate) fn decode(
             Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
         };
         let mut output = target_buffer.output(limit);
-        decode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+        decode_step(step, source, &mut output, inner, bounds)
+            .map_err(|source| StepError::at(step, source))?;
         let size = output.written().len();
         if let Size::Exact(expected) = step.decoded_size
             && expected != size as u64
@@ -186,7 +183,10 @@ fn decode_step(
 fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Range<usize>, CodecError> {
     let size = checksum.size();
     let Some(rest) = bytes.len().checked_sub(size) else {
-        return Err(CodecError::corrupt(format!("{} bytes have no room for a checksum of {size}", bytes.len())));
+        return Err(CodecError::corrupt(format!(
+            "{} bytes have no room for a checksum of {size}",
+            bytes.len()
+        )));
     };
     let (inside, stored) =
         if checksum.at_start() { (size..bytes.len(), 0..size) } else { (0..rest, rest..bytes.len()) };
@@ -216,7 +216,11 @@ fn reorder(
         return Ok(output.put(&ordered)?);
     };
     if source.len() as u64 != array.size().limit().unwrap_or(u64::MAX) {
-        return Err(CodecError::corrupt(format!("{} bytes are no array of shape {:?}", source.len(), array.shape)));
+        return Err(CodecError::corrupt(format!(
+            "{} bytes are no array of shape {:?}",
+            source.len(),
+            array.shape
+        )));
     }
     let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
     let rank = array.shape.len();
@@ -273,7 +277,8 @@ pub(crate) fn encode(
         let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
         let source = source_buffer.bytes(place.range.end);
         let mut output = target_buffer.output(limit);
-        encode_step(step, source, &mut output, inner, bounds).map_err(|source| StepError::at(step, source))?;
+        encode_step(step, source, &mut output, inner, bounds)
+            .map_err(|source| StepError::at(step, source))?;
         place = Place { buffer: Some(target), range: 0..output.written().len() };
     }
     Ok(Decoded(place))

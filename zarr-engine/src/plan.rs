@@ -142,10 +142,12 @@ impl<'a> DimensionPlan<'a> {
                 let cell = first + number as u64;
                 let range = axis.range(cell)?;
                 let step = run.step.unsigned_abs();
-                let before = |element: u64| element.saturating_sub(run.start).div_ceil(step).min(run.count as u64);
+                let before =
+                    |element: u64| element.saturating_sub(run.start).div_ceil(step).min(run.count as u64);
                 let (from, to) = (before(range.start), before(range.end));
                 // Both are at most `count`.
-                let (from, to) = (usize::try_from(from).unwrap_or(run.count), usize::try_from(to).unwrap_or(run.count));
+                let (from, to) =
+                    (usize::try_from(from).unwrap_or(run.count), usize::try_from(to).unwrap_or(run.count));
                 Ok((cell, Runs::One(run.part(from, to, range.start))))
             }
         }
@@ -177,7 +179,8 @@ impl<'a> Plan<'a> {
         let dimensions: Result<Vec<_>, _> =
             axes.into_iter().map(|(axis, runs)| DimensionPlan::new(axis, &runs)).collect();
         let dimensions = dimensions?;
-        let len = dimensions.iter().try_fold(1usize, |product, dimension| product.checked_mul(dimension.len()));
+        let len =
+            dimensions.iter().try_fold(1usize, |product, dimension| product.checked_mul(dimension.len()));
         match len {
             Some(len) if dimensions.len() <= MAX_RANK => Ok(Self { dimensions, len }),
             _ => Err(GridError::OutOfBounds("too many chunks or dimensions".to_owned())),
@@ -192,7 +195,8 @@ impl<'a> Plan<'a> {
     /// The cell number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
         let none = Run { start: 0, count: 1, step: 1, out: 0 };
-        let mut piece = Piece { rank: self.dimensions.len(), cell: [0; MAX_RANK], runs: [Runs::One(none); MAX_RANK] };
+        let mut piece =
+            Piece { rank: self.dimensions.len(), cell: [0; MAX_RANK], runs: [Runs::One(none); MAX_RANK] };
         let mut rest = number;
         for (place, dimension) in self.dimensions.iter().enumerate().rev() {
             let (cell, runs) = dimension.cell(rest % dimension.len())?;
@@ -246,7 +250,10 @@ impl<'p> Piece<'p> {
     pub(crate) fn covers(&self, shape: impl Iterator<Item = u64>) -> bool {
         self.runs().iter().zip(shape).all(|(runs, length)| {
             let slice = runs.as_slice();
-            slice.len() == 1 && slice[0].start == 0 && slice[0].count as u64 == length && (length == 1 || slice[0].step == 1)
+            slice.len() == 1
+                && slice[0].start == 0
+                && slice[0].count as u64 == length
+                && (length == 1 || slice[0].step == 1)
         })
     }
 }
@@ -336,13 +343,20 @@ mod tests {
     #[test]
     fn every_wanted_element_is_in_exactly_one_piece() {
         let grid = Lengths(vec![3, 1, 4, 1, 5]);
-        for axis in [Axis::Grid(&grid, 0), Axis::Even { length: 4, whole: 14 }, Axis::Even { length: 1, whole: 14 }] {
+        for axis in
+            [Axis::Grid(&grid, 0), Axis::Even { length: 4, whole: 14 }, Axis::Even { length: 1, whole: 14 }]
+        {
             for start in 0..14 {
                 for step in 1..15 {
                     for count in 1..=(13 - start) / step + 1 {
-                        let run =
-                            Run { start, count: usize::try_from(count).unwrap(), step: step.cast_signed(), out: 7 };
-                        let wanted: Vec<_> = (0..run.count).map(|number| (run.element(number), 7 + number)).collect();
+                        let run = Run {
+                            start,
+                            count: usize::try_from(count).unwrap(),
+                            step: step.cast_signed(),
+                            out: 7,
+                        };
+                        let wanted: Vec<_> =
+                            (0..run.count).map(|number| (run.element(number), 7 + number)).collect();
                         assert_eq!(elements(axis, &[run]), wanted, "{run:?}");
                     }
                 }

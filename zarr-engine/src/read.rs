@@ -4,9 +4,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use zarr_spec::data_type::Kind;
 use zarr_spec::pipeline::{Layout, Pipeline, ShardPipeline, Swap};
 use zarr_spec::store::{Contents, Got};
-use zarr_spec::{ByteRange, CodecError, Elements, FillValue, Format, Output};
+use zarr_spec::{ByteRange, CodecError, DataType, Elements, FillValue, Format, Output, Size};
 
 use crate::array::{Array, ArrayInner, KeptIndex, Worker};
 use crate::context::{Threads, UndefinedFill};
@@ -33,8 +34,8 @@ const SLAB: usize = 512 << 10;
 /// Ranges of a shard are joined to requests of at most so many bytes, unless one alone is larger.
 const JOINED: u64 = 1 << 20;
 
-/// How often a shard is read anew when it changes between its index and its inner chunks.
-const RETRIES: usize = 3;
+/// How often a shard is read when it changes between its index and its inner chunks.
+const ATTEMPTS: usize = 5;
 
 /// A region of the array, and where its elements go.
 struct Region<'a> {
@@ -45,6 +46,15 @@ struct Region<'a> {
     /// Whether the output is known to be zero.
     zeroed: bool,
     streaming: bool,
+}
+
+/// What the output of a cell holds before it is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// What it held when the read began: zeros, if the region says so.
+    Fresh,
+    /// Perhaps elements of a state of the chunk that is over.
+    Written,
 }
 
 /// The part of a region that lies in one cell, dimensions in the order of the cell's.
@@ -140,14 +150,16 @@ impl Array {
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             return selections.iter().map(|selection| self.read(selection)).collect();
         };
-        let located: Result<Vec<_>, _> = selections.iter().map(|selection| selection.located(self.shape())).collect();
+        let located: Result<Vec<_>, _> =
+            selections.iter().map(|selection| selection.located(self.shape())).collect();
         let located = located?;
         if located.iter().any(|located| matches!(located.what, Wanted::Points(_))) {
             return selections.iter().map(|selection| self.read(selection)).collect();
         }
         let mut memories = Vec::with_capacity(located.len());
         for located in &located {
-            let bytes = located.count()?.checked_mul(size).ok_or(crate::memory::OutOfMemory { size: usize::MAX })?;
+            let bytes =
+                located.count()?.checked_mul(size).ok_or(crate::memory::OutOfMemory { size: usize::MAX })?;
             memories.push(Memory::zeroed(bytes)?);
         }
         let total: usize = memories.iter().map(|memory| memory.len()).fold(0, usize::saturating_add);
@@ -155,9 +167,12 @@ impl Array {
         let regions: Result<Vec<_>, Error> =
             regions.map(|(located, memory)| region(located, size, memory, true, total >= STREAMED)).collect();
         self.inner.read_regions(&regions?, total)?;
-        let arrays = located.into_iter().zip(memories);
         let data_type = self.data_type();
-        Ok(arrays.map(|(located, memory)| ElementArray::fixed(located.shape, Arc::clone(data_type), memory)).collect())
+        memories.iter_mut().for_each(|memory| settle_booleans(&**data_type, memory));
+        let arrays = located.into_iter().zip(memories);
+        Ok(arrays
+            .map(|(located, memory)| ElementArray::fixed(located.shape, Arc::clone(data_type), memory))
+            .collect())
     }
 
     /// Decodes the whole chunk at `index`, elements outside of the array included; a chunk that is not stored is all
@@ -168,14 +183,19 @@ impl Array {
     /// If the grid has no such chunk, or it cannot be decoded, or the store fails.
     pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
         let chunk = self.inner.chunk(index)?;
-        let pipeline = self.inner.pipeline(&chunk.shape).map_err(|error| self.inner.chunk_error(index, error.into()))?;
+        let pipeline =
+            self.inner.pipeline(&chunk.shape).map_err(|error| self.inner.chunk_error(index, error.into()))?;
         let count = chunk.element_count().unwrap_or(usize::MAX);
-        let whole = |length: &u64| vec![Run { start: 0, count: usize::try_from(*length).unwrap_or(0), step: 1, out: 0 }];
+        let whole = |length: &u64| {
+            vec![Run { start: 0, count: usize::try_from(*length).unwrap_or(0), step: 1, out: 0 }]
+        };
         let runs: Vec<_> = chunk.shape.iter().map(whole).collect();
         let data_type = Arc::clone(self.data_type());
         let Elements::Fixed { size, .. } = data_type.elements() else {
             let bytes = self.inner.with_value(index, &pipeline, |elements| match elements {
-                Some(bytes) => Ok(Variable::parse(bytes, &chunk)?.reordered(&chunk, &pipeline.layout, true)?),
+                Some(bytes) => {
+                    Ok(Variable::parse(bytes, &chunk)?.reordered(&chunk, &pipeline.layout, true)?)
+                }
                 None => Ok(Assembly::new(&chunk)?.finish()?),
             })?;
             return Ok(ElementArray::variable(chunk.shape, data_type, bytes));
@@ -186,16 +206,28 @@ impl Array {
         let axes = chunk.shape.iter().map(|&length| Axis::Even { length, whole: length }).zip(runs.clone());
         let plan = Plan::new(axes).map_err(|error| Error::Selection(error.to_string()))?;
         let streaming = memory.len() >= STREAMED;
-        let region =
-            Region { runs, strides, destination: Shared::new(&mut memory), zeroed: true, streaming };
+        let region = Region { runs, strides, destination: Shared::new(&mut memory), zeroed: true, streaming };
         if plan.len() > 0 {
             let piece = plan.piece(0).map_err(|error| Error::Selection(error.to_string()))?;
             let want = Want { piece: &piece, region: &region, strides: &region.strides };
             self.inner.read_cell(index, &pipeline, &[want])?;
         }
-        drop(region);
+        settle_booleans(&*data_type, &mut memory);
         Ok(ElementArray::fixed(chunk.shape, data_type, memory))
     }
+}
+
+/// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
+fn settle_booleans(data_type: &dyn DataType, elements: &mut [u8]) {
+    if data_type.kind() == Some(Kind::Bool) && not_boolean(elements).is_some() {
+        elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
+    }
+}
+
+/// The first byte that is neither 0 nor 1.
+pub(crate) fn not_boolean(elements: &[u8]) -> Option<u8> {
+    let above = |part: &&[u8]| part.iter().fold(0, |all, byte| all | byte) > 1;
+    elements.chunks(4096).find(above)?.iter().copied().find(|&byte| byte > 1)
 }
 
 fn region<'a>(
@@ -215,18 +247,26 @@ fn region<'a>(
 }
 
 impl ArrayInner {
-    fn read_fixed(&self, located: &Located, size: usize, destination: &mut [u8], zeroed: bool) -> Result<(), Error> {
+    fn read_fixed(
+        &self,
+        located: &Located,
+        size: usize,
+        destination: &mut [u8],
+        zeroed: bool,
+    ) -> Result<(), Error> {
         if destination.is_empty() {
             return Ok(());
         }
         match &located.what {
-            Wanted::Points(points) => self.read_points(points, size, destination),
+            Wanted::Points(points) => self.read_points(points, size, destination)?,
             Wanted::Box { .. } => {
                 let total = destination.len();
                 let region = region(located, size, destination, zeroed, total >= STREAMED)?;
-                self.read_regions(&[region], total)
+                self.read_regions(&[region], total)?;
             }
         }
+        settle_booleans(&*self.resolved.chunk.data_type, destination);
+        Ok(())
     }
 
     fn axes<'s>(&'s self, runs: &'s [Vec<Run>]) -> impl Iterator<Item = (Axis<'s>, Vec<Run>)> {
@@ -237,7 +277,9 @@ impl ArrayInner {
     fn read_regions(&self, regions: &[Region<'_>], total: usize) -> Result<(), Error> {
         let plans: Result<Vec<_>, Error> = regions
             .iter()
-            .map(|region| Plan::new(self.axes(&region.runs)).map_err(|error| Error::Selection(error.to_string())))
+            .map(|region| {
+                Plan::new(self.axes(&region.runs)).map_err(|error| Error::Selection(error.to_string()))
+            })
             .collect();
         let plans = plans?;
         if let ([plan], [region]) = (plans.as_slice(), regions) {
@@ -251,13 +293,15 @@ impl ArrayInner {
         let mut pieces = Vec::new();
         for (plan, region) in plans.iter().zip(regions) {
             for number in 0..plan.len() {
-                pieces.push((plan.piece(number).map_err(|error| Error::Selection(error.to_string()))?, region));
+                pieces
+                    .push((plan.piece(number).map_err(|error| Error::Selection(error.to_string()))?, region));
             }
         }
         pieces.sort_by(|(a, _), (b, _)| a.cell().cmp(b.cell()));
         let cells: Vec<_> = pieces.chunk_by(|(a, _), (b, _)| a.cell() == b.cell()).collect();
         self.for_each(cells.len(), total, |number| {
-            let wants = cells[number].iter().map(|(piece, region)| Want { piece, region, strides: &region.strides });
+            let wants =
+                cells[number].iter().map(|(piece, region)| Want { piece, region, strides: &region.strides });
             self.read_cell_at(cells[number][0].0.cell(), &wants.collect::<Vec<_>>())
         })
     }
@@ -286,7 +330,8 @@ impl ArrayInner {
             let range = range.map_err(|error| Error::Selection(error.to_string()))?;
             *length = range.end - range.start;
         }
-        let pipeline = self.pipeline(&shape[..cell.len()]).map_err(|error| self.chunk_error(cell, error.into()))?;
+        let pipeline =
+            self.pipeline(&shape[..cell.len()]).map_err(|error| self.chunk_error(cell, error.into()))?;
         self.read_cell(cell, &pipeline, wants)
     }
 
@@ -303,17 +348,17 @@ impl ArrayInner {
             {
                 return self.read_raw(cell, pipeline, *want, &combination, worker);
             }
-            let limit = self.value_limit(pipeline.encoded_size.limit());
+            let limit = self.value_limit(exact_size(pipeline));
             let mut output = worker.encoded.output(limit);
             let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else {
-                return self.fill(cell, wants);
+                return self.fill(cell, wants, Before::Fresh);
             };
             let encoded = contents(&got, output.written());
             self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants)
         })
     }
 
-    /// Room for an encoded value: what the chain says, and never more than the limit.
+    /// Room for an encoded value: its size where the chain fixes it, and never more than the limit.
     fn value_limit(&self, exact: Option<u64>) -> usize {
         let limit = self.context().limits.value_size;
         // A value that is too long by a byte is an error of the chunk, not of the store.
@@ -335,8 +380,10 @@ impl ArrayInner {
             _ => None,
         };
         let destination = match (direct, wants) {
-            // SAFETY: pieces of plans are disjoint in the output: no other slice or copy reaches these elements.
-            (Some(range), [want]) => Some(unsafe { want.region.destination.slice_mut(range) }.map_err(outside)?),
+            (Some(range), [want]) => {
+                // SAFETY: pieces of plans are disjoint in the output: no other slice or copy reaches these elements.
+                Some(unsafe { want.region.destination.slice_mut(range) }.map_err(outside)?)
+            }
             _ => None,
         };
         let decoded = decode(pipeline, encoded, stages, destination, self.bounds());
@@ -351,16 +398,18 @@ impl ArrayInner {
     }
 
     /// Fills what is wanted of a cell that is not stored.
-    fn fill(&self, cell: &[u64], wants: &[Want<'_, '_>]) -> Result<(), Error> {
+    fn fill(&self, cell: &[u64], wants: &[Want<'_, '_>], before: Before) -> Result<(), Error> {
         let fill_value = self.checked_fill(cell)?;
         for want in wants {
-            if want.region.zeroed && fill_value.is_zero() {
+            if want.region.zeroed && fill_value.is_zero() && before == Before::Fresh {
                 continue;
             }
             for combination in want.piece.combinations() {
                 let mut dimensions = [FillDimension { count: 1, stride: 0 }; MAX_RANK];
                 let mut offset = 0usize;
-                for ((dimension, run), &stride) in dimensions.iter_mut().zip(combination.runs()).zip(want.strides) {
+                for ((dimension, run), &stride) in
+                    dimensions.iter_mut().zip(combination.runs()).zip(want.strides)
+                {
                     *dimension = FillDimension { count: run.count, stride: stride.cast_signed() };
                     offset = offset.saturating_add(run.out.saturating_mul(stride));
                 }
@@ -407,14 +456,14 @@ impl ArrayInner {
             let size = destination.len();
             let mut output = Output::to(destination);
             return match self.get(cell, ByteRange::Full, &mut output) {
-                Ok(None) => self.fill(cell, &[want]),
+                Ok(None) => self.fill(cell, &[want], Before::Fresh),
                 Ok(Some(got)) if got.size != expected => Err(wrong(got.size)),
                 Ok(Some(Got { contents: Contents::Written, .. })) if output.remaining() == 0 => Ok(()),
                 Ok(Some(Got { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
                     copy_out(pipeline, &bytes, 0, want, combination)
                 }
                 Ok(Some(_)) => Err(wrong((size - output.remaining()) as u64)),
-                Err(Error::Store(zarr_spec::store::StoreError::TooLarge { .. })) => {
+                Err(Error::Chunk { source, .. }) if matches!(*source, CodecError::TooLarge(_)) => {
                     Err(wrong(self.resolved.store.size(&self.key(cell)?)?.unwrap_or(expected + 1)))
                 }
                 Err(error) => Err(error),
@@ -442,7 +491,8 @@ impl ArrayInner {
             let mut output = worker.encoded.output(size);
             let range = ByteRange::Range { offset, size: size as u64 };
             let Some(got) = self.get(cell, range, &mut output)? else {
-                return self.fill(cell, &[want]);
+                let before = if done == 0 { Before::Fresh } else { Before::Written };
+                return self.fill(cell, &[want], before);
             };
             if got.size != expected {
                 return Err(wrong(got.size));
@@ -476,7 +526,9 @@ impl ArrayInner {
         wrong: &dyn Fn(u64) -> Error,
     ) -> Result<(), Error> {
         let mut output = worker.encoded.output(self.value_limit(Some(expected)));
-        let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else { return self.fill(cell, &[want]) };
+        let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else {
+            return self.fill(cell, &[want], Before::Written);
+        };
         let bytes = contents(&got, output.written());
         if got.size != expected || bytes.len() as u64 != expected {
             return Err(wrong(got.size));
@@ -486,24 +538,28 @@ impl ArrayInner {
 
     /// Reads what is wanted of a shard: its index, unless that is kept, and the inner chunks that are concerned.
     fn read_shard(&self, cell: &[u64], shard: &ShardPipeline, wants: &[Want<'_, '_>]) -> Result<(), Error> {
-        for _ in 0..RETRIES {
-            let Some(kept) = self.shard_index(cell, shard)? else { return self.fill(cell, wants) };
-            if self.read_inner(cell, shard, &kept, wants)? {
+        let mut before = Before::Fresh;
+        for _ in 0..ATTEMPTS {
+            let kept = self.kept_index(cell);
+            let is_kept = kept.is_some();
+            let index = if is_kept { kept } else { self.fetch_index(cell, shard)? };
+            let Some(index) = index else { return self.fill(cell, wants, before) };
+            if self.read_inner(cell, shard, &index, is_kept, wants, before)? {
                 return Ok(());
             }
             self.forget_index(cell);
+            before = Before::Written;
         }
         Err(self.chunk_error(cell, StepError::chunk("the shard changes faster than it can be read")))
     }
 
-    pub(crate) fn shard_index(&self, cell: &[u64], shard: &ShardPipeline) -> Result<Option<Arc<KeptIndex>>, Error> {
-        if let Some(kept) = self.kept_index(cell) {
-            return Ok(Some(kept));
-        }
+    fn fetch_index(&self, cell: &[u64], shard: &ShardPipeline) -> Result<Option<Arc<KeptIndex>>, Error> {
         self.workers.with(Worker::default, |worker| {
             let limit = self.value_limit(Some(shard.index_size));
             let mut output = worker.encoded.output(limit);
-            let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else { return Ok(None) };
+            let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {
+                return Ok(None);
+            };
             let bytes = contents(&got, output.written());
             let index = ShardIndex::parse(shard, bytes, got.size, &mut worker.stages);
             let index = index.map_err(|error| self.chunk_error(cell, error.into()))?;
@@ -513,13 +569,16 @@ impl ArrayInner {
         })
     }
 
-    /// Whether the shard was still the one that the index is of.
+    /// Whether the shard was still the one that the index is of. One that was kept (`is_kept`) is only believed when it
+    /// says that something is stored, and the shard then has the version that it had.
     fn read_inner(
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
         kept: &KeptIndex,
+        is_kept: bool,
         wants: &[Want<'_, '_>],
+        before: Before,
     ) -> Result<bool, Error> {
         let selection = |error: zarr_spec::grid::GridError| Error::Selection(error.to_string());
         // The dimensions of the shard are those of the chunk in another order.
@@ -530,7 +589,8 @@ impl ArrayInner {
         let mut plans = Vec::with_capacity(wants.len());
         for want in wants {
             let axes = shard.order.iter().enumerate().map(|(place, &dimension)| {
-                let axis = Axis::Even { length: shard.inner.array.shape[place], whole: shard.array.shape[place] };
+                let axis =
+                    Axis::Even { length: shard.inner.array.shape[place], whole: shard.array.shape[place] };
                 (axis, want.piece.runs()[dimension].as_slice().to_vec())
             });
             plans.push(Plan::new(axes).map_err(selection)?);
@@ -540,20 +600,27 @@ impl ArrayInner {
         for (number, plan) in plans.iter().enumerate() {
             for piece in 0..plan.len() {
                 let piece = plan.piece(piece).map_err(selection)?;
-                let position = piece.cell().iter().zip(&shard.grid_shape).fold(0, |position, (cell, length)| {
-                    position * usize::try_from(*length).unwrap_or(usize::MAX) + usize::try_from(*cell).unwrap_or(usize::MAX)
-                });
+                let position =
+                    piece.cell().iter().zip(&shard.grid_shape).fold(0, |position, (cell, length)| {
+                        position * usize::try_from(*length).unwrap_or(usize::MAX)
+                            + usize::try_from(*cell).unwrap_or(usize::MAX)
+                    });
                 inner.push((kept.index.range(position), position, number, piece));
             }
         }
         inner.sort_by_key(|(range, position, ..)| (range.map_or((u64::MAX, 0), |range| range), *position));
-        let want_of = |number: usize, piece| Want { piece, region: wants[number].region, strides: &strides[number] };
+        let want_of =
+            |number: usize, piece| Want { piece, region: wants[number].region, strides: &strides[number] };
         let stored = inner.partition_point(|(range, ..)| range.is_some());
+        if stored == 0 && is_kept {
+            return Ok(false);
+        }
         for (_, _, number, piece) in &inner[stored..] {
-            self.fill(cell, &[want_of(*number, piece)])?;
+            self.fill(cell, &[want_of(*number, piece)], before)?;
         }
         let inner = &inner[..stored];
-        let bytes = shard.inner.array.size().limit().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+        let bytes =
+            shard.inner.array.size().limit().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
         total = total.saturating_add(inner.len().saturating_mul(bytes));
         let join_gap = self.resolved.store.manner().join_gap;
         let groups: Vec<_> = joined(inner, join_gap, |(range, ..)| range.unwrap_or((0, 0)));
@@ -577,7 +644,8 @@ impl ArrayInner {
                     let (offset, size) = same[0].0.unwrap_or((start, 0));
                     let encoded = part(joined, (offset - start, size));
                     let encoded = encoded.map_err(|error| self.chunk_error(cell, error.into()))?;
-                    let wants: Vec<_> = same.iter().map(|(_, _, number, piece)| want_of(*number, piece)).collect();
+                    let wants: Vec<_> =
+                        same.iter().map(|(_, _, number, piece)| want_of(*number, piece)).collect();
                     self.decode_to(cell, &shard.inner, encoded, &mut worker.stages, &wants)?;
                 }
                 Ok(())
@@ -592,9 +660,8 @@ impl ArrayInner {
         let count = points.len() / rank;
         let mut regions = Vec::with_capacity(count);
         let total = destination.len();
-        for (position, (point, bytes)) in points.chunks_exact(rank).zip(destination.chunks_exact_mut(size)).enumerate() {
+        for (point, bytes) in points.chunks_exact(rank).zip(destination.chunks_exact_mut(size)) {
             let runs = point.iter().map(|&start| vec![Run { start, count: 1, step: 1, out: 0 }]).collect();
-            let _in_order = position;
             regions.push(Region {
                 runs,
                 strides: vec![0; rank],
@@ -617,8 +684,10 @@ impl ArrayInner {
                 Wanted::Box { runs, counts } => self.read_variable_box(runs, counts, &assembly)?,
                 Wanted::Points(points) => {
                     for (position, point) in points.chunks_exact(self.metadata.shape.len()).enumerate() {
-                        let runs: Vec<_> =
-                            point.iter().map(|&start| vec![Run { start, count: 1, step: 1, out: 0 }]).collect();
+                        let runs: Vec<_> = point
+                            .iter()
+                            .map(|&start| vec![Run { start, count: 1, step: 1, out: 0 }])
+                            .collect();
                         let one = Mutex::new(Assembly::with_count(1, fill).map_err(codec)?);
                         self.read_variable_box(&runs, &vec![1; runs.len()], &one)?;
                         let one = one.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -642,7 +711,8 @@ impl ArrayInner {
         self.for_each(plan.len(), usize::MAX, |number| {
             let piece = plan.piece(number).map_err(|error| Error::Selection(error.to_string()))?;
             let chunk = self.chunk(piece.cell())?;
-            let pipeline = self.pipeline(&chunk.shape).map_err(|error| self.chunk_error(piece.cell(), error.into()))?;
+            let pipeline =
+                self.pipeline(&chunk.shape).map_err(|error| self.chunk_error(piece.cell(), error.into()))?;
             self.with_value(piece.cell(), &pipeline, |elements| {
                 let Some(elements) = elements else { return Ok(()) };
                 let elements = Variable::parse(elements, &chunk)?;
@@ -665,7 +735,7 @@ impl ArrayInner {
         then: impl FnOnce(Option<&[u8]>) -> Result<R, CodecError>,
     ) -> Result<R, Error> {
         self.workers.with(Worker::default, |worker| {
-            let mut output = worker.encoded.output(self.value_limit(pipeline.encoded_size.limit()));
+            let mut output = worker.encoded.output(self.value_limit(exact_size(pipeline)));
             let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else {
                 self.checked_fill(cell)?;
                 return then(None).map_err(|error| self.chunk_error(cell, error.into()));
@@ -676,6 +746,15 @@ impl ArrayInner {
             let elements = decoded.as_ref().map(|decoded| worker.stages.bytes(decoded, encoded));
             then(elements).map_err(|error| self.chunk_error(cell, error.into()))
         })
+    }
+}
+
+/// Bytes of an encoded chunk, where they are always as many. Upper bounds are those of our own encoders, which other
+/// programs may pass.
+fn exact_size(pipeline: &Pipeline) -> Option<u64> {
+    match pipeline.encoded_size {
+        Size::Exact(size) => Some(size),
+        Size::AtMost(_) | Size::Unknown => None,
     }
 }
 
@@ -772,7 +851,8 @@ fn joined<T>(pieces: &[T], gap: u64, range: impl Fn(&T) -> (u64, u64)) -> Vec<st
     for (number, piece) in pieces.iter().enumerate() {
         let (offset, size) = range(piece);
         let piece_end = offset.saturating_add(size);
-        let close = offset <= end.saturating_add(gap) && end.max(piece_end) - start <= JOINED.max(end - start);
+        let close =
+            offset <= end.saturating_add(gap) && end.max(piece_end) - start <= JOINED.max(end - start);
         match groups.last_mut() {
             Some(group) if close => group.end = number + 1,
             _ => {

@@ -6,16 +6,17 @@ use zarr_spec::chain::{ChainCreation, ChainProblem};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::json::Value;
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::registry::{ExtensionPoint, Plugin, Table, Unknown};
 use zarr_spec::store::Store;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix, Reading,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix,
+    Reading,
 };
 
 use crate::context::{Context, FallbackPolicy};
+use crate::convert::stored_order;
 use crate::error::Problem;
 
 /// What reads and writes an array.
@@ -62,7 +63,7 @@ pub(crate) fn resolve(
     let store = resolving.transformers(store, chunks);
     let dimension_names = resolving.extensions();
     let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
-    let layout = resolving.memory_layout();
+    let layout = resolving.memory_layout(data_type.as_ref());
     let chunk = match (&data_type, &grid, &fill) {
         (Some(created), Some(grid), Some((fill_value, _))) => Some(ArrayRepresentation {
             shape: grid.largest_chunk(),
@@ -79,7 +80,8 @@ pub(crate) fn resolve(
             None
         }
     };
-    let (problems, dimension_names) = (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
+    let (problems, dimension_names) =
+        (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
     match (grid, key_encoding, chain, chunk, fill, data_type) {
         (Some(grid), Some(key_encoding), Some(chain), Some(chunk), Some((_, undefined)), Some(created))
             if problems.is_empty() =>
@@ -115,28 +117,28 @@ struct Resolving<'a> {
 impl<'a> Resolving<'a> {
     fn data_type(&mut self) -> Option<CreatedType> {
         let document = &self.metadata.data_type;
-        let unknown = match self.try_type(document) {
+        // Of an extension that is known, the `type` may be one that is not (D3-DTX-03).
+        let (mut problem, may_fall_back) = match self.try_type(document) {
             Ok(created) => return Some(created),
-            Err(TypeProblem::Unknown(unknown)) => unknown,
-            Err(TypeProblem::Other(reason)) => {
-                self.problems.push(Problem::new("data_type", reason));
-                return None;
-            }
+            Err(TypeProblem::Unknown(unknown)) => (Problem::unknown("data_type", unknown), true),
+            Err(TypeProblem::Refused(reason)) => (Problem::new("data_type", reason), true),
+            Err(TypeProblem::Sizes(reason)) => (Problem::new("data_type", reason), false),
         };
+        if !may_fall_back || document.fallback.is_empty() {
+            self.problems.push(problem);
+            return None;
+        }
         let Some(created) = document.fallback.iter().find_map(|fallback| self.try_type(fallback).ok()) else {
-            let mut problem = Problem::unknown("data_type", unknown);
-            if !document.fallback.is_empty() {
-                problem.reason.push_str(", and so are all its fallbacks");
-            }
+            problem.reason.push_str(", and none of its fallbacks is known");
             self.problems.push(problem);
             return None;
         };
         let used = created.data_type.name().into_owned();
-        let what = format!("{unknown}; its fallback {used} is used in its place");
+        let what = format!("{}; its fallback {used} is used in its place", problem.reason);
         match self.context.fallback {
             FallbackPolicy::Deny => {
-                let mut problem = Problem::unknown("data_type", unknown);
-                problem.reason = format!("{}; it has the fallback {used}, which is used only when asked for", problem.reason);
+                let more = format!("; it has the fallback {used}, which is used only when asked for");
+                problem.reason.push_str(&more);
                 self.problems.push(problem);
                 return None;
             }
@@ -152,17 +154,22 @@ impl<'a> Resolving<'a> {
         let format = self.metadata.format;
         registry.data_type_plugin(format, document, self.reading).map_err(TypeProblem::Unknown)?;
         let created = registry.data_type(format, document, self.reading);
-        let (data_type, byte_order) = created.map_err(|error| TypeProblem::Other(error.to_string()))?;
-        self.check_fallback_sizes(document, &*data_type).map_err(TypeProblem::Other)?;
+        let (data_type, byte_order) = created.map_err(|error| TypeProblem::Refused(error.to_string()))?;
+        self.check_fallback_sizes(document, &*data_type).map_err(TypeProblem::Sizes)?;
         Ok(CreatedType { data_type, byte_order, fallback: None })
     }
 
     /// A fallback must have the size of the type it stands in for, where both are known (D3-DTX-09).
-    fn check_fallback_sizes(&self, document: &DataTypeDocument, data_type: &dyn DataType) -> Result<(), String> {
+    fn check_fallback_sizes(
+        &self,
+        document: &DataTypeDocument,
+        data_type: &dyn DataType,
+    ) -> Result<(), String> {
         let Some(size) = data_type.elements().size() else { return Ok(()) };
         for fallback in &document.fallback {
             let quiet = Reading::new(Mode::Lenient);
-            let Ok((other, _)) = self.context.registry.data_type(self.metadata.format, fallback, &quiet) else {
+            let Ok((other, _)) = self.context.registry.data_type(self.metadata.format, fallback, &quiet)
+            else {
                 continue;
             };
             if let Some(other_size) = other.elements().size()
@@ -186,7 +193,7 @@ impl<'a> Resolving<'a> {
         let context = FillContext {
             format: self.metadata.format,
             reading: self.reading,
-            byte_order: &self.stored_order(&created.byte_order),
+            byte_order: &stored_order(&self.metadata.codecs, &created.byte_order),
         };
         match created.data_type.fill_value(json, &context) {
             Ok(fill_value) => Some((fill_value, false)),
@@ -196,16 +203,6 @@ impl<'a> Resolving<'a> {
                 self.problems.push(Problem::new("fill_value", error));
                 None
             }
-        }
-    }
-
-    /// The byte order of stored elements: that of v3's `bytes` codec, else what the data type declares.
-    fn stored_order(&self, declared: &ByteOrder) -> ByteOrder {
-        let endian = self.metadata.codecs.iter().find_map(|codec| codec.configuration.as_object()?.get("endian"));
-        match endian.and_then(Value::as_str) {
-            Some("big") => ByteOrder::Big,
-            Some(_) => ByteOrder::Little,
-            None => declared.clone(),
         }
     }
 
@@ -229,9 +226,17 @@ impl<'a> Resolving<'a> {
     }
 
     /// `None` also where there is no layout.
-    fn memory_layout(&mut self) -> Option<Codec> {
+    fn memory_layout(&mut self, created: Option<&CreatedType>) -> Option<Codec> {
         let place = if self.metadata.format == Format::V2 { "order" } else { "chunk_memory_layout" };
         let document = self.metadata.memory_layout.as_ref()?;
+        // The draft's own layouts are for elements of fixed size, and `C` is no more than their order anyway.
+        if self.metadata.format == Format::V3Draft
+            && document.identifier == "F"
+            && created.is_some_and(|created| created.data_type.elements().size().is_none())
+        {
+            self.problems.push(Problem::new(place, "layout `F` is for elements of fixed size"));
+            return None;
+        }
         let create = self.find(self.context.registry.memory_layouts(), document, place)?.create;
         let layout = create(&self.creation(document), self.metadata.shape.len());
         self.note(place, layout)
@@ -263,7 +268,8 @@ impl<'a> Resolving<'a> {
                 continue;
             }
             let Some(plugin) = self.find(table, document, &place) else { continue };
-            let created = (plugin.create)(&self.creation(document), ExtensionPlace::Array(&self.metadata.shape));
+            let created =
+                (plugin.create)(&self.creation(document), ExtensionPlace::Array(&self.metadata.shape));
             if let Some(extension) = self.note(&place, created) {
                 names = names.or_else(|| extension.dimension_names().map(<[_]>::to_vec));
             }
@@ -276,16 +282,24 @@ impl<'a> Resolving<'a> {
             && size > self.context.limits.chunk_size
         {
             let limit = self.context.limits.chunk_size;
-            self.problems.push(Problem::new("chunk_grid", format!("a chunk has {size} bytes, and the limit is {limit}")));
+            self.problems.push(Problem::new(
+                "chunk_grid",
+                format!("a chunk has {size} bytes, and the limit is {limit}"),
+            ));
             return None;
         }
-        let creation =
-            ChainCreation { format: self.metadata.format, registry: &self.context.registry, reading: self.reading };
+        let creation = ChainCreation {
+            format: self.metadata.format,
+            registry: &self.context.registry,
+            reading: self.reading,
+        };
         let chain = match CodecChain::create(&creation, layout, &self.metadata.codecs, chunk) {
             Ok(chain) => chain,
             Err(error) => {
                 let problems = error.problems.into_iter().map(|problem| match problem {
-                    ChainProblem::Unknown { position, unknown } => Problem::unknown(self.codec_place(position), unknown),
+                    ChainProblem::Unknown { position, unknown } => {
+                        Problem::unknown(self.codec_place(position), unknown)
+                    }
                     ChainProblem::Codec { position, identifier, source } => {
                         Problem::new(self.codec_place(position), format!("codec `{identifier}`: {source}"))
                     }
@@ -362,7 +376,12 @@ impl<'a> Resolving<'a> {
     }
 }
 
+/// Why a data type cannot be used.
 enum TypeProblem {
+    /// No plugin has it.
     Unknown(Unknown),
-    Other(String),
+    /// Its plugin does not know what the document says of it.
+    Refused(String),
+    /// Its fallbacks have another size.
+    Sizes(String),
 }

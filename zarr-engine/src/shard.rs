@@ -33,7 +33,11 @@ impl ShardIndex {
     }
 
     /// From the whole value of a shard.
-    pub(crate) fn of_value(shard: &ShardPipeline, value: &[u8], stages: &mut Stages) -> Result<Self, CodecError> {
+    pub(crate) fn of_value(
+        shard: &ShardPipeline,
+        value: &[u8],
+        stages: &mut Stages,
+    ) -> Result<Self, CodecError> {
         let range = Self::range_in_value(shard).within(value.len() as u64);
         let index = part(value, (range.start, range.end - range.start))?;
         Self::parse(shard, index, value.len() as u64, stages)
@@ -102,11 +106,6 @@ impl ShardIndex {
         self.entries.iter().all(|&(offset, _)| offset == MISSING)
     }
 
-    /// How many inner chunks are stored.
-    pub(crate) fn stored(&self) -> usize {
-        self.entries.iter().filter(|&&(offset, _)| offset != MISSING).count()
-    }
-
     /// Bytes that this takes in memory.
     pub(crate) fn memory(&self) -> usize {
         self.entries.len() * ENTRY
@@ -114,8 +113,12 @@ impl ShardIndex {
 
     /// The encoded index.
     pub(crate) fn encode(&self, shard: &ShardPipeline, stages: &mut Stages) -> Result<Vec<u8>, CodecError> {
-        let native: Vec<u8> =
-            self.entries.iter().flat_map(|&(offset, size)| [offset, size]).flat_map(u64::to_ne_bytes).collect();
+        let native: Vec<u8> = self
+            .entries
+            .iter()
+            .flat_map(|&(offset, size)| [offset, size])
+            .flat_map(u64::to_ne_bytes)
+            .collect();
         let start = stages.start(native.len())?;
         from_c_order(&shard.index, &native, start)?;
         let bounds = Bounds { chunk: shard.index_size, value: shard.index_size };
@@ -131,7 +134,8 @@ fn read(bytes: &[u8]) -> u64 {
 /// A part of a value; the index was checked against the value that it came from.
 pub(crate) fn part(value: &[u8], (offset, size): (u64, u64)) -> Result<&[u8], CodecError> {
     let start = usize::try_from(offset).ok();
-    let range = start.zip(usize::try_from(size).ok()).and_then(|(start, size)| Some(start..start.checked_add(size)?));
+    let range =
+        start.zip(usize::try_from(size).ok()).and_then(|(start, size)| Some(start..start.checked_add(size)?));
     range.and_then(|range: Range<usize>| value.get(range)).ok_or_else(|| {
         CodecError::corrupt(format!("{size} bytes at {offset} are not in a shard of {}", value.len()))
     })
@@ -141,7 +145,9 @@ pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
     let count = shard.grid_shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
     });
-    count.filter(|count| count.checked_mul(ENTRY).is_some()).ok_or_else(|| CodecError::corrupt("too many inner chunks"))
+    count
+        .filter(|count| count.checked_mul(ENTRY).is_some())
+        .ok_or_else(|| CodecError::corrupt("too many inner chunks"))
 }
 
 /// How one inner chunk lies in a shard that is an array in C order; the same for all of them.
@@ -157,8 +163,7 @@ struct InnerGeometry {
 impl InnerGeometry {
     fn new(shard: &ShardPipeline, element_size: usize) -> Result<Self, CodecError> {
         let shard_strides = c_strides(&shard.array.shape)?;
-        let mut geometry =
-            Self { decode: Vec::new(), encode: Vec::new(), fill: Vec::new(), shard_strides };
+        let mut geometry = Self { decode: Vec::new(), encode: Vec::new(), fill: Vec::new(), shard_strides };
         for (dimension, &count) in shard.inner.array.shape.iter().enumerate() {
             let count = usize::try_from(count).map_err(CodecError::corrupt)?;
             let outer = (geometry.shard_strides[dimension] * element_size).cast_signed();
@@ -173,7 +178,10 @@ impl InnerGeometry {
     /// The first element of an inner chunk.
     fn offset(&self, shard: &ShardPipeline, cell: &[usize]) -> usize {
         let inner = &shard.inner.array.shape;
-        let starts = cell.iter().zip(inner).map(|(&cell, &length)| cell * usize::try_from(length).unwrap_or(usize::MAX));
+        let starts = cell
+            .iter()
+            .zip(inner)
+            .map(|(&cell, &length)| cell * usize::try_from(length).unwrap_or(usize::MAX));
         starts.zip(&self.shard_strides).map(|(start, stride)| start * stride).sum()
     }
 }
@@ -293,7 +301,8 @@ fn decode_variable(
             let elements = Variable::parse(elements, &shard.inner.array)?;
             for_each_index(&shard.inner.array.shape, |_, index| {
                 let from = place(index, &shard.inner.layout);
-                let to = index.iter().zip(&geometry.shard_strides).map(|(i, stride)| i * stride).sum::<usize>();
+                let to =
+                    index.iter().zip(&geometry.shard_strides).map(|(i, stride)| i * stride).sum::<usize>();
                 assembly.put(offset + to, elements.element(from));
             });
             Ok(())
@@ -345,16 +354,17 @@ pub(crate) fn encode_whole(
             return;
         }
         let offset = geometry.offset(shard, cell);
-        let mut add = || {
-            let gathered = match (variable, size) {
-                (Some(elements), _) => gather_variable(shard, &geometry, elements, offset, stages)?,
-                (None, size) => gather_fixed(shard, &geometry, decoded, offset, size.unwrap_or(1), stages)?,
-            };
-            let Some(bytes) = gathered else { return Ok(()) };
-            let inner = encode(&shard.inner, bytes, stages, bounds).map_err(|error| error.source)?;
-            writer.put(number, stages.bytes(&inner, &[]), encoded)
+        let gathered = match (variable, size) {
+            (Some(elements), _) => gather_variable(shard, &geometry, elements, offset, stages),
+            (None, size) => gather_fixed(shard, &geometry, decoded, offset, size.unwrap_or(1), stages),
         };
-        result = add();
+        result = match gathered {
+            Ok(None) => Ok(()),
+            Ok(Some(bytes)) => encode(&shard.inner, bytes, stages, bounds)
+                .map_err(|error| error.source)
+                .and_then(|inner| writer.put(number, stages.bytes(&inner, &[]), encoded)),
+            Err(error) => Err(error),
+        };
     });
     result?;
     writer.finish(shard, encoded, stages)?;
@@ -374,7 +384,8 @@ fn gather_fixed(
     let bytes = count.ok_or_else(|| CodecError::corrupt("too many elements"))?;
     let start = stages.start(bytes)?;
     let swap = swap_of(&shard.inner.layout.swap);
-    copy::copy(size, swap, &geometry.encode, decoded, offset * size, start, 0, false).map_err(CodecError::encode)?;
+    copy::copy(size, swap, &geometry.encode, decoded, offset * size, start, 0, false)
+        .map_err(CodecError::encode)?;
     Ok((!is_fill(&shard.inner, start)).then_some(bytes))
 }
 
@@ -382,7 +393,8 @@ fn gather_fixed(
 pub(crate) fn is_fill(pipeline: &zarr_spec::pipeline::Pipeline, elements: &[u8]) -> bool {
     let mut fill = pipeline.array.fill_value.bytes().to_vec();
     let size = fill.len();
-    copy::swap_in_place(swap_of(&pipeline.layout.swap), size, &mut fill).is_ok() && copy::all_equal(&fill, elements)
+    copy::swap_in_place(swap_of(&pipeline.layout.swap), size, &mut fill).is_ok()
+        && copy::all_equal(&fill, elements)
 }
 
 fn gather_variable(
@@ -428,7 +440,12 @@ impl ShardWriter {
     }
 
     /// Appends an inner chunk.
-    pub(crate) fn put(&mut self, number: usize, bytes: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    pub(crate) fn put(
+        &mut self,
+        number: usize,
+        bytes: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         let offset = encoded.written().len() - self.start;
         encoded.put(bytes)?;
         self.index.set(number, Some((offset as u64, bytes.len() as u64)));

@@ -22,13 +22,18 @@ impl<'a> Variable<'a> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
         let Some((offsets, payload)) = table.and_then(|table| bytes.split_at_checked(table)) else {
-            return Err(CodecError::corrupt(format!("{} bytes have no room for {count} offsets", bytes.len())));
+            return Err(CodecError::corrupt(format!(
+                "{} bytes have no room for {count} offsets",
+                bytes.len()
+            )));
         };
         let mut last = 0;
         for (number, entry) in offsets.chunks_exact(OFFSET).enumerate() {
             let offset = read(entry);
             if offset < last || (number == 0 && offset != 0) {
-                return Err(CodecError::corrupt(format!("offset {number} of {count} elements is {offset} after {last}")));
+                return Err(CodecError::corrupt(format!(
+                    "offset {number} of {count} elements is {offset} after {last}"
+                )));
             }
             last = offset;
         }
@@ -129,7 +134,9 @@ impl Assembly {
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
         let mut size = 0usize;
         for position in 0..self.places.len() {
-            size = size.checked_add(self.element(position).len()).ok_or_else(|| CodecError::corrupt("too large"))?;
+            size = size
+                .checked_add(self.element(position).len())
+                .ok_or_else(|| CodecError::corrupt("too large"))?;
         }
         let table = (self.places.len() + 1) * OFFSET;
         let mut bytes = Vec::new();

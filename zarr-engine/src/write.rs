@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use zarr_spec::data_type::Kind;
 use zarr_spec::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::store::Store;
 use zarr_spec::{ByteRange, CodecError, Elements};
@@ -13,7 +14,7 @@ use crate::element::{Element, as_bytes, type_matches};
 use crate::error::Error;
 use crate::pipeline::{Stages, StepError, decode, encode, swap_of};
 use crate::plan::{Axis, Combination, Piece, Plan, Run};
-use crate::read::{contents, each_element};
+use crate::read::{contents, each_element, not_boolean};
 use crate::selection::{Along, Selection, Wanted};
 use crate::shard::{ShardIndex, ShardWriter, c_strides, inner_count, is_fill, part};
 use crate::variable::{Assembly, Variable, for_each_index};
@@ -63,12 +64,18 @@ impl Array {
             Elements::Variable => {
                 let shape = vec![count as u64];
                 let array = zarr_spec::ArrayRepresentation { shape, ..self.inner.resolved.chunk.clone() };
-                let elements = Variable::parse(bytes, &array).map_err(|error| Error::Elements(error.to_string()))?;
+                let elements =
+                    Variable::parse(bytes, &array).map_err(|error| Error::Elements(error.to_string()))?;
                 Source::Variable(elements)
             }
         };
         if count == 0 {
             return Ok(());
+        }
+        if data_type.kind() == Some(Kind::Bool)
+            && let Some(byte) = not_boolean(bytes)
+        {
+            return Err(Error::Elements(format!("byte {byte} is neither false nor true")));
         }
         match &located.what {
             Wanted::Box { runs, counts } => self.inner.write_box(runs, counts, source),
@@ -118,7 +125,9 @@ impl Array {
         let wanted = selection.shape(self.shape())?;
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         if wanted != given {
-            return Err(Error::Elements(format!("an array of shape {given:?} for a selection of shape {wanted:?}")));
+            return Err(Error::Elements(format!(
+                "an array of shape {given:?} for a selection of shape {wanted:?}"
+            )));
         }
         match values.as_slice() {
             Some(values) => self.write_values(selection, values),
@@ -135,16 +144,26 @@ impl Array {
     pub fn append(&mut self, dimension: usize, bytes: &[u8]) -> Result<(), Error> {
         let mut shape = self.shape().to_vec();
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
-            return Err(Error::Elements("elements of variable size are appended by resizing and writing".to_owned()));
+            return Err(Error::Elements(
+                "elements of variable size are appended by resizing and writing".to_owned(),
+            ));
         };
         let Some(&length) = shape.get(dimension) else {
-            return Err(Error::Selection(format!("dimension {dimension} of an array of {} dimensions", shape.len())));
+            return Err(Error::Selection(format!(
+                "dimension {dimension} of an array of {} dimensions",
+                shape.len()
+            )));
         };
-        let rest = shape.iter().enumerate().filter(|&(other, _)| other != dimension).map(|(_, &length)| length);
+        let rest =
+            shape.iter().enumerate().filter(|&(other, _)| other != dimension).map(|(_, &length)| length);
         let row = rest.chain([size as u64]).try_fold(1u64, u64::checked_mul).filter(|&row| row > 0);
-        let more = row.filter(|row| (bytes.len() as u64).is_multiple_of(*row)).map(|row| bytes.len() as u64 / row);
+        let more =
+            row.filter(|row| (bytes.len() as u64).is_multiple_of(*row)).map(|row| bytes.len() as u64 / row);
         let end = more.and_then(|more| length.checked_add(more)).ok_or_else(|| {
-            Error::Elements(format!("{} bytes are no whole number of rows along dimension {dimension}", bytes.len()))
+            Error::Elements(format!(
+                "{} bytes are no whole number of rows along dimension {dimension}",
+                bytes.len()
+            ))
         })?;
         shape[dimension] = end;
         self.resize(&shape)?;
@@ -159,7 +178,8 @@ impl Array {
 impl ArrayInner {
     fn write_box(&self, runs: &[Vec<Run>], counts: &[usize], source: Source<'_>) -> Result<(), Error> {
         let grid = &*self.resolved.grid;
-        let axes = runs.iter().enumerate().map(|(dimension, runs)| (Axis::Grid(grid, dimension), runs.clone()));
+        let axes =
+            runs.iter().enumerate().map(|(dimension, runs)| (Axis::Grid(grid, dimension), runs.clone()));
         let plan = Plan::new(axes).map_err(|error| Error::Selection(error.to_string()))?;
         let shape: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let strides = c_strides(&shape).map_err(|error| Error::Selection(error.to_string()))?;
@@ -182,7 +202,8 @@ impl ArrayInner {
     fn write_points(&self, points: &[u64], source: Source<'_>) -> Result<(), Error> {
         let rank = self.metadata.shape.len();
         for (position, point) in points.chunks_exact(rank).enumerate() {
-            let runs: Vec<_> = point.iter().map(|&start| vec![Run { start, count: 1, step: 1, out: 0 }]).collect();
+            let runs: Vec<_> =
+                point.iter().map(|&start| vec![Run { start, count: 1, step: 1, out: 0 }]).collect();
             let mut one = Assembly::with_count(1, &[]).map_err(|error| Error::Elements(error.to_string()))?;
             match source {
                 Source::Fixed { bytes, element } => {
@@ -192,7 +213,8 @@ impl ArrayInner {
                 Source::Variable(elements) => {
                     one.put(0, elements.element(position));
                     let bytes = one.finish().map_err(|error| Error::Elements(error.to_string()))?;
-                    let array = zarr_spec::ArrayRepresentation { shape: vec![1], ..self.resolved.chunk.clone() };
+                    let array =
+                        zarr_spec::ArrayRepresentation { shape: vec![1], ..self.resolved.chunk.clone() };
                     let element = Variable::parse(&bytes, &array);
                     let element = element.map_err(|error| Error::Elements(error.to_string()))?;
                     self.write_box(&runs, &vec![1; rank], Source::Variable(element))?;
@@ -218,10 +240,13 @@ impl ArrayInner {
     /// Elements of the chunk at `cell` that are inside of the array, per dimension.
     fn inside(&self, cell: &[u64]) -> Result<Vec<u64>, Error> {
         let grid = &*self.resolved.grid;
-        let lengths = cell.iter().zip(&self.metadata.shape).enumerate().map(|(dimension, (&chunk, &length))| {
-            let range = grid.chunk_range(dimension, chunk).map_err(|error| Error::Selection(error.to_string()))?;
-            Ok(range.end.min(length).saturating_sub(range.start))
-        });
+        let lengths =
+            cell.iter().zip(&self.metadata.shape).enumerate().map(|(dimension, (&chunk, &length))| {
+                let range = grid
+                    .chunk_range(dimension, chunk)
+                    .map_err(|error| Error::Selection(error.to_string()))?;
+                Ok(range.end.min(length).saturating_sub(range.start))
+            });
         lengths.collect()
     }
 
@@ -237,15 +262,10 @@ impl ArrayInner {
         let codec = |error: CodecError| self.chunk_error(cell, error.into());
         let Worker { encoded, stages, written, .. } = worker;
         if covers {
-            let size = gather(pipeline, part, Existing::None, written).map_err(codec)?;
-            let encoded = match size {
-                Some(size) => Some(encode(pipeline, size, written, self.bounds()).map_err(step)?),
-                None if self.context().store_empty_chunks => {
-                    let size = gathered_size(pipeline, written).map_err(codec)?;
-                    Some(encode(pipeline, size, written, self.bounds()).map_err(step)?)
-                }
-                None => None,
-            };
+            let gathered = gather(pipeline, part, Existing::None, written);
+            let size = self.kept_size(pipeline, gathered, written).map_err(codec)?;
+            let encoded =
+                size.map(|size| encode(pipeline, size, written, self.bounds())).transpose().map_err(step)?;
             let _alone = self.lock(cell);
             return self.store(cell, encoded.as_ref().map(|encoded| written.bytes(encoded, &[])));
         }
@@ -268,13 +288,25 @@ impl ArrayInner {
             Some((decoded, bytes)) => Existing::Elements(stages.bytes(decoded, bytes)),
             None => Existing::None,
         };
-        let size = match gather(pipeline, part, existing, written).map_err(codec)? {
-            Some(size) => size,
-            None if self.context().store_empty_chunks => gathered_size(pipeline, written).map_err(codec)?,
-            None => return self.store(cell, None),
+        let gathered = gather(pipeline, part, existing, written);
+        let Some(size) = self.kept_size(pipeline, gathered, written).map_err(codec)? else {
+            return self.store(cell, None);
         };
         let encoded = encode(pipeline, size, written, self.bounds()).map_err(step)?;
         self.store(cell, Some(written.bytes(&encoded, &[])))
+    }
+
+    /// The size of what was gathered, if it is to be stored: fill values alone only when that is asked for.
+    fn kept_size(
+        &self,
+        pipeline: &Pipeline,
+        gathered: Result<Option<usize>, CodecError>,
+        stages: &mut Stages,
+    ) -> Result<Option<usize>, CodecError> {
+        match gathered? {
+            None if self.context().store_empty_chunks => gathered_size(pipeline, stages).map(Some),
+            size => Ok(size),
+        }
     }
 
     /// Stores the value of a chunk, or removes it.
@@ -283,7 +315,7 @@ impl ArrayInner {
         let store: &dyn Store = &*self.resolved.store;
         match value {
             Some(value) => Ok(store.set(&self.key(cell)?, value)?),
-            None => Ok(store.erase(&self.key(cell)?)?),
+            None => self.erase(cell),
         }
     }
 
@@ -308,20 +340,28 @@ impl ArrayInner {
         let plan = Plan::new(axes).map_err(selection)?;
         let position = |piece: &Piece<'_>| {
             piece.cell().iter().zip(&shard.grid_shape).fold(0usize, |position, (&cell, &length)| {
-                position * usize::try_from(length).unwrap_or(usize::MAX) + usize::try_from(cell).unwrap_or(usize::MAX)
+                position * usize::try_from(length).unwrap_or(usize::MAX)
+                    + usize::try_from(cell).unwrap_or(usize::MAX)
             })
         };
         let source = part.source;
         if covers {
             // Nothing is read: inner chunks may be encoded before the lock is taken, on any thread.
-            let total = plan.len().saturating_mul(element).saturating_mul(shard.inner.array.element_count().unwrap_or(1));
+            let total = plan
+                .len()
+                .saturating_mul(element)
+                .saturating_mul(shard.inner.array.element_count().unwrap_or(1));
             let encoded = Mutex::new(vec![None; if inside { plan.len() } else { 0 }]);
-            let mut value = worker.value.output(usize::try_from(self.context().limits.value_size).unwrap_or(usize::MAX));
+            let mut value =
+                worker.value.output(usize::try_from(self.context().limits.value_size).unwrap_or(usize::MAX));
             let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
-            let encode_inner = |number: usize, stages: &mut Stages| -> Result<Option<(usize, crate::pipeline::Decoded)>, Error> {
+            let encode_inner = |number: usize,
+                                stages: &mut Stages|
+             -> Result<Option<(usize, crate::pipeline::Decoded)>, Error> {
                 let piece = plan.piece(number).map_err(selection)?;
                 let part = Part { piece: &piece, source, strides: &strides };
-                match gather(&shard.inner, &part, Existing::None, stages).map_err(codec)? {
+                let gathered = gather(&shard.inner, &part, Existing::None, stages);
+                match self.kept_size(&shard.inner, gathered, stages).map_err(codec)? {
                     Some(size) => {
                         let encoded = encode(&shard.inner, size, stages, self.bounds());
                         let encoded = encoded.map_err(|error| self.chunk_error(cell, error))?;
@@ -334,12 +374,15 @@ impl ArrayInner {
                 self.for_each(plan.len(), total, |number| {
                     self.workers.with(Worker::default, |worker| {
                         let inner = encode_inner(number, &mut worker.written)?;
-                        let bytes = inner.map(|(position, inner)| (position, worker.written.bytes(&inner, &[]).to_vec()));
+                        let bytes = inner
+                            .map(|(position, inner)| (position, worker.written.bytes(&inner, &[]).to_vec()));
                         encoded.lock().unwrap_or_else(PoisonError::into_inner)[number] = bytes;
                         Ok(())
                     })
                 })?;
-                for (position, bytes) in encoded.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten() {
+                for (position, bytes) in
+                    encoded.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten()
+                {
                     writer.put(position, &bytes, &mut value).map_err(codec)?;
                 }
             } else {
@@ -374,7 +417,8 @@ impl ArrayInner {
         let mut value = value.output(limit);
         let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
         for (position, touched) in touched.into_iter().enumerate() {
-            let old_bytes = old_index.range(position).map(|range| self::part(old, range)).transpose().map_err(codec)?;
+            let old_bytes =
+                old_index.range(position).map(|range| self::part(old, range)).transpose().map_err(codec)?;
             let Some(number) = touched else {
                 if let Some(bytes) = old_bytes {
                     writer.put(position, bytes, &mut value).map_err(codec)?;
@@ -394,7 +438,8 @@ impl ArrayInner {
                 Some((decoded, bytes)) => Existing::Elements(stages.bytes(decoded, bytes)),
                 None => Existing::None,
             };
-            if let Some(size) = gather(&shard.inner, &part, existing, written).map_err(codec)? {
+            let gathered = gather(&shard.inner, &part, existing, written);
+            if let Some(size) = self.kept_size(&shard.inner, gathered, written).map_err(codec)? {
                 let encoded = encode(&shard.inner, size, written, self.bounds());
                 let encoded = encoded.map_err(|error| self.chunk_error(cell, error))?;
                 writer.put(position, written.bytes(&encoded, &[]), &mut value).map_err(codec)?;
@@ -454,12 +499,16 @@ fn gather_fixed(
     match existing {
         Existing::Elements(elements) if elements.len() == size => target.copy_from_slice(elements),
         Existing::Elements(elements) => {
-            return Err(CodecError::corrupt(format!("it has {} bytes where {size} should be", elements.len())));
+            return Err(CodecError::corrupt(format!(
+                "it has {} bytes where {size} should be",
+                elements.len()
+            )));
         }
         Existing::None if part.piece.covers(pipeline.array.shape.iter().copied()) => {}
         Existing::None => {
             let mut fill = pipeline.array.fill_value.bytes().to_vec();
-            copy::swap_in_place(swap_of(&pipeline.layout.swap), element, &mut fill).map_err(CodecError::encode)?;
+            copy::swap_in_place(swap_of(&pipeline.layout.swap), element, &mut fill)
+                .map_err(CodecError::encode)?;
             let count = pipeline.array.element_count().unwrap_or(0);
             let all = [copy::FillDimension { count, stride: element.cast_signed() }];
             copy::fill(&fill, &all, target, 0).map_err(CodecError::encode)?;
@@ -491,7 +540,8 @@ fn copy_in(
             destination_stride: step.saturating_mul(target_stride.cast_signed()),
         };
         from = from.saturating_add(run.out.saturating_mul(source_stride));
-        to = to.saturating_add(usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(target_stride));
+        to =
+            to.saturating_add(usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(target_stride));
     }
     let dimensions = &dimensions[..combination.runs().len()];
     copy::copy(element, swap_of(&pipeline.layout.swap), dimensions, source, from, target, to, false)

@@ -163,7 +163,9 @@ pub(crate) fn emit(target: Format, registry: &Registry, recipe: &Recipe) -> Resu
     said.codecs.extend(match target {
         Format::V3 => transposition(target, registry, &order)?,
         Format::V2 | Format::V3Draft => {
-            let is_reversed = !is_identity(&order) && order == reversal(order.len());
+            // The draft's `F` is for elements of fixed size (D3-LAYOUT-04).
+            let has_letter = target == Format::V2 || recipe.array.data_type.elements().size().is_some();
+            let is_reversed = has_letter && !is_identity(&order) && order == reversal(order.len());
             let letter = if is_reversed { "F" } else { "C" };
             said.memory_layout = Some(ExtensionDocument::new(letter, Value::Null));
             if is_reversed { None } else { transposition(target, registry, &order)? }

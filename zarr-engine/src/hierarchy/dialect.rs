@@ -7,6 +7,7 @@ use zarr_spec::{Format, NodePath, Object, Prefix};
 
 use super::access::Access;
 use super::{Child, Kind};
+use crate::array::RankZeroKey;
 use crate::error::Error;
 
 /// A node that is there.
@@ -36,7 +37,7 @@ pub(super) trait Dialect: Debug + Send + Sync {
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
 
     /// What [`ArrayPlace`](crate::array::ArrayPlace) has.
-    fn rank_zero_key(&self) -> Option<&'static str> {
+    fn rank_zero_key(&self, _access: &Access) -> Option<RankZeroKey> {
         None
     }
 

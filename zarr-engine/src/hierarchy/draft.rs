@@ -12,12 +12,13 @@ use zarr_spec::metadata::draft::{
 };
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeKind, NodeMetadata};
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::{Creation, Format, Key, NodePath, Object, Prefix, Reading, Value};
+use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
 use super::snapshot::is_below;
 use super::{Child, Kind};
+use crate::array::RankZeroKey;
 use crate::error::Error;
 
 /// The dialect of the draft.
@@ -179,8 +180,11 @@ impl Dialect for Draft {
         keyed(self.keys.data_prefix(path))
     }
 
-    fn rank_zero_key(&self) -> Option<&'static str> {
-        (self.generation == Generation::A).then_some("c0")
+    /// `c0` is what zarr-python 2 has for `c`; in generation B only compatibility mode looks for it (D3-GRID-15).
+    fn rank_zero_key(&self, access: &Access) -> Option<RankZeroKey> {
+        let is_first = self.generation == Generation::A;
+        let is_known = is_first || access.context.mode() == Mode::Compatibility;
+        is_known.then_some(RankZeroKey { name: "c0", is_first })
     }
 
     fn check_name(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {

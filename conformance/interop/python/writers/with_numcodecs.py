@@ -137,7 +137,9 @@ def chains(book: CaseBook) -> None:
         for astype, offset, scale in (("|u1", 0, 2), ("<i2", 1.5, 10), (">i4", -3, 100), ("<f4", 1, 0.5)):
             codec = {"id": "fixedscaleoffset", "dtype": dtype, "astype": astype, "offset": offset, "scale": scale}
             name = f"scaled-{dtype[1:]}-{'big' if dtype[0] == '>' else 'little'}-{astype[1:]}"
-            store.array(name, smooth(dtype, (30,)) + 2, (12,), filters=[codec], compressor={"id": "zlib", "level": 1})
+            # The sum alone would be in native byte order.
+            values = (smooth(dtype, (30,)) + 2).astype(dtype)
+            store.array(name, values, (12,), filters=[codec], compressor={"id": "zlib", "level": 1})
     for number, codec in enumerate(lzma_codecs()):
         delta = {"id": "delta", "dtype": "<i4"}
         store.array(f"delta-lzma{number}", smooth("<i4", (30,)), (12,), filters=[delta], compressor=codec)

@@ -1,0 +1,272 @@
+//! Python environments with other programs, and the hierarchies that these write.
+//!
+//! Environments and data are kept below the target directory, under names that change with what they are made from,
+//! and a lock lets only one test make each.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, io};
+
+/// Which packages an environment has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Packages {
+    /// zarr-python 2.18.
+    Zarr2,
+    /// zarr-python 3, numcodecs, tensorstore.
+    Zarr3,
+}
+
+impl Packages {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zarr2 => "zarr2",
+            Self::Zarr3 => "zarr3",
+        }
+    }
+
+    /// Newest first. With 3.11, pip silently takes an old zarr-python 3; zarr-python 2.18 has no wheels for 3.14.
+    fn pythons(self) -> &'static [&'static str] {
+        match self {
+            Self::Zarr2 => &["python3.13", "python3.12"],
+            Self::Zarr3 => &["python3.14", "python3.13", "python3.12"],
+        }
+    }
+}
+
+/// Who writes hierarchies for us to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Writer {
+    /// zarr-python 3: v2 and v3.
+    Zarr3,
+    /// zarr-python 2.18: v2.
+    Zarr2,
+    /// zarr-python 2.18 with its experimental flag: the draft before codec lists.
+    Zarr2Draft,
+    /// tensorstore: v2 and v3.
+    Tensorstore,
+    /// numcodecs and plain JSON: v2.
+    Numcodecs,
+    /// What [`Writer::Zarr2Draft`] wrote, relabelled to the draft with codec lists.
+    Relabelled,
+    /// GDAL 3.6: its dialect of the draft before codec lists.
+    Gdal,
+}
+
+impl Writer {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Zarr3 => "zarr3",
+            Self::Zarr2 => "zarr2",
+            Self::Zarr2Draft => "zarr2-draft",
+            Self::Tensorstore => "tensorstore",
+            Self::Numcodecs => "numcodecs",
+            Self::Relabelled => "relabelled",
+            Self::Gdal => "gdal",
+        }
+    }
+}
+
+/// Says that a test cannot run here, visibly; where `CI` is `true`, that is a failure.
+///
+/// # Panics
+///
+/// Where `CI` is `true`.
+pub fn skip(reason: &str) {
+    println!("SKIPPED: {reason}");
+    if let Some(file) = env::var_os("ZARR_SKIPS") {
+        let appended = File::options().append(true).create(true).open(&file);
+        let appended = appended.and_then(|mut file| writeln!(file, "SKIPPED: {reason}"));
+        assert!(appended.is_ok(), "the skip could not be noted in {}: {appended:?}", file.display());
+    }
+    assert!(
+        env::var("CI").as_deref() != Ok("true"),
+        "SKIPPED: {reason}, and with CI=true nothing may be skipped"
+    );
+}
+
+/// The folder of the scripts.
+#[must_use]
+pub fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("python")
+}
+
+/// The folder that environments and data are kept in.
+#[must_use]
+pub fn kept() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")).join("interop")
+}
+
+/// The interpreter of an environment with `packages`, which is made if need be; `None` after a visible skip where the
+/// machine has no Python that is new enough, or cannot install the packages.
+#[must_use]
+pub fn python(packages: Packages) -> Option<PathBuf> {
+    match environment(packages) {
+        Ok(python) => Some(python),
+        Err(reason) => {
+            skip(&format!("{}: {reason}", packages.name()));
+            None
+        }
+    }
+}
+
+fn environment(packages: Packages) -> Result<PathBuf, String> {
+    let (base, version) = find_python(packages)?;
+    let requirements = scripts().join(format!("requirements-{}.txt", packages.name()));
+    let listed =
+        fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
+    let directory = kept().join(format!("{}-{:016x}", packages.name(), hash(&(listed, &version))));
+    let python = directory.join("bin/python");
+    once(&directory, |partial| {
+        run(Command::new(&base).args(["-m", "venv"]).arg(partial))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+        run(Command::new(partial.join("bin/python")).args(pip).arg(&requirements))?;
+        // The scripts of an environment know their own place; nothing here runs them, only its interpreter.
+        Ok(())
+    })?;
+    Ok(python)
+}
+
+/// The newest Python that can make environments, and its version.
+fn find_python(packages: Packages) -> Result<(PathBuf, String), String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    let versions = env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv/versions"));
+    if let Some(versions) = versions.and_then(|versions| fs::read_dir(versions).ok()) {
+        folders.extend(versions.filter_map(|version| Some(version.ok()?.path().join("bin"))));
+    }
+    for name in packages.pythons() {
+        for folder in &folders {
+            let python = folder.join(name);
+            let question = "import ensurepip, sys, venv; print(sys.version)";
+            let Ok(answer) = Command::new(&python).args(["-c", question]).output() else { continue };
+            if answer.status.success() {
+                return Ok((python, String::from_utf8_lossy(&answer.stdout).trim().to_owned()));
+            }
+        }
+    }
+    Err(format!("none of {} is here", packages.pythons().join(", ")))
+}
+
+/// The folder of what `writer` wrote, with its `cases.json`; `None` after a visible skip.
+#[must_use]
+pub fn written(writer: Writer) -> Option<PathBuf> {
+    match write(writer) {
+        Ok(directory) => Some(directory),
+        Err(reason) => {
+            skip(&format!("written by {}: {reason}", writer.name()));
+            None
+        }
+    }
+}
+
+fn write(writer: Writer) -> Result<PathBuf, String> {
+    let (python, arguments): (PathBuf, Vec<PathBuf>) = match writer {
+        Writer::Zarr2 | Writer::Zarr2Draft => {
+            (environment(Packages::Zarr2)?, vec![scripts().join("write_cases.py")])
+        }
+        Writer::Zarr3 | Writer::Tensorstore | Writer::Numcodecs => {
+            (environment(Packages::Zarr3)?, vec![scripts().join("write_cases.py")])
+        }
+        Writer::Relabelled => (
+            environment(Packages::Zarr3)?,
+            vec![scripts().join("relabel_draft.py"), write(Writer::Zarr2Draft)?],
+        ),
+        Writer::Gdal => {
+            let python = PathBuf::from("/usr/bin/python3");
+            run(Command::new(&python).args(["-c", "import numpy; from osgeo import gdal"]))
+                .map_err(|_| "no GDAL for /usr/bin/python3 (Debian: python3-gdal)".to_owned())?;
+            (python, vec![scripts().join("gdal_write.py")])
+        }
+    };
+    let directory = kept().join(format!("data-{:016x}", hash_of_scripts(&python)?)).join(writer.name());
+    once(&directory, |partial| {
+        let mut command = Command::new(&python);
+        command.args(&arguments).arg(partial).env("PYTHONDONTWRITEBYTECODE", "1");
+        match writer {
+            Writer::Relabelled | Writer::Gdal => {}
+            Writer::Zarr2Draft => {
+                command.args(["--sharding", "--writer", writer.name()]);
+            }
+            _ => {
+                command.args(["--writer", writer.name()]);
+            }
+        }
+        run(&mut command).map(drop)
+    })?;
+    Ok(directory)
+}
+
+/// Runs one of the scripts; its output, and whether it ended well.
+///
+/// # Panics
+///
+/// If it cannot be started.
+#[must_use]
+pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String, bool) {
+    let mut command = Command::new(python);
+    command.arg(scripts().join(script)).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+    match command.output() {
+        Ok(output) => {
+            let (said, complained) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            (format!("{said}{complained}"), output.status.success())
+        }
+        Err(error) => panic!("{command:?} cannot be started: {error}"),
+    }
+}
+
+/// Makes `directory` with `make`, unless it is there. It gets its name when it is complete.
+fn once(directory: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{}: {error}", directory.display());
+    let marker = directory.with_extension("finished");
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let lock = File::create(directory.with_extension("lock")).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    if marker.exists() && directory.exists() {
+        return Ok(());
+    }
+    if directory.exists() {
+        fs::remove_dir_all(directory).map_err(failed)?;
+    }
+    make(directory)?;
+    fs::write(&marker, "").map_err(failed)
+}
+
+/// What the command printed, or how it failed.
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let end: Vec<&str> = complaint.lines().rev().take(8).collect();
+    let end: Vec<&str> = end.into_iter().rev().collect();
+    Err(format!("{command:?} ended with {}: {}", output.status, end.join(" | ")))
+}
+
+fn hash_of_scripts(python: &Path) -> Result<u64, String> {
+    let mut files = Vec::new();
+    for folder in [scripts(), scripts().join("writers")] {
+        let listed = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        files.extend(listed.filter_map(|file| Some(file.ok()?.path())).filter(|file| {
+            file.extension().is_some_and(|extension| extension == "py" || extension == "txt")
+        }));
+    }
+    files.sort();
+    let contents: Result<Vec<_>, _> = files.iter().map(fs::read).collect();
+    let contents = contents.map_err(|error| format!("scripts: {error}"))?;
+    Ok(hash(&(files, contents, python)))
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,18 @@
+//! What the tests of this crate share: Python environments and what they wrote, the raw form of elements, random
+//! selections and what they mean, a store that counts.
+//!
+//! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
+
+pub mod cases;
+pub mod counting;
+pub mod documents;
+pub mod environment;
+pub mod random;
+pub mod raw;
+pub mod reference;
+pub mod samples;
+
+pub use cases::Case;
+pub use counting::{Calls, CountingStore};
+pub use environment::{Packages, Writer, python, skip, written};
+pub use random::Random;

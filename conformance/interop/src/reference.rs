@@ -1,0 +1,68 @@
+//! What selections mean, said in the plainest way.
+
+use zarr_kit::{Along, Selection};
+
+/// The positions of the selected elements in C order, in the order of the result.
+///
+/// # Panics
+///
+/// If the array has more elements than fit in memory.
+#[must_use]
+pub fn positions(selection: &Selection, shape: &[u64]) -> Vec<usize> {
+    let small =
+        |position: u64| usize::try_from(position).unwrap_or_else(|_| panic!("{shape:?} is too large"));
+    let position = |point: &[u64]| {
+        small(point.iter().zip(shape).fold(0, |position, (&index, &length)| position * length + index))
+    };
+    match selection {
+        Selection::All => (0..small(shape.iter().product())).collect(),
+        Selection::Mask(mask) => (0..mask.len()).filter(|&position| mask[position]).collect(),
+        Selection::Coordinates(lists) => {
+            let count = lists.first().map_or(0, Vec::len);
+            (0..count)
+                .map(|number| position(&lists.iter().map(|list| list[number]).collect::<Vec<_>>()))
+                .collect()
+        }
+        Selection::Dimensions(along) => {
+            let lists: Vec<Vec<u64>> = along.iter().map(indices).collect();
+            let mut points = vec![Vec::new()];
+            for list in &lists {
+                let longer = |point: &Vec<u64>| {
+                    let point = point.clone();
+                    list.iter().map(move |&index| point.iter().copied().chain([index]).collect::<Vec<u64>>())
+                };
+                points = points.iter().flat_map(longer).collect();
+            }
+            points.iter().map(|point| position(point)).collect()
+        }
+    }
+}
+
+/// The shape of the result.
+#[must_use]
+pub fn result_shape(selection: &Selection, shape: &[u64]) -> Vec<u64> {
+    match selection {
+        Selection::All => shape.to_vec(),
+        Selection::Dimensions(along) => {
+            let kept = along.iter().filter(|along| !matches!(along, Along::Index(_)));
+            kept.map(|along| indices(along).len() as u64).collect()
+        }
+        Selection::Coordinates(_) | Selection::Mask(_) => vec![positions(selection, shape).len() as u64],
+    }
+}
+
+fn indices(along: &Along) -> Vec<u64> {
+    match along {
+        Along::Index(index) => vec![*index],
+        Along::List(list) => list.clone(),
+        Along::Range { start, stop, step } => {
+            let mut all = Vec::new();
+            let mut index = *start;
+            while index < *stop {
+                all.push(index);
+                index += step;
+            }
+            all
+        }
+    }
+}

@@ -1,0 +1,567 @@
+//! Damaged values and documents, hostile sizes, writers at the same time, and what is stored at all.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use serde_json::{Value, json};
+use zarr_interop::documents::{Description, TYPES};
+use zarr_interop::{Random, raw};
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::{Key, Prefix};
+use zarr_kit::{Along, Array, Context, Error, Format, Hierarchy, Limits, Selection, open_store};
+
+fn memory() -> Arc<dyn Store> {
+    open_store(Context::linked().unwrap().registry(), "memory:").unwrap()
+}
+
+fn set(store: &dyn Store, key: &str, bytes: &[u8]) {
+    store.set(&Key::new(key.to_owned()).unwrap(), bytes).unwrap();
+}
+
+fn get(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
+    get_value(store, &Key::new(key.to_owned()).unwrap(), usize::MAX).unwrap().map(Into::into)
+}
+
+fn chunk_keys(store: &dyn Store) -> Vec<String> {
+    let keys = store.list_prefix(&Prefix::root()).unwrap();
+    let keys = keys.iter().map(|key| key.as_str().to_owned());
+    keys.filter(|key| !key.ends_with(".json") && !key.contains("/.z") && !key.starts_with(".z")).collect()
+}
+
+fn v3(shape: &Value, chunk: &Value, data_type: &str, fill: &Value, codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": data_type,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": fill,
+        "codecs": codecs,
+        "attributes": {},
+    })
+}
+
+fn little() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+fn sharding(inner: &Value, location: &str) -> Value {
+    json!({"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner,
+        "codecs": [{"name": "bytes"}],
+        "index_codecs": [little(), {"name": "crc32c"}],
+        "index_location": location,
+    }})
+}
+
+/// A store with this array of v3 at `/a`.
+fn store_of(document: &Value) -> Arc<dyn Store> {
+    let store = memory();
+    set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
+    set(&*store, "a/zarr.json", document.to_string().as_bytes());
+    store
+}
+
+fn open_with(store: &Arc<dyn Store>, context: &Context, path: &str) -> Array {
+    Hierarchy::open(Arc::clone(store), context).unwrap().array(path).unwrap()
+}
+
+fn open(store: &Arc<dyn Store>) -> Array {
+    open_with(store, &Context::linked().unwrap(), "/a")
+}
+
+/// The message of reading everything, which must fail because of a chunk.
+fn chunk_failure(array: &Array) -> String {
+    match array.read(&Selection::All) {
+        Err(error @ Error::Chunk { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Damages the value in some way.
+fn damage(value: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut damaged = value.to_vec();
+    match random.below(6) {
+        0 => damaged.truncate(random.index(value.len() + 1)),
+        1 => damaged.extend((0..random.between(1, 40)).map(|_| random.number().to_le_bytes()[0])),
+        2 if !value.is_empty() => {
+            for _ in 0..random.between(1, 4) {
+                let place = random.index(value.len());
+                damaged[place] ^= 1 << random.below(8);
+            }
+        }
+        3 if !value.is_empty() => {
+            let place = random.index(value.len());
+            let end = value.len().min(place + 8);
+            damaged[place..end].fill(*random.one(&[0, 0x7F, 0x80, 0xFF]));
+        }
+        4 => damaged = (0..random.below(60)).map(|_| random.number().to_le_bytes()[0]).collect(),
+        _ => damaged.clear(),
+    }
+    damaged
+}
+
+#[test]
+fn damaged_chunks_are_read_or_refused_with_their_place_and_never_panic() {
+    // Enough for every chunk here; what a damaged size asks for beyond that is refused.
+    let limits = Limits { chunk_size: 1 << 20, value_size: 1 << 22, ..Limits::default() };
+    let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
+    let mut refused = 0;
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let format = *random.one(&[Format::V2, Format::V3, Format::V3, Format::V3Draft]);
+        let types = if format == Format::V3Draft { &TYPES[..TYPES.len() - 1] } else { TYPES };
+        let data_type = *random.one(types);
+        let description = Description::new(&mut random, format, vec![6, 5], vec![3, 2], data_type);
+        let store = memory();
+        description.write(&*store);
+        let array = open_with(&store, &context, "/array");
+        let items: Vec<_> = (0..30).map(|_| data_type.item(&mut random)).collect();
+        array.write(&Selection::All, &raw::to_write(&**array.data_type(), &items)).unwrap();
+        let keys = chunk_keys(&*store);
+        if keys.is_empty() {
+            continue;
+        }
+        for _ in 0..12 {
+            let key = random.one(&keys);
+            // Writing below may have left nothing but fill values.
+            let Some(value) = get(&*store, key) else { continue };
+            let damaged = damage(&value, &mut random);
+            set(&*store, key, &damaged);
+            let array = open_with(&store, &context, "/array");
+            if let Err(error) = array.read(&Selection::All) {
+                refused += 1;
+                let message = error.to_string();
+                assert!(matches!(error, Error::Chunk { .. }), "seed {seed}: {error:?}");
+                assert!(
+                    message.contains("of /array") && message.contains(&format!("`{key}`")),
+                    "seed {seed}: {message}"
+                );
+            }
+            // A part of the damaged chunk is changed: that is refused, too, or leaves a chunk that can be read.
+            let some = Selection::parse("1:4,1:4", array.shape()).unwrap();
+            let bytes = raw::to_write(&**array.data_type(), &items[..9]);
+            if array.write(&some, &bytes).is_ok() {
+                assert_eq!(raw::items(&array.read(&some).unwrap()), items[..9], "seed {seed}");
+            }
+            set(&*store, key, &value);
+        }
+    }
+    assert!(refused > 1000, "only {refused} of the damages were noticed");
+}
+
+#[test]
+fn a_chunk_that_is_damaged_is_named_with_node_position_key_and_codec() {
+    let codecs =
+        json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]);
+    let store = store_of(&v3(&json!([4, 4]), &json!([2, 2]), "uint8", &json!(0), &codecs));
+    open(&store).write(&Selection::All, &(1..=16).collect::<Vec<u8>>()).unwrap();
+    let value = get(&*store, "a/c/1/0").unwrap();
+
+    set(&*store, "a/c/1/0", &[&value[..value.len() - 1], &[!value[value.len() - 1]]].concat());
+    let message = chunk_failure(&open(&store));
+    assert!(message.starts_with("chunk [1, 0] of /a (key `a/c/1/0`), codec `crc32c`: "), "{message}");
+
+    set(&*store, "a/c/1/0", b"abc");
+    assert!(chunk_failure(&open(&store)).contains("codec `crc32c`"));
+    set(&*store, "a/c/1/0", b"");
+    assert!(chunk_failure(&open(&store)).contains("codec `crc32c`"));
+
+    // A gzip stream of five bytes, where four belong.
+    let codecs = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);
+    let document = |length: u64| v3(&json!([length]), &json!([length]), "uint8", &json!(0), &codecs);
+    let five = store_of(&document(5));
+    open(&five).write(&Selection::All, &[1, 2, 3, 4, 5]).unwrap();
+    for length in [4, 6] {
+        let other = store_of(&document(length));
+        set(&*other, "a/c/0", &get(&*five, "a/c/0").unwrap());
+        assert!(chunk_failure(&open(&other)).contains("codec `gzip`"), "{}", chunk_failure(&open(&other)));
+    }
+}
+
+/// Tests V2-CHUNK-07, V2-STORE-04.
+#[test]
+fn chunks_of_v2_are_whole_at_the_edge_and_padded_with_the_fill_value() {
+    let store = memory();
+    set(&*store, ".zarray", json!({
+        "zarr_format": 2, "shape": [3], "chunks": [2], "dtype": "<i2", "compressor": null, "fill_value": 7,
+        "order": "C", "filters": null,
+    }).to_string().as_bytes());
+    let array = open_with(&store, &Context::linked().unwrap(), "/");
+    assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [7, 7, 7]);
+    array.write_values::<i16>(&Selection::All, &[1, 2, 3]).unwrap();
+    assert_eq!(get(&*store, "1").unwrap(), [3, 0, 7, 0]);
+    assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3]);
+    for (wrong, size) in [(&[3u8, 0][..], 2), (&[], 0), (&[3, 0, 7, 0, 0], 5)] {
+        set(&*store, "1", wrong);
+        let message = chunk_failure(&array);
+        assert!(message.contains(&format!("{size} bytes")) && message.contains("key `1`"), "{message}");
+        let message = array.read(&Selection::parse("2:", &[3]).unwrap()).unwrap_err().to_string();
+        assert!(message.contains(&format!("{size} bytes")), "{message}");
+        let message = array.decoded_chunk(&[1]).unwrap_err().to_string();
+        assert!(message.contains(&format!("{size} bytes")), "{message}");
+    }
+}
+
+/// Tests D3-GRID-10.
+#[test]
+fn chunks_of_the_draft_are_whole_at_the_edge_and_padded_with_the_fill_value() {
+    let store = memory();
+    set(&*store, "zarr.json", zarr_interop::documents::entry_point().to_string().as_bytes());
+    set(&*store, "meta/a.array.json", json!({
+        "shape": [3], "data_type": "int16", "chunk_memory_layout": "C", "fill_value": 7, "extensions": [],
+        "chunk_grid": {"type": "regular", "chunk_shape": [2], "separator": "/"}, "attributes": {}, "codecs": [],
+    }).to_string().as_bytes());
+    let array = open(&store);
+    array.write_values::<i16>(&Selection::All, &[1, 2, 3]).unwrap();
+    assert_eq!(get(&*store, "data/a/c1").unwrap(), [3, 0, 7, 0]);
+    set(&*store, "data/a/c1", &[3, 0]);
+    assert!(chunk_failure(&array).contains("2 bytes"));
+}
+
+/// Tests V3-SHARD-14, V3-SHARD-09.
+#[test]
+fn a_shard_with_its_index_at_the_end_has_these_bytes() {
+    let codecs = json!([sharding(&json!([2, 2]), "end")]);
+    let store = store_of(&v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs));
+    let array = open(&store);
+    let elements = [1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 0, 0, 2, 2];
+    array.write_values::<u8>(&Selection::All, &elements).unwrap();
+    let number = u64::to_le_bytes;
+    let shard = [
+        &[1, 1, 1, 1, 2, 2, 2, 2][..],
+        &[number(0), number(4), number(u64::MAX), number(u64::MAX), number(u64::MAX), number(u64::MAX)]
+            .concat(),
+        &[number(4), number(4)].concat(),
+        &[0x1a, 0x82, 0x9a, 0x30],
+    ]
+    .concat();
+    assert_eq!(get(&*store, "a/c/0/0").unwrap(), shard);
+    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), elements);
+
+    // One of the two numbers alone says that an inner chunk is missing: the checksum is left out of this index.
+    let mut document = v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs);
+    document["codecs"][0]["configuration"]["index_codecs"] = json!([little()]);
+    for (place, inner) in [(24, 1), (32, 1), (8, 0)] {
+        let store = store_of(&document);
+        let mut shard = shard[..72].to_vec();
+        shard[8 + inner * 16..8 + inner * 16 + 16].copy_from_slice(&[0xFF; 16]);
+        set(&*store, "a/c/0/0", &shard);
+        open(&store).read_values::<u8>(&Selection::All).unwrap();
+        shard[place..place + 8].fill(0);
+        set(&*store, "a/c/0/0", &shard);
+        let message = chunk_failure(&open(&store));
+        assert!(message.contains(&format!("inner chunk {inner}")), "{message}");
+    }
+}
+
+/// Tests V3-SHARD-15.
+#[test]
+fn a_shard_with_its_index_at_the_start_has_these_bytes() {
+    let codecs = json!([sharding(&json!([2]), "start")]);
+    let store = store_of(&v3(&json!([4]), &json!([4]), "uint8", &json!(0), &codecs));
+    open(&store).write_values::<u8>(&Selection::All, &[1, 2, 0, 0]).unwrap();
+    let hex = "24000000000000000200000000000000ffffffffffffffffffffffffffffffff2609790d0102";
+    let shard: Vec<u8> = (0..hex.len())
+        .step_by(2)
+        .map(|place| u8::from_str_radix(&hex[place..place + 2], 16).unwrap())
+        .collect();
+    assert_eq!(get(&*store, "a/c/0").unwrap(), shard);
+    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0]);
+}
+
+/// Tests V3-SHARD-12, V3-SHARD-13.
+#[test]
+fn a_shard_may_have_any_order_and_gaps_but_no_index_that_leads_out_of_it() {
+    let mut sharding = sharding(&json!([2]), "end");
+    sharding["configuration"]["index_codecs"] = json!([little()]);
+    let store = store_of(&v3(&json!([6]), &json!([6]), "uint8", &json!(9), &json!([sharding])));
+    let index = |entries: [(u64, u64); 3]| {
+        entries
+            .iter()
+            .flat_map(|&(offset, size)| [offset, size])
+            .flat_map(u64::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    let read = |payload: &[u8], entries| {
+        set(&*store, "a/c/0", &[payload, &index(entries)].concat());
+        open(&store).read_values::<u8>(&Selection::All).map_err(|error| error.to_string())
+    };
+    let missing = (u64::MAX, u64::MAX);
+    assert_eq!(read(b"__34_12", [(5, 2), (2, 2), missing]).unwrap(), *b"1234\x09\x09");
+    assert_eq!(read(b"12", [(0, 2), (0, 2), (0, 2)]).unwrap(), *b"121212");
+    for entry in [(6, 2), (1, 7), (u64::MAX - 1, 2), (7, 2), (1 << 60, 1 << 60), (1, u64::MAX - 1)] {
+        let message = read(b"1234567", [missing, entry, (0, 2)]).unwrap_err();
+        assert!(message.contains("inner chunk 1") && message.contains("a/c/0"), "{entry:?}: {message}");
+    }
+    let message = read(b"1234567", [(0, 1), (1, 3), (4, 2)]).unwrap_err();
+    assert!(message.contains("bytes"), "{message}");
+    set(&*store, "a/c/0", &[0; 47]);
+    let message = chunk_failure(&open(&store));
+    assert!(message.contains("47 bytes") && message.contains("index"), "{message}");
+}
+
+/// Tests V3-SHARD-16, V3-SHARD-17, V3-SHARD-11.
+#[test]
+fn a_shard_of_fill_values_alone_is_not_stored_and_explicit_fill_chunks_are_read() {
+    let mut sharding = sharding(&json!([2]), "end");
+    sharding["configuration"]["index_codecs"] = json!([little()]);
+    let store = store_of(&v3(&json!([3]), &json!([4]), "uint8", &json!(9), &json!([sharding])));
+    let array = open(&store);
+    array.write_values::<u8>(&Selection::All, &[9, 9, 9]).unwrap();
+    assert_eq!(get(&*store, "a/c/0"), None);
+    array.write_values::<u8>(&Selection::All, &[9, 9, 1]).unwrap();
+    // Two entries, although the array ends inside of the second inner chunk.
+    assert_eq!(get(&*store, "a/c/0").unwrap().len(), 2 + 2 * 16);
+    array.write_values::<u8>(&Selection::parse("2", &[3]).unwrap(), &[9]).unwrap();
+    assert_eq!(get(&*store, "a/c/0"), None);
+    let explicit = [&[9, 9, 9, 9][..], &[0u64, 2, 2, 2].map(u64::to_le_bytes).concat()].concat();
+    set(&*store, "a/c/0", &explicit);
+    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), [9, 9, 9]);
+}
+
+/// Tests DT-G-03.
+#[test]
+fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
+    let nan = |payload: u32| f32::from_bits(0x7FC0_0000 | payload);
+    let cases = [
+        (json!(0.0), 0.0, -0.0),
+        (json!(-0.0), -0.0, 0.0),
+        (json!("0x7fc00001"), nan(1), nan(0)),
+        (json!("NaN"), nan(0), nan(1)),
+    ];
+    for (fill, same, other) in cases {
+        for codecs in [json!([little()]), json!([sharding(&json!([2]), "end")])] {
+            let mut codecs = codecs;
+            if codecs[0]["name"] == "sharding_indexed" {
+                codecs[0]["configuration"]["codecs"] = json!([little()]);
+            }
+            let store = store_of(&v3(&json!([4]), &json!([4]), "float32", &fill, &codecs));
+            let array = open(&store);
+            array.write_values(&Selection::All, &[other; 4]).unwrap();
+            assert!(array.chunk_exists(&[0]).unwrap(), "fill {fill}, chunk of {other:?}");
+            let read: Vec<f32> = array.read_values(&Selection::All).unwrap();
+            assert!(read.iter().all(|value| value.to_bits() == other.to_bits()));
+            for place in 0..4 {
+                let one = Selection::Dimensions(vec![Along::Index(place)]);
+                array.write_values(&one, &[same]).unwrap();
+                assert_eq!(array.chunk_exists(&[0]).unwrap(), place < 3, "fill {fill}");
+            }
+            let read: Vec<f32> = array.read_values(&Selection::All).unwrap();
+            assert!(read.iter().all(|value| value.to_bits() == same.to_bits()));
+        }
+    }
+}
+
+#[test]
+fn empty_chunks_are_stored_when_that_is_asked_for() {
+    let context = Context::linked().unwrap().with_empty_chunks();
+    for codecs in [json!([{"name": "bytes"}]), json!([sharding(&json!([2]), "end")])] {
+        let store = store_of(&v3(&json!([4]), &json!([4]), "uint8", &json!(3), &codecs));
+        let array = open_with(&store, &context, "/a");
+        array.write_values::<u8>(&Selection::All, &[3; 4]).unwrap();
+        assert!(array.chunk_exists(&[0]).unwrap(), "{codecs}");
+        array.write_values::<u8>(&Selection::parse("1:3", &[4]).unwrap(), &[3; 2]).unwrap();
+        assert!(array.chunk_exists(&[0]).unwrap(), "{codecs}");
+        assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), [3; 4]);
+    }
+}
+
+#[test]
+fn frames_that_promise_enormous_sizes_are_refused() {
+    let zstd = json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
+    // Single segment, content size 2^60 in eight bytes, then one raw block of one byte that is the last.
+    let header = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &(1u64 << 60).to_le_bytes()].concat();
+    let frame = [&header[..], &[0b0000_1001, 0, 0, 1]].concat();
+    for data_type in ["uint8", "string"] {
+        let mut codecs = zstd.clone();
+        let fill = if data_type == "string" { json!("") } else { json!(0) };
+        if data_type == "string" {
+            codecs[0] = json!({"name": "vlen-utf8"});
+        }
+        let store = store_of(&v3(&json!([4]), &json!([4]), data_type, &fill, &codecs));
+        set(&*store, "a/c/0", &frame);
+        let message = chunk_failure(&open(&store));
+        assert!(message.contains("codec `zstd`"), "{message}");
+    }
+
+    // 256 MiB of zeros in a few kilobytes, where 4 bytes belong, and where a limit says that 1 MiB may be.
+    let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 9}}]);
+    let store = store_of(&v3(&json!([1 << 28]), &json!([1 << 28]), "uint8", &json!(1), &gzip));
+    open(&store).write(&Selection::All, &vec![0; 1 << 28]).unwrap();
+    let bomb = get(&*store, "a/c/0").unwrap();
+    assert!(bomb.len() < 1 << 20);
+    let store = store_of(&v3(&json!([4]), &json!([4]), "uint8", &json!(0), &gzip));
+    set(&*store, "a/c/0", &bomb);
+    assert!(chunk_failure(&open(&store)).contains("codec `gzip`"));
+    let codecs = json!([{"name": "vlen-utf8"}, {"name": "gzip", "configuration": {"level": 9}}]);
+    let store = store_of(&v3(&json!([4]), &json!([4]), "string", &json!(""), &codecs));
+    set(&*store, "a/c/0", &bomb);
+    let context = Context::linked().unwrap();
+    let context = context.with_limits(Limits { chunk_size: 1 << 20, ..Limits::default() });
+    let message = chunk_failure(&open_with(&store, &context, "/a"));
+    assert!(message.contains("codec `gzip`") && message.contains("1048576"), "{message}");
+}
+
+#[test]
+fn arrays_of_enormous_shapes_and_chunks_are_refused_before_memory_is_touched() {
+    let open_error = |document: &Value| {
+        let store = store_of(document);
+        let hierarchy = Hierarchy::open(store, &Context::linked().unwrap()).unwrap();
+        hierarchy.array("/a").map(drop).unwrap_err().to_string()
+    };
+    let codecs = json!([{"name": "bytes"}]);
+    let huge = v3(&json!([1u64 << 62]), &json!([1u64 << 61]), "uint8", &json!(0), &codecs);
+    let message = open_error(&huge);
+    assert!(message.contains("chunk_grid") && message.contains("limit"), "{message}");
+    let many = v3(&json!([u64::MAX, u64::MAX]), &json!([u64::MAX, u64::MAX]), "uint8", &json!(0), &codecs);
+    open_error(&many);
+    let shards = json!([sharding(&json!([1]), "end")]);
+    open_error(&v3(&json!([1u64 << 61]), &json!([1u64 << 61]), "uint8", &json!(0), &shards));
+
+    // The array may be that large, if its chunks are not.
+    let store =
+        store_of(&v3(&json!([(1u64 << 63) - 1, 1u64 << 40]), &json!([10, 10]), "uint8", &json!(3), &codecs));
+    let array = open(&store);
+    assert!(array.read(&Selection::All).is_err());
+    let corner = Selection::Dimensions(vec![
+        Along::Range { start: (1 << 63) - 4, stop: (1 << 63) - 1, step: 1 },
+        Along::List(vec![(1 << 40) - 1, 0]),
+    ]);
+    assert_eq!(array.read_values::<u8>(&corner).unwrap(), [3; 6]);
+    array.write_values::<u8>(&corner, &[1, 2, 3, 4, 5, 6]).unwrap();
+    assert_eq!(array.read_values::<u8>(&corner).unwrap(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn damaged_documents_are_refused_by_name_and_never_panic() {
+    let mut failures = 0;
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let description = Description::random(&mut random);
+        let store = memory();
+        description.write(&*store);
+        let keys: Vec<_> = store.list().unwrap().iter().map(|key| key.as_str().to_owned()).collect();
+        let originals: Vec<_> = keys.iter().map(|key| get(&*store, key).unwrap()).collect();
+        for _ in 0..60 {
+            let which = random.index(keys.len());
+            set(&*store, &keys[which], &damage(&originals[which], &mut random));
+            let context = Context::linked().unwrap();
+            let opened = Hierarchy::open(Arc::clone(&store), &context);
+            let result = opened.and_then(|hierarchy| {
+                let array = hierarchy.array("/array")?;
+                hierarchy.walk(&hierarchy.path("/")?)?;
+                array.stored_chunks()?;
+                Ok(())
+            });
+            if let Err(error) = result {
+                failures += 1;
+                if let Error::Document { key, .. } = &error {
+                    assert_eq!(key, &keys[which]);
+                }
+                assert!(!error.to_string().is_empty());
+            }
+            set(&*store, &keys[which], &originals[which]);
+        }
+    }
+    assert!(failures > 1500, "only {failures} of the damages were noticed");
+}
+
+#[test]
+fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
+    let plain =
+        json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, codecs) in [("plain", plain), ("shards", json!([sharding(&json!([8]), "end")]))] {
+        let location = folder.path().join(name);
+        let context = Context::linked().unwrap();
+        let store = open_store(context.registry(), location.to_str().unwrap()).unwrap();
+        set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
+        let document = v3(&json!([64]), &json!([64]), "uint8", &json!(0), &codecs);
+        set(&*store, "a/zarr.json", document.to_string().as_bytes());
+        let shared = open_with(&store, &context, "/a");
+        // Half of the writers share a handle, the others open their own.
+        let writers = 8u8;
+        let start = Barrier::new(usize::from(writers));
+        thread::scope(|scope| {
+            for writer in 0..writers {
+                let array = if writer % 2 == 0 { shared.clone() } else { open_with(&store, &context, "/a") };
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    for place in 0..8 {
+                        let one = Selection::Dimensions(vec![Along::Index(u64::from(writer) * 8 + place)]);
+                        array.write_values(&one, &[writer + 1]).unwrap();
+                    }
+                });
+            }
+        });
+        let wanted: Vec<u8> = (0..64).map(|place| place / 8 + 1).collect();
+        assert_eq!(shared.read_values::<u8>(&Selection::All).unwrap(), wanted, "{name}");
+    }
+}
+
+#[test]
+fn a_handle_sees_what_another_handle_writes() {
+    let store =
+        store_of(&v3(&json!([8]), &json!([8]), "uint8", &json!(0), &json!([sharding(&json!([2]), "end")])));
+    let (one, other) = (open(&store), open(&store));
+    let part = |text| Selection::parse(text, &[8]).unwrap();
+    one.write_values::<u8>(&part("0:2"), &[1, 2]).unwrap();
+    assert_eq!(other.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0, 0, 0, 0, 0]);
+    one.write_values::<u8>(&part("4:6"), &[5, 6]).unwrap();
+    assert_eq!(other.read_values::<u8>(&part("4:6")).unwrap(), [5, 6]);
+    one.write_values::<u8>(&Selection::All, &[0; 8]).unwrap();
+    assert_eq!(other.read_values::<u8>(&Selection::All).unwrap(), [0; 8]);
+    one.write_values::<u8>(&part("7"), &[8]).unwrap();
+    assert_eq!(other.read_values::<u8>(&part("6:8")).unwrap(), [0, 8]);
+    one.write_values::<u8>(&part("6"), &[7]).unwrap();
+    assert_eq!(other.read_values::<u8>(&part("5:8")).unwrap(), [0, 7, 8]);
+}
+
+#[test]
+fn readers_of_a_shard_that_is_written_see_one_state_or_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+    set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
+    let document = v3(&json!([64]), &json!([64]), "uint8", &json!(0), &json!([sharding(&json!([8]), "end")]));
+    set(&*store, "a/zarr.json", document.to_string().as_bytes());
+    let writer = open_with(&store, &context, "/a");
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let array = open_with(&store, &context, "/a");
+                scope.spawn(move || {
+                    for _ in 0..300 {
+                        let Ok(read) = array.read_values::<u8>(&Selection::All) else { continue };
+                        assert!(
+                            read.windows(2).all(|pair| pair[0] == pair[1]),
+                            "a mixture was read: {read:?}"
+                        );
+                    }
+                })
+            })
+            .collect();
+        let mut number = 0u8;
+        while readers.iter().any(|reader| !reader.is_finished()) {
+            number = (number + 1) % 3;
+            writer.write_values(&Selection::All, &[number; 64]).unwrap();
+        }
+    });
+}
+
+#[test]
+fn booleans_and_text_that_are_none_are_refused() {
+    let store = store_of(&v3(&json!([2]), &json!([2]), "bool", &json!(false), &json!([{"name": "bytes"}])));
+    set(&*store, "a/c/0", &[1, 2]);
+    let bools = open(&store).read(&Selection::All).map(|elements| elements.bytes().to_vec());
+    // Whoever reads booleans may rely on 0 and 1 in the strict mode at least; nobody may panic.
+    assert!(bools.is_err() || bools.unwrap().len() == 2);
+    let store =
+        store_of(&v3(&json!([1]), &json!([1]), "string", &json!(""), &json!([{"name": "vlen-utf8"}])));
+    set(&*store, "a/c/0", &[1, 0, 0, 0, 1, 0, 0, 0, 0xFF]);
+    assert!(chunk_failure(&open(&store)).contains("codec `vlen-utf8`"));
+}

@@ -1,0 +1,224 @@
+//! Everything that other programs wrote, read with the engine and compared bit for bit.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use zarr_interop::{Case, Random, Writer, raw, reference, written};
+use zarr_kit::spec::Elements;
+use zarr_kit::{Array, Context, Format, Hierarchy, UndefinedFill, open_store};
+
+/// Random selections that are read of each array.
+const SELECTIONS: usize = 6;
+
+/// Failures that are shown.
+const SHOWN: usize = 20;
+
+fn context() -> Context {
+    Context::linked().unwrap()
+}
+
+/// Opens every store once, checks every case, and shows what is wrong. Returns how many cases there were.
+fn check_all(
+    directory: &Path,
+    index: &str,
+    context: &Context,
+    check: impl Fn(&Hierarchy, &Case) -> Result<(), String>,
+) {
+    let cases = Case::all(directory, index);
+    let mut hierarchies = HashMap::new();
+    let mut failures = Vec::new();
+    for case in &cases {
+        let hierarchy = hierarchies.entry(case.store().to_owned()).or_insert_with(|| {
+            let location = directory.join(case.store());
+            let store = open_store(context.registry(), location.to_str().unwrap())
+                .map_err(|error| error.to_string())?;
+            Hierarchy::open(store, context).map_err(|error| format!("cannot be opened: {error}"))
+        });
+        let result = match hierarchy {
+            Ok(hierarchy) => same_format(hierarchy, case).and_then(|()| check(hierarchy, case)),
+            Err(error) => Err(error.clone()),
+        };
+        if let Err(error) = result {
+            failures.push(format!("{}: {error}", case.name()));
+        }
+    }
+    println!("{} of {} cases read", cases.len() - failures.len(), cases.len());
+    let shown = failures.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n");
+    assert!(failures.is_empty(), "{} of {} cases fail:\n{shown}", failures.len(), cases.len());
+}
+
+fn same_format(hierarchy: &Hierarchy, case: &Case) -> Result<(), String> {
+    let (found, wanted) = (hierarchy.format(), case.format());
+    if found == wanted { Ok(()) } else { Err(format!("detected as {found}, not {wanted}")) }
+}
+
+fn check_node(hierarchy: &Hierarchy, case: &Case, directory: &Path) -> Result<(), String> {
+    if case.is_group() { check_group(hierarchy, case) } else { check_array(hierarchy, case, directory) }
+}
+
+fn check_group(hierarchy: &Hierarchy, case: &Case) -> Result<(), String> {
+    let group = hierarchy.group(case.path()).map_err(|error| error.to_string())?;
+    case.check_attributes(group.attributes())?;
+    let Some(mut wanted) = case.children() else { return Ok(()) };
+    let path = hierarchy.path(case.path()).map_err(|error| error.to_string())?;
+    let children = hierarchy.children(&path).map_err(|error| error.to_string())?;
+    let mut found: Vec<_> =
+        children.iter().map(|child| child.path.names().last().unwrap().to_string()).collect();
+    found.sort();
+    wanted.sort();
+    if found == wanted { Ok(()) } else { Err(format!("children are {found:?}, not {wanted:?}")) }
+}
+
+fn check_array(hierarchy: &Hierarchy, case: &Case, directory: &Path) -> Result<(), String> {
+    let array = hierarchy.array(case.path()).map_err(|error| error.to_string())?;
+    if array.shape() != case.shape() {
+        return Err(format!("shape is {:?}, not {:?}", array.shape(), case.shape()));
+    }
+    case.check_attributes(array.attributes())?;
+    let wanted = case.raw(directory)?;
+    let elements = array.read(&zarr_kit::Selection::All).map_err(|error| error.to_string())?;
+    let found = raw::of(&elements);
+    if found != wanted {
+        let place =
+            found.iter().zip(&wanted).position(|(a, b)| a != b).unwrap_or(found.len().min(wanted.len()));
+        let end = |bytes: &[u8]| format!("{:02x?}", &bytes[place..bytes.len().min(place + 8)]);
+        let (found_end, wanted_end) = (end(&found), end(&wanted));
+        return Err(format!(
+            "byte {place} on ({} of {} bytes): {found_end} instead of {wanted_end}",
+            found.len(),
+            wanted.len()
+        ));
+    }
+    check_selections(&array, &wanted, seed(case.name()))
+}
+
+fn seed(name: &str) -> u64 {
+    name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)))
+}
+
+/// Parts of the array, read by themselves, are parts of the whole.
+fn check_selections(array: &Array, whole: &[u8], seed: u64) -> Result<(), String> {
+    let count = array.shape().iter().product::<u64>();
+    let is_variable = array.data_type().elements() == Elements::Variable;
+    let items = raw::split(whole, usize::try_from(count).unwrap(), is_variable)?;
+    let mut random = Random::new(seed);
+    let selections: Vec<_> = (0..SELECTIONS).map(|_| random.selection(array.shape(), true)).collect();
+    let many = array.read_many(&selections).map_err(|error| error.to_string())?;
+    for (selection, together) in selections.iter().zip(many) {
+        let wanted: Vec<&[u8]> = reference::positions(selection, array.shape())
+            .into_iter()
+            .map(|position| items[position])
+            .collect();
+        let alone = array.read(selection).map_err(|error| format!("{selection:?}: {error}"))?;
+        for found in [&alone, &together] {
+            if found.shape() != reference::result_shape(selection, array.shape()) {
+                return Err(format!("{selection:?} has the shape {:?}", found.shape()));
+            }
+            if raw::items(found) != wanted {
+                return Err(format!("{selection:?} gives something else than that part of the whole"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_all(writer: Writer, context: &Context) {
+    let Some(directory) = written(writer) else { return };
+    check_all(&directory, "cases.json", context, |hierarchy, case| {
+        if needs_sharding_transformer(case) {
+            is_refused_by_name(hierarchy, case)
+        } else {
+            check_node(hierarchy, case, &directory)
+        }
+    });
+}
+
+/// Arrays behind the draft's sharding transformer cannot be read yet: the error has to say why.
+fn is_refused_by_name(hierarchy: &Hierarchy, case: &Case) -> Result<(), String> {
+    match hierarchy.array(case.path()) {
+        Ok(_) => Err("it opens, although its storage transformer has no plugin".to_owned()),
+        Err(error) if error.to_string().contains("sharding") => Ok(()),
+        Err(error) => Err(format!("the error does not name the transformer: {error}")),
+    }
+}
+
+fn needs_sharding_transformer(case: &Case) -> bool {
+    case.needs("transformer-sharding") && !context().registry().storage_transformers().iter().any(|_| true)
+}
+
+#[test]
+fn what_zarr_python_3_writes_is_read() {
+    read_all(Writer::Zarr3, &context());
+}
+
+#[test]
+fn what_zarr_python_2_writes_is_read() {
+    read_all(Writer::Zarr2, &context());
+}
+
+#[test]
+fn what_zarr_python_2_writes_in_the_older_draft_is_read() {
+    read_all(Writer::Zarr2Draft, &context());
+}
+
+#[test]
+fn sharded_arrays_of_the_older_draft_are_read_or_refused_by_name() {
+    let Some(directory) = written(Writer::Zarr2Draft) else { return };
+    check_all(&directory, "cases-sharding.json", &context(), |hierarchy, case| {
+        if needs_sharding_transformer(case) {
+            is_refused_by_name(hierarchy, case)
+        } else {
+            check_node(hierarchy, case, &directory)
+        }
+    });
+}
+
+#[test]
+fn what_tensorstore_writes_is_read() {
+    read_all(Writer::Tensorstore, &context());
+}
+
+#[test]
+fn what_numcodecs_writes_is_read() {
+    read_all(Writer::Numcodecs, &context());
+}
+
+#[test]
+fn the_draft_with_codec_lists_is_read() {
+    read_all(Writer::Relabelled, &context());
+}
+
+#[test]
+fn what_gdal_writes_is_read() {
+    // GDAL writes `null` for the fill value of most arrays and leaves out chunks of zeros.
+    read_all(Writer::Gdal, &context().with_undefined_fill(UndefinedFill::Zeros));
+}
+
+#[test]
+fn consolidated_metadata_and_the_documents_themselves_say_the_same() {
+    for (writer, formats) in [(Writer::Zarr3, &[Format::V2, Format::V3][..]), (Writer::Zarr2, &[Format::V2])]
+    {
+        let Some(directory) = written(writer) else { return };
+        for &format in formats {
+            let cases = Case::all(&directory, "cases.json");
+            let cases =
+                cases.iter().filter(|case| case.store().contains("consolidated") && case.format() == format);
+            let cases: Vec<_> = cases.collect();
+            let location = directory.join(cases[0].store());
+            let context = context();
+            let open = |consolidated| {
+                let store = open_store(context.registry(), location.to_str().unwrap()).unwrap();
+                let options = zarr_kit::OpenOptions::new().consolidated(consolidated);
+                Hierarchy::open_with(store, &context, options).unwrap()
+            };
+            for hierarchy in [open(true), open(false)] {
+                for case in &cases {
+                    check_node(&hierarchy, case, &directory).unwrap();
+                }
+            }
+            let root = open(true).path("/").unwrap();
+            assert_eq!(open(true).walk(&root).unwrap(), open(false).walk(&root).unwrap());
+        }
+    }
+}
