@@ -154,13 +154,13 @@ fn from_v2(creation: &Creation<'_>, element_size: usize) -> Result<Configuration
     Ok(Configuration { cname, clevel, shuffle, automatic, typesize, blocksize })
 }
 
-/// -1 to 2. The draft is also read with the names of final v3 (DX-BLOSC-04).
+/// -1 to 2. The draft is also read with the names of final v3 (DX-BLOSC-04) and with those of GDAL's options.
 fn shuffle_number(creation: &Creation<'_>, shuffle: &Value) -> Result<i64, Invalid> {
     let name = shuffle.as_str().filter(|_| creation.format == Format::V3Draft);
     let number = match name {
-        Some("noshuffle") => Some(0),
-        Some("shuffle") => Some(1),
-        Some("bitshuffle") => Some(2),
+        Some("noshuffle" | "NONE" | "0") => Some(0),
+        Some("shuffle" | "BYTE" | "1") => Some(1),
+        Some("bitshuffle" | "BIT" | "2") => Some(2),
         _ => None,
     };
     if number.is_some() {

@@ -154,7 +154,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<(Delta,
         None => (dtype, order),
     };
     let delta = Delta::new(&*array.data_type, astype)?;
-    let encoded_order = (creation.format == Format::V2).then_some(encoded_order);
+    let encoded_order = has_orders(creation).then_some(encoded_order);
     Ok((Delta { encoded_order, ..delta }, encoded_text.is_some()))
 }
 
@@ -177,13 +177,20 @@ fn check_type(
         creation.reading.tolerate(format!("`dtype` is `{name}`, and the chunk holds `{array_name}`"))?;
     }
     let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
-    if creation.format == Format::V2 && ordered && *order != array.byte_order {
+    if has_orders(creation) && ordered && *order != array.byte_order {
         let (order, other) = (order_name(order), order_name(&array.byte_order));
         return Err(CodecError::configuration(format!(
             "`dtype` is {order} `{name}`, and the chunk is {other}"
         )));
     }
     Ok(())
+}
+
+/// Whether the byte orders of typestrings mean something: in v2, and for the filters of v2, by their names there, that
+/// the first generation of the draft hides among the attributes.
+fn has_orders(creation: &Creation<'_>) -> bool {
+    let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
+    creation.format == Format::V2 || is_older_draft
 }
 
 fn order_name(order: &ByteOrder) -> &'static str {

@@ -183,7 +183,7 @@ fn build(
     };
     let (offset, scale) = (parameter_of(&configuration.offset)?, parameter_of(&configuration.scale)?);
     let codec = FixedScaleOffset::new(&*array.data_type, astype, offset, scale)?;
-    Ok(FixedScaleOffset { encoded_order: (creation.format == Format::V2).then_some(encoded_order), ..codec })
+    Ok(FixedScaleOffset { encoded_order: has_orders(creation).then_some(encoded_order), ..codec })
 }
 
 /// Python tells `1` from `1.0`, and so does the arithmetic.
@@ -208,13 +208,20 @@ fn check_type(
         )));
     }
     let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
-    if creation.format == Format::V2 && ordered && *order != array.byte_order {
+    if has_orders(creation) && ordered && *order != array.byte_order {
         let (order, other) = (order_name(order), order_name(&array.byte_order));
         return Err(CodecError::configuration(format!(
             "`dtype` is {order} `{name}`, and the chunk is {other}"
         )));
     }
     Ok(())
+}
+
+/// Whether the byte orders of typestrings mean something: in v2, and for the filters of v2, by their names there, that
+/// the first generation of the draft hides among the attributes.
+fn has_orders(creation: &Creation<'_>) -> bool {
+    let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
+    creation.format == Format::V2 || is_older_draft
 }
 
 fn order_name(order: &ByteOrder) -> &'static str {

@@ -70,6 +70,14 @@ pub struct Filter {
 }
 
 impl Filter {
+    pub(crate) fn delta(dist: u32) -> Self {
+        Self { id: DELTA, dist: Some(dist), ..Self::default() }
+    }
+
+    pub(crate) fn lzma2(preset: Option<u32>) -> Self {
+        Self { id: LZMA2, preset, ..Self::default() }
+    }
+
     pub(crate) fn is_lzma1(&self) -> bool {
         self.id == LZMA1
     }

@@ -10,6 +10,8 @@
 //! - `preset`: null, or 0 (fastest) to 9 (smallest), and 2^31 more for the slower variant of each; 6 if null;
 //! - `filters`: null, or a list of [`Filter`]s in place of a preset. A raw stream cannot be read without it.
 //!
+//! In the draft, `delta` beside `preset` is read as GDAL writes it: the distance of a delta filter.
+//!
 //! Final v3 has the codec as `numcodecs.lzma`. The v3 draft has none of the kind: this project's URI is written, and
 //! one that other programs use is read.
 //!
@@ -230,12 +232,30 @@ fn bytes(count: u64) -> usize {
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&creation.parse()?)?)))
+    Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&configuration(creation)?)?)))
+}
+
+/// What GDAL writes in the draft: an xz file without a check, whose bytes are differences over a distance.
+#[derive(Deserialize)]
+struct GdalConfiguration {
+    preset: Option<u32>,
+    delta: u32,
+}
+
+fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecError> {
+    let has_delta = creation.configuration.as_object().is_some_and(|members| members.contains("delta"));
+    if creation.format != Format::V3Draft || !has_delta {
+        return Ok(creation.parse()?);
+    }
+    let GdalConfiguration { preset, delta } = creation.parse()?;
+    creation.reading.tolerate("`delta` of `lzma` is a parameter of GDAL's: there are `filters` for it")?;
+    let filters = vec![Filter::delta(delta), Filter::lzma2(preset)];
+    Ok(LzmaConfiguration { format: 1, check: 0, preset: None, filters: Some(filters) })
 }
 
 /// The same in every format, with all defaults written out.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let configuration: LzmaConfiguration = creation.parse()?;
+    let configuration = configuration(creation)?;
     match json::to_value(&configuration) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("{other} is no object"))),

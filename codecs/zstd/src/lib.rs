@@ -218,12 +218,13 @@ fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
     Ok((level, checksum.unwrap_or(false)))
 }
 
-/// Both parameters, but that the registry advises to leave a false `checksum` out of final v3.
+/// Both parameters in the draft. The registry advises to leave a false `checksum` out of final v3, and in v2 it is newer
+/// than some readers (tensorstore refuses it).
 fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     let (level, checksum) = configuration(creation)?;
     let mut configuration = Object::new();
     configuration.insert("level", level);
-    if checksum || to != Format::V3 {
+    if checksum || to == Format::V3Draft {
         configuration.insert("checksum", checksum);
     }
     Ok(configuration)
