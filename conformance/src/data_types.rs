@@ -97,7 +97,7 @@ impl Subject {
     ///
     /// What the type says.
     pub fn json(&self, element: &[u8]) -> Result<String, DataTypeError> {
-        self.data_type.fill_value_json(element, self.format).map(|json| json.to_string())
+        self.data_type.fill_value_json(element, self.format, &self.order).map(|json| json.to_string())
     }
 
     /// The bytes of an element as they are stored in `order`.
@@ -182,7 +182,7 @@ impl Subject {
             for byte in [0, 1, 0x7f, 0x80, 0xff] {
                 let element = vec![byte; length];
                 let _text = (self.print(&element), self.data_type.check(&element));
-                let written = self.data_type.fill_value_json(&element, self.format);
+                let written = self.data_type.fill_value_json(&element, self.format, &self.order);
                 if size.is_some_and(|size| size != length) && written.is_ok() {
                     complain(format!("{length} bytes are written as {written:?}"));
                 }

@@ -123,7 +123,12 @@ impl DataType for Number {
             .ok_or_else(|| DataTypeError::FillValue(format!("{json} is no {}", self.name)))
     }
 
-    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        _format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         Ok(Value::String(element.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 

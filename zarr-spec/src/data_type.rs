@@ -88,12 +88,18 @@ pub trait DataType: Debug + Send + Sync {
     /// [`DataTypeError::FillValue`].
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError>;
 
-    /// The `fill_value` member that stands for `element` in `format`: bit for bit, as far as the format can.
+    /// The `fill_value` member that stands for `element` in `format`: bit for bit, as far as the format can. `order`
+    /// is that of stored elements, as [`FillContext`] has it.
     ///
     /// # Errors
     ///
     /// [`DataTypeError::FillValue`] when the bytes are no element, or the format has no form of it.
-    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError>;
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError>;
 
     /// The fill value of an array that is created without one: zero, false, empty.
     fn default_fill_value(&self) -> FillValue {
@@ -115,6 +121,12 @@ pub trait DataType: Debug + Send + Sync {
     fn check(&self, element: &[u8]) -> Result<(), Invalid> {
         let _any_bytes_are_one = element;
         Ok(())
+    }
+
+    /// Whether documents of v3 may leave the byte order of its elements unsaid, even to strict readers: they are
+    /// little endian then.
+    fn may_omit_byte_order(&self) -> bool {
+        false
     }
 
     /// The fields of a structured type, in order; `None` for all others.

@@ -71,6 +71,9 @@ impl fmt::Display for ExtensionPoint {
     }
 }
 
+/// What no program should have: codec and data type of v2's pickled objects (V2-OBJ-10).
+const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
+
 /// An identifier that no plugin of this program has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{point} `{identifier}` is {}", .known_elsewhere.as_deref().unwrap_or("unknown"))]
@@ -79,7 +82,7 @@ pub struct Unknown {
     pub point: ExtensionPoint,
     /// As it stands in the document.
     pub identifier: String,
-    /// "not in this build; …", if somebody has it.
+    /// "not in this build; …", if somebody has it; or why nobody has.
     pub known_elsewhere: Option<String>,
 }
 
@@ -102,7 +105,7 @@ pub struct DuplicateIdentifier {
 pub struct CatalogueEntry {
     /// What it is.
     pub point: ExtensionPoint,
-    /// All its identifiers, in all formats. One that ends in `*` stands for all that begin so.
+    /// All its identifiers, in all formats. A `*` at the end stands for a number.
     pub identifiers: &'static [&'static str],
     /// The feature that brings it.
     pub feature: &'static str,
@@ -222,17 +225,24 @@ impl<P: Plugin> Table<P> {
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let has_it = |pattern: &&str| match pattern.strip_suffix('*') {
-            Some(beginning) => identifier.starts_with(beginning),
+            Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
             None => identifier == *pattern,
         };
         let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it));
-        Unknown {
-            point: P::POINT,
-            identifier: identifier.to_owned(),
-            known_elsewhere: entry.map(|entry| {
-                format!("not in this build; feature `{}` of crate `{}` has it", entry.feature, entry.package)
-            }),
-        }
+        let tables = [&self.names, &self.uris, &self.ids];
+        let known_elsewhere = match entry {
+            _ if tables.iter().any(|table| table.contains_key(identifier)) => {
+                Some("no identifier of this format, only of another".to_owned())
+            }
+            Some(CatalogueEntry { feature, package, .. }) => {
+                Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+            }
+            None if REFUSED.contains(&identifier) => {
+                Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
+            }
+            None => None,
+        };
+        Unknown { point: P::POINT, identifier: identifier.to_owned(), known_elsewhere }
     }
 
     fn find_by_version(&self, uri: &str, reading: &Reading) -> Option<usize> {
@@ -281,6 +291,10 @@ impl<P: Plugin> Table<P> {
         self.plugins.push(plugin);
         Ok(())
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A URI without its last segment, and that segment as a version: `MAJOR.MINOR`.

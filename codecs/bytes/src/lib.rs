@@ -52,10 +52,15 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         }
         None if creation.format == Format::V3 => {
             if concerns(array)? {
-                creation.reading.tolerate(format!(
+                let what = format!(
                     "codec `bytes` does not say the byte order of {}: little endian is assumed",
                     array.data_type.name()
-                ))?;
+                );
+                if array.data_type.may_omit_byte_order() {
+                    creation.reading.warn(what);
+                } else {
+                    creation.reading.tolerate(what)?;
+                }
             }
             ByteOrder::Little
         }

@@ -108,7 +108,12 @@ impl DataType for VariableBytes {
     }
 
     /// Base64, which every format reads.
-    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        _format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         Ok(Value::from(STANDARD.encode(element)))
     }
 

@@ -217,7 +217,12 @@ impl DataType for CoreType {
         Ok(FillValue::new(bytes))
     }
 
-    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         let Properties { name, kind, size, unit, .. } = self.properties();
         let wrong = DataTypeError::FillValue;
         if element.len() != size {

@@ -127,7 +127,12 @@ impl DataType for Raw {
         })
     }
 
-    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
                 "{} bytes are no element of {}",

@@ -233,7 +233,12 @@ impl DataType for Time {
     }
 
     /// The count, which all readers know.
-    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        _format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         let count = count(element).ok_or_else(|| {
             DataTypeError::FillValue(format!("{} bytes are no element of {}", element.len(), self.name()))
         })?;

@@ -235,7 +235,12 @@ impl DataType for FixedLength {
             .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {}", self.name())))
     }
 
-    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
             let what = format!("{} bytes are no element of {}", element.len(), self.name());
             return Err(DataTypeError::FillValue(what));

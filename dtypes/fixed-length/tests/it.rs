@@ -192,7 +192,7 @@ fn the_draft_is_written_with_raw_bits_as_fallback() {
     }
     let raw = v2(Mode::Strict, "|V3");
     assert_eq!(
-        raw.data_type.fill_value_json(&[0, 1, 0xff], Format::V3Draft).unwrap().as_str(),
+        raw.data_type.fill_value_json(&[0, 1, 0xff], Format::V3Draft, &raw.order).unwrap().as_str(),
         Some("0x0001ff")
     );
 }

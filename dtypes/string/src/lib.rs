@@ -93,7 +93,12 @@ impl DataType for Text {
         }
     }
 
-    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        _format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         text(element).map(Value::from).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
     }
 

@@ -23,22 +23,28 @@ pub(crate) fn parse(
 }
 
 /// The form that gives the same bytes again.
-pub(crate) fn to_json(structure: &Structure, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+pub(crate) fn to_json(
+    structure: &Structure,
+    element: &[u8],
+    format: Format,
+    order: &ByteOrder,
+) -> Result<Value, DataTypeError> {
     match format {
         Format::V2 | Format::V3Draft => {
             let mut stored = element.to_vec();
-            reorder(structure, &structure.order, &mut stored);
+            reorder(structure, order, &mut stored);
             Ok(Value::from(STANDARD.encode(stored)))
         }
         Format::V3 => {
-            let member = |field: &Field| {
+            let member = |(field, order): (&Field, &ByteOrder)| {
                 let part = &element[field.offset..][..size_of(field)];
                 if field.name.is_empty() || !field.shape.is_empty() {
                     return Err(wrong("padding and sub-arrays have no form in v3".to_owned()));
                 }
-                Ok((field.name.clone(), field.data_type.fill_value_json(part, format)?))
+                Ok((field.name.clone(), field.data_type.fill_value_json(part, format, order)?))
             };
-            structure.fields.iter().map(member).collect::<Result<Object, _>>().map(Value::Object)
+            let orders = structure.field_orders(order);
+            structure.fields.iter().zip(&orders).map(member).collect::<Result<Object, _>>().map(Value::Object)
         }
     }
 }

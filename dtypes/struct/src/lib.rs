@@ -51,7 +51,8 @@ pub struct Structure {
     units: Arc<[Unit]>,
     /// The order of stored elements, which v2 writes fill values in.
     order: ByteOrder,
-    /// Whether v3 gives its fill value as Base64 too: it was called `structured`.
+    /// Whether it was called `structured`: v3 gives its fill value as Base64 too then, and may leave out its byte
+    /// order.
     is_old: bool,
 }
 
@@ -214,9 +215,13 @@ impl DataType for Structure {
         fill::parse(self, json, context).map(FillValue::new)
     }
 
-    /// As [`fill_value`](Self::fill_value) reads it. The order of what is stored is that of the document that the
-    /// type was read from.
-    fn fill_value_json(&self, element: &[u8], format: Format) -> Result<Value, DataTypeError> {
+    /// As [`fill_value`](Self::fill_value) reads it.
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
                 "{} bytes are no element of a structure of {}",
@@ -224,7 +229,7 @@ impl DataType for Structure {
                 self.size
             )));
         }
-        fill::to_json(self, element, format)
+        fill::to_json(self, element, format, order)
     }
 
     /// `{x: 1, z: [1, 2, 3, 4]}`, without padding.
@@ -256,6 +261,11 @@ impl DataType for Structure {
                 .try_for_each(|part| field.data_type.check(part))
                 .map_err(|what| Invalid::new(format!("field `{}`: {what}", field.name)))
         })
+    }
+
+    /// Only as `structured`; `struct` wants it said (EX-STRUCT-04, EX-STRUCT-08).
+    fn may_omit_byte_order(&self) -> bool {
+        self.is_old
     }
 
     fn fields(&self) -> Option<&[Field]> {

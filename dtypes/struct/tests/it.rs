@@ -147,7 +147,17 @@ fn fill_values_of_v2_are_base64_of_the_stored_element() {
     }
     let big = v2(Mode::Strict, r#"[["a",">i4"],["b","<i2"]]"#).unwrap();
     big.check(&types::registry(), &["\"AAAAAQIA\""]).unwrap();
-    assert_eq!(big.print(&big.fill("\"AAAAAQIA\"").unwrap()), "{a: 1, b: 2}");
+    let element = big.fill("\"AAAAAQIA\"").unwrap();
+    assert_eq!(big.print(&element), "{a: 1, b: 2}");
+    // In a document that declares another order, the same element has other bytes.
+    for (order, fill) in [(ByteOrder::Little, "AQAAAAIA"), (ByteOrder::Big, "AAAAAQAC")] {
+        for format in [Format::V2, Format::V3Draft] {
+            let json = big.data_type.fill_value_json(&element, format, &order).unwrap();
+            assert_eq!(json.as_str(), Some(fill));
+        }
+        let json = big.data_type.fill_value_json(&element, Format::V3, &order).unwrap();
+        assert_eq!(json.to_string(), r#"{"a":1,"b":2}"#);
+    }
 }
 
 /// Tests EX-STRUCT-01, EX-STRUCT-02, EX-STRUCT-03.

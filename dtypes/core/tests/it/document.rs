@@ -122,7 +122,7 @@ fn every_type_is_written_and_read_again_in_every_format() {
             let rewritten: Vec<String> = fills
                 .iter()
                 .map(|fill| {
-                    v3.data_type.fill_value_json(&v3.fill(fill).unwrap(), format).unwrap().to_string()
+                    v3.data_type.fill_value_json(&v3.fill(fill).unwrap(), format, &order).unwrap().to_string()
                 })
                 .collect();
             let rewritten: Vec<&str> = rewritten.iter().map(String::as_str).collect();

@@ -125,7 +125,12 @@ impl DataType for Simple {
         })
     }
 
-    fn fill_value_json(&self, element: &[u8], _format: Format) -> Result<Value, DataTypeError> {
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        _format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
         let no_number = || DataTypeError::FillValue("it is no number".to_owned());
         Ok(match *element {
             [a, b, c, d] if self.typestring.kind == 'f' => {
@@ -147,7 +152,7 @@ impl DataType for Simple {
     }
 
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
-        match self.fill_value_json(element, Format::V3) {
+        match self.fill_value_json(element, Format::V3, &ByteOrder::Little) {
             Ok(json) => write!(to, "{json}"),
             Err(error) => write!(to, "({error})"),
         }
