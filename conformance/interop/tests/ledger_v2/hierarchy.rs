@@ -1,0 +1,191 @@
+//! Sections 8 and 10: nodes, attributes and consolidated metadata.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zarr_interop::CountingStore;
+use zarr_kit::spec::Object;
+use zarr_kit::{ArrayBuilder, Format, Hierarchy, Kind, Selection};
+
+use crate::support::{Stored, spec_value};
+use crate::za;
+
+fn attributes(value: &Value) -> Object {
+    spec_value(value).as_object().unwrap().clone()
+}
+
+/// A new hierarchy of v2.
+fn created(stored: &Stored) -> Hierarchy {
+    Hierarchy::create(Arc::clone(&stored.store), &stored.context, Format::V2).unwrap()
+}
+
+fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
+    let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();
+    children.iter().map(|child| child.path.name().to_owned()).collect()
+}
+
+/// A group `foo` with a group `bar` and an array `baz`, and something deeper.
+fn tree() -> Stored {
+    let group = json!({"zarr_format": 2});
+    Stored::new()
+        .json(".zgroup", &group)
+        .json("foo/.zgroup", &group)
+        .json("foo/.zattrs", &json!({"a": 1}))
+        .json("foo/bar/.zgroup", &group)
+        .json("foo/bar/deep/.zarray", &za(&json!({})))
+        .json("foo/baz/.zarray", &za(&json!({})))
+        .with("foo/baz/0", [1; 8])
+}
+
+/// Tests V2-HIER-08, V2-HIER-17, V2-HIER-23.
+#[test]
+fn members_of_a_group_are_one_level_down_and_have_documents() {
+    let stored = tree().with("foo/stray/file", b"x");
+    let hierarchy = stored.open();
+    assert!(hierarchy.group("foo/bar").is_ok());
+    assert!(hierarchy.group("").is_ok());
+    assert!(hierarchy.group("foo/stray").is_err());
+    assert!(!hierarchy.exists("foo/stray").unwrap());
+    assert_eq!(names(&hierarchy, "foo"), ["bar", "baz"]);
+    let kinds: Vec<Kind> =
+        hierarchy.group("foo").unwrap().children().unwrap().iter().map(|child| child.kind).collect();
+    assert_eq!(kinds, [Kind::Group, Kind::Array]);
+    let metadata = json!({"zarr_consolidated_format": 1, "metadata": {}});
+    let stored = tree().json(".zattrs", &json!({"x": 1})).json("foo/.zmetadata", &metadata);
+    assert_eq!(names(&stored.open(), ""), ["foo"]);
+    assert_eq!(names(&stored.open(), "foo"), ["bar", "baz"]);
+    assert_eq!(names(&stored.open(), "foo/bar"), ["deep"]);
+}
+
+/// Tests V2-HIER-12, V2-HIER-13, V2-HIER-14.
+#[test]
+fn groups_are_created_at_all_paths_above() {
+    let stored = Stored::new();
+    created(&stored).create_group("foo/bar", Object::new()).unwrap();
+    assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zgroup"]);
+    assert_eq!(stored.document("foo/.zgroup"), json!({"zarr_format": 2}));
+    let stored = Stored::new();
+    let builder = ArrayBuilder::new([4], "int32").chunks([2]);
+    created(&stored).create_array("foo/bar/baz", &builder).unwrap();
+    assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zgroup", "foo/bar/baz/.zarray"]);
+    let stored = Stored::new();
+    created(&stored).create_array("", &builder).unwrap();
+    assert_eq!(stored.keys(), [".zarray"]);
+    assert_eq!(stored.array().shape(), [4]);
+}
+
+/// Tests V2-HIER-15.
+#[test]
+fn nothing_is_created_below_an_array() {
+    let stored = tree();
+    let hierarchy = stored.open();
+    let before = stored.keys();
+    for path in ["foo/baz/b", "foo/baz/b/c"] {
+        let error = hierarchy.create_group(path, Object::new()).unwrap_err().to_string();
+        assert!(error.contains("/foo/baz is an array"), "{error}");
+        assert!(hierarchy.create_array(path, &ArrayBuilder::new([4], "int32")).is_err());
+    }
+    assert_eq!(stored.keys(), before);
+    hierarchy.create_group("foo/bar/b/c", Object::new()).unwrap();
+}
+
+/// Tests V2-HIER-16.
+#[test]
+fn groups_that_are_there_stay_as_they_are() {
+    let stored = tree();
+    let attributes = stored.value("foo/.zattrs");
+    // A group with a member that we would not write.
+    stored.set("foo/.zgroup", r#"{ "zarr_format": 2, "x": 1 }"#);
+    let document = stored.value("foo/.zgroup");
+    stored.open().create_array("foo/new/a", &ArrayBuilder::new([4], "int32")).unwrap();
+    assert_eq!(stored.value("foo/.zattrs"), attributes);
+    assert_eq!(stored.value("foo/.zgroup"), document);
+    assert!(stored.has("foo/new/.zgroup"));
+}
+
+/// Tests V2-HIER-18.
+#[test]
+fn an_array_that_is_a_group_too_is_an_array_with_a_warning() {
+    let stored = tree().json("foo/baz/.zgroup", &json!({"zarr_format": 2}));
+    let hierarchy = stored.open();
+    assert_eq!(hierarchy.array("foo/baz").unwrap().shape(), [4]);
+    let warning = "/foo/baz has both `.zarray` and `.zgroup`; it is taken for an array";
+    assert_eq!(hierarchy.warnings(), [warning]);
+    let hierarchy = stored.open();
+    let children = hierarchy.group("foo").unwrap().children().unwrap();
+    assert_eq!(children[1].kind, Kind::Array);
+    assert_eq!(hierarchy.warnings(), [warning]);
+    assert!(hierarchy.group("foo/baz").is_err());
+    let clean = tree().open();
+    clean.array("foo/baz").unwrap();
+    assert!(clean.warnings().is_empty());
+}
+
+/// Tests V2-HIER-25.
+#[test]
+fn erasing_a_node_erases_what_begins_with_its_prefix_and_nothing_else() {
+    let stored = tree().json("foobar/.zarray", &za(&json!({}))).with("foobar/0", [1; 8]);
+    stored.open().erase("foo").unwrap();
+    assert_eq!(stored.keys(), [".zgroup", "foobar/.zarray", "foobar/0"]);
+    assert!(stored.open().erase("foo").is_err());
+}
+
+/// The tree with a `.zmetadata`, in which `foo/bar` has other attributes than in its own document.
+fn consolidated() -> Stored {
+    let stored = tree();
+    stored.open().consolidate("").unwrap();
+    stored
+}
+
+/// Tests V2-CONS-03.
+#[test]
+fn with_consolidated_metadata_no_other_document_is_asked_for() {
+    let stored = consolidated();
+    let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
+    let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
+    drop(counting.take());
+    assert_eq!(names(&hierarchy, "foo"), ["bar", "baz"]);
+    let array = hierarchy.array("foo/baz").unwrap();
+    assert_eq!(hierarchy.group("foo").unwrap().attributes().len(), 1);
+    assert_eq!(hierarchy.walk(&hierarchy.path("").unwrap()).unwrap().len(), 5);
+    assert!(counting.take().is_empty());
+    // Chunks are not in it.
+    array.read(&Selection::All).unwrap();
+    assert!(!counting.take().is_empty());
+    // Without it, every document is asked for.
+    let options = zarr_kit::OpenOptions::new().consolidated(false);
+    let hierarchy = Hierarchy::open_with(Arc::clone(&counting) as _, &stored.context, options).unwrap();
+    drop(counting.take());
+    hierarchy.array("foo/baz").unwrap();
+    assert!(!counting.take().is_empty());
+}
+
+/// Tests V2-CONS-04.
+#[test]
+fn consolidated_metadata_do_not_follow_what_others_write() {
+    let stored = consolidated();
+    stored.set("foo/.zattrs", r#"{"a": 2}"#);
+    stored.set("later/.zgroup", r#"{"zarr_format": 2}"#);
+    let hierarchy = stored.open();
+    assert_eq!(hierarchy.group("foo").unwrap().attributes(), &attributes(&json!({"a": 1})));
+    assert!(!hierarchy.exists("later").unwrap());
+    let options = zarr_kit::OpenOptions::new().consolidated(false);
+    let fresh = Hierarchy::open_with(Arc::clone(&stored.store), &stored.context, options).unwrap();
+    assert_eq!(fresh.group("foo").unwrap().attributes(), &attributes(&json!({"a": 2})));
+    assert!(fresh.exists("later").unwrap());
+}
+
+/// Tests V2-CONS-05.
+#[test]
+fn what_is_written_through_consolidated_metadata_refreshes_them() {
+    let stored = consolidated();
+    let hierarchy = stored.open();
+    let array = hierarchy.array("foo/baz").unwrap();
+    array.write_values::<i32>(&Selection::All, &[1, 2, 3, 4]).unwrap();
+    assert_eq!(stored.value("foo/baz/1"), "03 00 00 00 04 00 00 00");
+    hierarchy.set_attributes("foo", attributes(&json!({"b": 3}))).unwrap();
+    assert_eq!(stored.document("foo/.zattrs"), json!({"b": 3}));
+    assert_eq!(stored.document(".zmetadata")["metadata"]["foo/.zattrs"], json!({"b": 3}));
+    assert_eq!(hierarchy.group("foo").unwrap().attributes(), &attributes(&json!({"b": 3})));
+    assert_eq!(stored.open().group("foo").unwrap().attributes(), &attributes(&json!({"b": 3})));
+}

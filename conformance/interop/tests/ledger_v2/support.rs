@@ -1,0 +1,128 @@
+//! Stores in memory whose values are written out in the tests, and what is read of them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use zarr_interop::raw;
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::{ByteRange, Key, Mode, Output};
+use zarr_kit::{Array, Context, Error, Hierarchy, Selection, open_store};
+
+/// A store in memory, and how it is read.
+pub(crate) struct Stored {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) context: Context,
+}
+
+impl Stored {
+    /// Without any value; read leniently.
+    pub(crate) fn new() -> Self {
+        let context = Context::linked().unwrap();
+        Self { store: open_store(context.registry(), "memory:").unwrap(), context }
+    }
+
+    /// With one more value.
+    pub(crate) fn with(self, key: &str, value: impl AsRef<[u8]>) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    /// With one more document.
+    pub(crate) fn json(self, key: &str, document: &Value) -> Self {
+        self.with(key, document.to_string())
+    }
+
+    /// The same store, read strictly.
+    pub(crate) fn strictly(self) -> Self {
+        Self { context: self.context.with_mode(Mode::Strict), ..self }
+    }
+
+    pub(crate) fn set(&self, key: &str, value: impl AsRef<[u8]>) {
+        self.store.set(&Key::new(key).unwrap(), value.as_ref()).unwrap();
+    }
+
+    pub(crate) fn open(&self) -> Hierarchy {
+        self.try_open().unwrap()
+    }
+
+    pub(crate) fn try_open(&self) -> Result<Hierarchy, Error> {
+        Hierarchy::open(Arc::clone(&self.store), &self.context)
+    }
+
+    /// The array at the root.
+    pub(crate) fn array(&self) -> Array {
+        self.try_array().unwrap()
+    }
+
+    /// The array at the root.
+    pub(crate) fn try_array(&self) -> Result<Array, Error> {
+        self.try_open()?.array("")
+    }
+
+    /// What is wrong with the array at the root.
+    pub(crate) fn error(&self) -> String {
+        self.try_array().unwrap_err().to_string()
+    }
+
+    /// The bytes of a value in hexadecimal digits; `-` if there is none.
+    pub(crate) fn value(&self, key: &str) -> String {
+        let value = get_value(&*self.store, &Key::new(key).unwrap(), 1 << 20).unwrap();
+        value.map_or_else(|| "-".to_owned(), |bytes| to_hex(&bytes))
+    }
+
+    /// A stored document.
+    pub(crate) fn document(&self, key: &str) -> Value {
+        let value = get_value(&*self.store, &Key::new(key).unwrap(), 1 << 20).unwrap();
+        serde_json::from_slice(&value.unwrap()).unwrap()
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        let mut output = Output::at_most(1 << 20);
+        self.store.get(&Key::new(key).unwrap(), ByteRange::Full, &mut output).unwrap().is_some()
+    }
+
+    /// All keys, sorted.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.store.list().unwrap().iter().map(Key::to_string).collect()
+    }
+}
+
+/// A document as the framework takes it.
+pub(crate) fn spec_value(value: &Value) -> zarr_kit::spec::Value {
+    zarr_kit::json::parse(value.to_string().as_bytes(), &zarr_kit::json::ParseOptions::default())
+        .unwrap()
+        .value
+}
+
+/// All elements in raw form, in hexadecimal digits.
+pub(crate) fn all(array: &Array) -> String {
+    to_hex(&raw::of(&array.read(&Selection::All).unwrap()))
+}
+
+/// Why the elements cannot be read.
+pub(crate) fn reading_fails(array: &Array) -> String {
+    array.read(&Selection::All).unwrap_err().to_string()
+}
+
+/// Bytes as pairs of digits with blanks between them.
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The bytes that hexadecimal digits stand for; blanks do not count.
+pub(crate) fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// `base` with the members of `changes`; those that are null there and begin with `-` in their name are taken out.
+pub(crate) fn changed(mut base: Value, changes: &Value) -> Value {
+    let members = base.as_object_mut().unwrap();
+    for (name, value) in changes.as_object().unwrap() {
+        match name.strip_prefix('-') {
+            Some(name) => drop(members.remove(name).unwrap()),
+            None => drop(members.insert(name.clone(), value.clone())),
+        }
+    }
+    base
+}

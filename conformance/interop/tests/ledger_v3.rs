@@ -1,0 +1,49 @@
+//! The rows of `v3-final.md`, `data-types.md` and `extensions.md` in `conformance/requirements` that need the whole
+//! framework: documents and chunks that are written out here, read with the engine, and what the engine writes, byte
+//! for byte.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+#[path = "ledger_v3/chunks.rs"]
+mod chunks;
+#[path = "ledger_v3/codecs.rs"]
+mod codecs;
+#[path = "ledger_v3/data_types.rs"]
+mod data_types;
+#[path = "ledger_v3/documents.rs"]
+mod documents;
+#[path = "ledger_v3/extensions.rs"]
+mod extensions;
+#[path = "ledger_v3/hierarchy.rs"]
+mod hierarchy;
+#[path = "ledger_v3/sharding.rs"]
+mod sharding;
+#[path = "ledger_v2/support.rs"]
+mod support;
+
+use serde_json::{Value, json};
+
+/// The ledger's valid array, with the members of `changes`.
+fn ar(changes: &Value) -> Value {
+    let base = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    support::changed(base, changes)
+}
+
+/// The ledger's valid group.
+fn gr() -> Value {
+    json!({"zarr_format": 3, "node_type": "group"})
+}
+
+/// A store with one array, at its root.
+fn stored(changes: &Value) -> support::Stored {
+    support::Stored::new().json("zarr.json", &ar(changes))
+}
+
+/// The regular grid with chunks of this shape.
+fn chunks_of(shape: &[u64]) -> Value {
+    json!({"name": "regular", "configuration": {"chunk_shape": shape}})
+}

@@ -1,0 +1,239 @@
+//! `extensions.md`: names that nobody here has, structures, and the rules for all extensions.
+
+use serde_json::{Value, json};
+use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint};
+use zarr_kit::{ArrayBuilder, Context, Error, Problem, Registry, Selection};
+
+use crate::support::{Stored, all, hex, spec_value, to_hex};
+use crate::{chunks_of, gr, stored};
+
+fn little() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+fn problems(stored: &Stored) -> Vec<Problem> {
+    match stored.try_array() {
+        Err(Error::NotUnderstood { problems, .. }) => problems,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Tests EX-RULE-01, EX-GRID-10, EX-GRID-11, EX-TYPE-13, EX-SEEN-06.
+#[test]
+fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
+    let refused = |members: Value, place: &str, point: &str, name: &str| {
+        for stored in [stored(&members), stored(&members).strictly()] {
+            let problems = problems(&stored);
+            assert_eq!(problems[0].place, place, "{problems:?}");
+            let unknown = problems[0].unknown.as_ref().unwrap();
+            assert_eq!((unknown.point.to_string().as_str(), unknown.identifier.as_str()), (point, name));
+            assert!(
+                problems[0].reason.contains(&format!("{point} `{name}` is unknown")),
+                "{}",
+                problems[0].reason
+            );
+        }
+    };
+    for name in ["zarrs.default_suffix", "suffix", "V2", "default.v2"] {
+        refused(
+            json!({"chunk_key_encoding": {"name": name}}),
+            "chunk_key_encoding",
+            "chunk key encoding",
+            name,
+        );
+    }
+    for name in ["default", "v2"] {
+        assert!(stored(&json!({"chunk_key_encoding": {"name": name}})).strictly().try_array().is_ok());
+    }
+    for name in
+        ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.squeeze", "zarrs.gdeflate", "zarrs.optional"]
+    {
+        refused(
+            json!({"codecs": [little(), {"name": name, "configuration": {}}]}),
+            "codecs[1]",
+            "codec",
+            name,
+        );
+        refused(json!({"codecs": [{"name": name}, little()]}), "codecs[0]", "codec", name);
+    }
+    for name in ["zarrs.optional", "<V8", "|V8", "nope"] {
+        refused(json!({"data_type": {"name": name, "configuration": {}}}), "data_type", "data type", name);
+    }
+    let grid = json!({"name": "rectangular", "configuration": {"chunk_shape": [[2, 2]]}});
+    refused(json!({"chunk_grid": grid}), "chunk_grid", "chunk grid", "rectangular");
+}
+
+/// Tests EX-GRID-09.
+#[test]
+fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
+    for name in ["rectangular", "zarrs.regular_bounded"] {
+        let grid = json!({"name": name, "configuration": {"chunk_shape": [2]}});
+        let stored = stored(&json!({"chunk_grid": grid}));
+        assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown"));
+        let mut registry = Registry::linked().unwrap();
+        registry.add_catalogue_entry(CatalogueEntry {
+            point: ExtensionPoint::ChunkGrid,
+            identifiers: &["rectangular", "zarrs.regular_bounded"],
+            feature: "grid-of-somebody",
+            package: "somebody",
+        });
+        let known = Stored { context: Context::new(registry), ..stored };
+        let wanted = "is not in this build; feature `grid-of-somebody` of crate `somebody` has it";
+        assert_eq!(problems(&known)[0].reason, format!("chunk grid `{name}` {wanted}"));
+    }
+    assert!(stored(&json!({"chunk_grid": chunks_of(&[3])})).try_array().is_ok());
+}
+
+/// Tests EX-RULE-03.
+#[test]
+fn attributes_are_never_extensions() {
+    let attributes = json!({"anything": 1, "codecs": ["nope"], "must_understand": true, "zarr_format": 9});
+    let array = stored(&json!({"attributes": attributes})).strictly().array();
+    assert_eq!(array.attributes().len(), 4);
+    assert!(array.hierarchy().warnings().is_empty());
+    let mut group = gr();
+    group["attributes"] = attributes;
+    let group = Stored::new().json("zarr.json", &group).strictly().open().group("/").unwrap();
+    assert_eq!(group.attributes().len(), 4);
+}
+
+/// Tests EX-RULE-04.
+#[test]
+fn the_configuration_of_a_known_extension_is_closed() {
+    let zstd = json!({"name": "zstd", "configuration": {"level": 1, "x": 0}});
+    let codecs = [
+        zstd,
+        json!({"name": "gzip", "configuration": {"level": 1, "x": 0}}),
+        json!({"name": "crc32c", "configuration": {"x": 0}}),
+        json!({"name": "blosc", "configuration": {
+            "cname": "lz4", "clevel": 1, "shuffle": "shuffle", "typesize": 4, "blocksize": 0, "x": 0,
+        }}),
+    ];
+    for codec in codecs {
+        let error = stored(&json!({"codecs": [little(), codec]})).strictly().error();
+        assert!(error.contains("`codecs[1]`") && error.contains('x'), "{error}");
+    }
+    let extra = json!({"name": "bytes", "configuration": {"endian": "little", "x": 0}});
+    assert!(stored(&json!({"codecs": [extra]})).strictly().error().contains("`codecs[0]`"));
+    let encoding = json!({"name": "default", "configuration": {"separator": "/", "x": 0}});
+    assert!(
+        stored(&json!({"chunk_key_encoding": encoding})).strictly().error().contains("`chunk_key_encoding`")
+    );
+    let grid = json!({"name": "regular", "configuration": {"chunk_shape": [2], "x": 0}});
+    assert!(stored(&json!({"chunk_grid": grid})).strictly().error().contains("`chunk_grid"));
+    let closed = json!({"name": "zstd", "configuration": {"level": 1}});
+    assert!(stored(&json!({"codecs": [little(), closed]})).strictly().try_array().is_ok());
+}
+
+/// Tests EX-SEEN-09.
+#[test]
+fn bare_names_of_codecs_are_read_and_objects_are_written() {
+    let stored = stored(&json!({"data_type": "uint8", "codecs": ["bytes", "crc32c"]})).strictly();
+    stored.array().write_values::<u8>(&Selection::All, &[1, 2, 3, 4]).unwrap();
+    let mut array = stored.array();
+    array.set_attribute("x", 1).unwrap();
+    assert_eq!(stored.document("zarr.json")["codecs"], json!([{"name": "bytes"}, {"name": "crc32c"}]));
+    assert_eq!(all(&stored.array()), "01 02 03 04");
+}
+
+/// Tests EX-CODEC-14.
+#[test]
+fn the_chain_of_the_reshape_example_is_refused() {
+    let zstd = json!({"name": "zstd", "configuration": {"level": 1}});
+    for stored in [
+        stored(&json!({"codecs": [zstd, little()]})),
+        stored(&json!({"codecs": [zstd, little()]})).strictly(),
+    ] {
+        assert!(stored.error().contains("`codecs"), "{}", stored.error());
+    }
+    let reshape = json!({"name": "reshape", "configuration": {"shape": [[0]]}});
+    assert!(stored(&json!({"codecs": [reshape, zstd, little()]})).try_array().is_err());
+    assert!(stored(&json!({"codecs": [little(), zstd]})).strictly().try_array().is_ok());
+}
+
+fn structure(name: &str, fields: Value) -> Value {
+    json!({"name": name, "configuration": {"fields": fields}})
+}
+
+/// `x` as float32 and `y` as int16, in both forms.
+fn fields(name: &str) -> Value {
+    match name {
+        "struct" => json!([{"name": "x", "data_type": "float32"}, {"name": "y", "data_type": "int16"}]),
+        _ => json!([["x", "float32"], ["y", "int16"]]),
+    }
+}
+
+fn structured(name: &str, codec: Value, fill: Value) -> Stored {
+    let data_type = structure(name, fields(name));
+    stored(&json!({"data_type": data_type, "shape": [2], "fill_value": fill, "codecs": [codec]}))
+}
+
+/// Tests EX-STRUCT-04, EX-STRUCT-08.
+#[test]
+fn the_byte_order_of_struct_is_said_and_that_of_structured_may_be_missing() {
+    let fill = json!({"x": 1.0, "y": -2});
+    let value = "0000803f 0100 00000040 0200";
+    let big = "3f800000 0001 40000000 0002";
+    for (endian, bytes) in [("little", value), ("big", big)] {
+        let codec = json!({"name": "bytes", "configuration": {"endian": endian}});
+        for name in ["struct", "structured"] {
+            let stored = structured(name, codec.clone(), fill.clone()).strictly().with("c/0", hex(bytes));
+            assert_eq!(all(&stored.array()), to_hex(&hex(value)), "{name} {endian}");
+            let selection = Selection::parse("0", &[2]).unwrap();
+            let elements = stored.array().read(&Selection::All).unwrap();
+            stored.array().write(&selection, elements.element(1)).unwrap();
+            let half = hex(bytes)[6..].repeat(2);
+            assert_eq!(stored.value("c/0"), to_hex(&half), "{name} {endian}");
+        }
+        let empty = structured("struct", codec, fill.clone()).strictly();
+        assert_eq!(all(&empty.array()), "00 00 80 3f fe ff 00 00 80 3f fe ff");
+    }
+    let unsaid = structured("struct", json!({"name": "bytes"}), fill.clone());
+    assert!(unsaid.strictly().error().contains("does not say the byte order"), "struct");
+    let unsaid = structured("structured", json!({"name": "bytes"}), fill).strictly().with("c/0", hex(value));
+    assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
+    let warnings = unsaid.array().hierarchy().warnings();
+    assert!(warnings.iter().any(|warning| warning.contains("little endian is assumed")), "{warnings:?}");
+    // Fields of one byte each have no byte order to say.
+    let bytes =
+        structure("struct", json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "bool"}]));
+    let members = json!({"data_type": bytes, "fill_value": {"r": 1, "g": true}, "codecs": ["bytes"]});
+    assert_eq!(all(&stored(&members).strictly().array()), "01 01 01 01 01 01 01 01");
+}
+
+/// Tests EX-STRUCT-11.
+#[test]
+fn codecs_of_variable_length_do_not_apply_to_structures() {
+    let fill = json!({"x": 0.0, "y": 0});
+    for codec in ["vlen-bytes", "vlen-utf8"] {
+        for name in ["struct", "structured"] {
+            let error = structured(name, json!({"name": codec}), fill.clone()).error();
+            assert!(error.contains(&format!("`codecs[0]`: codec `{codec}`")), "{error}");
+        }
+    }
+}
+
+/// Tests EX-STRUCT-06, EX-STRUCT-12.
+#[test]
+fn both_forms_of_structures_are_read_and_one_is_written() {
+    let value = "0000803f 0100 00000040 0200";
+    // As zarr-python 3.1.6 and 3.4.2 write them; the older one says no byte order.
+    let old = structured("structured", json!({"name": "bytes"}), json!("AACAPwEA")).strictly();
+    let new = structured("struct", little(), json!({"x": 1.0, "y": 1})).strictly();
+    for stored in [&old, &new] {
+        assert_eq!(all(&stored.array()), "00 00 80 3f 01 00 00 00 80 3f 01 00");
+        stored.set("c/0", hex(value));
+        assert_eq!(all(&stored.array()), to_hex(&hex(value)));
+    }
+    assert_eq!(old.array().data_type().name(), new.array().data_type().name());
+    // An array that we make has the new form, whichever was asked for.
+    let created = Stored::new().json("zarr.json", &gr());
+    for name in ["struct", "structured"] {
+        let builder = ArrayBuilder::new([2], spec_value(&structure(name, fields(name))));
+        created.open().create_array(name, &builder).unwrap();
+        assert_eq!(
+            created.document(&format!("{name}/zarr.json"))["data_type"],
+            structure("struct", fields("struct"))
+        );
+    }
+}

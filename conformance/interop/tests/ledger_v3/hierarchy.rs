@@ -1,0 +1,245 @@
+//! Sections 1, 2, 4 and 14 of `v3-final.md`: nodes, names, consolidated metadata and what is done in a store.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use zarr_interop::CountingStore;
+use zarr_kit::spec::{NodePath, Object};
+use zarr_kit::{ArrayBuilder, Format, Hierarchy, Kind, OpenOptions, Selection};
+
+use crate::support::Stored;
+use crate::{ar, gr, stored};
+
+fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
+    let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();
+    children.iter().map(|child| child.path.name().to_owned()).collect()
+}
+
+fn walked(hierarchy: &Hierarchy) -> Vec<String> {
+    let nodes = hierarchy.walk(&NodePath::root()).unwrap();
+    nodes.iter().map(|node| node.path.to_string()).collect()
+}
+
+/// Tests V3-KEY-04.
+#[test]
+fn an_array_at_the_root_is_alone() {
+    let stored = stored(&json!({}));
+    let hierarchy = stored.open();
+    assert_eq!(hierarchy.array("/").unwrap().shape(), [4]);
+    assert_eq!(walked(&hierarchy), ["/"]);
+    let error = hierarchy.create_group("/a", Object::new()).unwrap_err().to_string();
+    assert!(error.contains("/ is an array"), "{error}");
+    assert!(hierarchy.create_array("/a", &ArrayBuilder::new([4], "int8")).is_err());
+    assert!(hierarchy.children(&NodePath::root()).is_err());
+    assert_eq!(stored.keys(), ["zarr.json"]);
+}
+
+/// Tests V3-KEY-05, V3-KEY-06, V3-CONTRA-04.
+#[test]
+fn there_are_no_implicit_groups() {
+    let stored =
+        Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
+    let hierarchy = stored.open();
+    assert_eq!(names(&hierarchy, "/"), ["a"]);
+    assert_eq!(walked(&hierarchy), ["/", "/a"]);
+    assert!(!hierarchy.exists("/c").unwrap());
+    assert!(hierarchy.group("/c").is_err());
+    assert!(hierarchy.group("/a").is_ok());
+    // Who knows the path gets the node.
+    assert!(hierarchy.group("/c/d").is_ok());
+}
+
+/// Tests V3-KEY-08.
+#[test]
+fn v3_comes_before_v2_with_a_warning() {
+    let both = Stored::new().json("zarr.json", &gr()).json(".zgroup", &json!({"zarr_format": 2}));
+    let hierarchy = both.open();
+    assert_eq!(hierarchy.format(), Format::V3);
+    assert_eq!(hierarchy.warnings(), ["there are documents of v2 beside those of v3, which are used"]);
+    let array = stored(&json!({})).json(".zarray", &json!({"zarr_format": 2}));
+    assert_eq!(array.open().format(), Format::V3);
+    assert_eq!(array.array().shape(), [4]);
+    let as_v2 = Hierarchy::open_as(Arc::clone(&both.store), &both.context, Format::V2).unwrap();
+    assert_eq!(as_v2.format(), Format::V2);
+    assert!(Stored::new().json("zarr.json", &gr()).open().warnings().is_empty());
+}
+
+/// Tests V3-NAME-06.
+#[test]
+fn unusual_names_are_written_with_a_warning() {
+    let stored = Stored::new().json("zarr.json", &gr());
+    let hierarchy = stored.open();
+    hierarchy.create_group("/a-b_C.9", Object::new()).unwrap();
+    assert!(hierarchy.warnings().is_empty());
+    hierarchy.create_group("/é", Object::new()).unwrap();
+    assert_eq!(hierarchy.warnings().len(), 1);
+    assert!(hierarchy.warnings()[0].contains("the name `é`"));
+    assert_eq!(stored.keys(), ["a-b_C.9/zarr.json", "zarr.json", "é/zarr.json"]);
+    assert!(stored.strictly().open().group("/é").is_ok());
+}
+
+/// Tests V3-NAME-11, V3-STORE-07.
+#[test]
+fn children_are_the_prefixes_with_a_document_that_are_not_reserved() {
+    let stored = Stored::new()
+        .json("zarr.json", &gr())
+        .json("__x/zarr.json", &gr())
+        .json("a/zarr.json", &gr())
+        .json("_b/zarr.json", &gr())
+        .json("array/zarr.json", &ar(&json!({})))
+        .with("array/c/0", [1; 8])
+        .with("stray/file", b"x");
+    let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
+    let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
+    assert_eq!(names(&hierarchy, "/"), ["_b", "a", "array"]);
+    drop(counting.take());
+    hierarchy.children(&NodePath::root()).unwrap();
+    let calls = counting.take();
+    assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&1), None, None));
+    // An array has no children, its chunks least of all.
+    assert!(hierarchy.children(&hierarchy.path("/array").unwrap()).is_err());
+    assert_eq!(walked(&hierarchy), ["/", "/_b", "/a", "/array"]);
+}
+
+#[test]
+fn every_node_is_found_and_none_inside_of_an_array() {
+    let stored = Stored::new()
+        .json("zarr.json", &gr())
+        .json("a/zarr.json", &gr())
+        .json("a/b/zarr.json", &gr())
+        .json("a/b/c/zarr.json", &ar(&json!({})))
+        .with("a/b/c/c/0", [1; 8]);
+    assert_eq!(walked(&stored.open()), ["/", "/a", "/a/b", "/a/b/c"]);
+    // A node inside of an array is no node that a listing shows.
+    stored.set("a/b/c/inner/zarr.json", gr().to_string());
+    assert_eq!(walked(&stored.open()), ["/", "/a", "/a/b", "/a/b/c"]);
+}
+
+/// Tests V3-STORE-06.
+#[test]
+fn groups_are_created_above_a_new_node() {
+    let stored = Stored::new();
+    let hierarchy = Hierarchy::create(Arc::clone(&stored.store), &stored.context, Format::V3).unwrap();
+    hierarchy.create_array("/a/b/c", &ArrayBuilder::new([4], "int32").chunks([2])).unwrap();
+    assert_eq!(stored.keys(), ["a/b/c/zarr.json", "a/b/zarr.json", "a/zarr.json", "zarr.json"]);
+    for group in ["zarr.json", "a/zarr.json", "a/b/zarr.json"] {
+        assert_eq!(stored.document(group)["node_type"], "group");
+    }
+    hierarchy.create_group("/a/d/e", Object::new()).unwrap();
+    assert_eq!(walked(&stored.open()), ["/", "/a", "/a/b", "/a/b/c", "/a/d", "/a/d/e"]);
+}
+
+/// Tests V3-STORE-09, V3-CONTRA-05.
+#[test]
+fn erasing_a_node_leaves_what_only_begins_like_it() {
+    let stored = Stored::new()
+        .json("zarr.json", &gr())
+        .json("foo/zarr.json", &gr())
+        .json("foo/a/zarr.json", &ar(&json!({})))
+        .with("foo/a/c/0", [1; 8])
+        .json("foobar/zarr.json", &ar(&json!({})))
+        .with("foobar/c/0", [1; 8]);
+    let hierarchy = stored.open();
+    hierarchy.erase("/foo").unwrap();
+    assert_eq!(stored.keys(), ["foobar/c/0", "foobar/zarr.json", "zarr.json"]);
+    assert!(hierarchy.exists("/foobar").unwrap());
+    assert!(!hierarchy.exists("/foo").unwrap());
+    // No key begins with a slash: these are the prefixes that are asked for.
+    for wrong in ["/zarr.json", "/foo/zarr.json"] {
+        assert!(zarr_kit::spec::Key::new(wrong).is_err(), "{wrong}");
+    }
+    assert!(zarr_kit::spec::Prefix::new("/foo/").is_err());
+    hierarchy.erase("/").unwrap();
+    assert_eq!(stored.keys(), [""; 0]);
+}
+
+/// Tests V3-STORE-10.
+#[test]
+fn whether_a_node_exists_takes_one_call() {
+    let stored =
+        Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
+    let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
+    let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
+    for (path, there) in [("/a", true), ("/b", false), ("/c", false), ("/c/d", true), ("/", true)] {
+        drop(counting.take());
+        assert_eq!(hierarchy.exists(path).unwrap(), there, "{path}");
+        let calls = counting.take();
+        assert_eq!(
+            calls.get("get").copied().unwrap_or_default() + calls.get("size").copied().unwrap_or_default(),
+            1
+        );
+        assert!(calls.keys().all(|call| ["get", "get_many", "size"].contains(call)), "{calls:?}");
+    }
+}
+
+/// Tests V3-STORE-12.
+#[test]
+fn resizing_drops_chunks_outside_and_writes_none() {
+    let stored = stored(&json!({"fill_value": 9}));
+    let mut array = stored.array();
+    array.write_values::<i32>(&Selection::All, &[1, 2, 3, 4]).unwrap();
+    array.resize(&[2]).unwrap();
+    assert_eq!(stored.keys(), ["c/0", "zarr.json"]);
+    assert_eq!(stored.document("zarr.json")["shape"], json!([2]));
+    array.resize(&[4]).unwrap();
+    assert_eq!(stored.keys(), ["c/0", "zarr.json"]);
+    assert_eq!(stored.array().read_values::<i32>(&Selection::All).unwrap(), [1, 2, 9, 9]);
+}
+
+/// Tests V3-GRP-07.
+#[test]
+fn consolidated_metadata_are_a_view_of_their_own() {
+    let stored = Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr());
+    let stored = stored.json("a/b/zarr.json", &ar(&json!({})));
+    let plain = walked(&stored.open());
+    stored.open().consolidate("/").unwrap();
+    let without = || {
+        let options = OpenOptions::new().consolidated(false);
+        Hierarchy::open_with(Arc::clone(&stored.store), &stored.context, options).unwrap()
+    };
+    assert_eq!(walked(&stored.open()), plain);
+    assert_eq!(walked(&without()), plain);
+    // What others add or change later is seen only without the copy.
+    stored.set("a/new/zarr.json", gr().to_string());
+    stored.set("a/b/zarr.json", ar(&json!({"shape": [6]})).to_string());
+    assert_eq!(walked(&stored.open()), plain);
+    assert!(stored.open().group("/a/new").is_err());
+    assert_eq!(stored.open().array("/a/b").unwrap().shape(), [4]);
+    assert_eq!(walked(&without()), ["/", "/a", "/a/b", "/a/new"]);
+    assert_eq!(without().array("/a/b").unwrap().shape(), [6]);
+}
+
+/// Tests V3-GRP-08, V3-CONTRA-11, V3-GRP-04.
+#[test]
+fn what_is_written_below_a_consolidated_group_is_put_into_the_copy() {
+    let stored = Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr());
+    stored.open().consolidate("/").unwrap();
+    let copy = || stored.document("zarr.json")["consolidated_metadata"].clone();
+    assert_eq!(copy()["kind"], "inline");
+    assert_eq!(copy()["must_understand"], false);
+    let paths = || copy()["metadata"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(), ["a"]);
+    stored.open().create_array("/a/b/c", &ArrayBuilder::new([4], "int32")).unwrap();
+    assert_eq!(paths(), ["a", "a/b", "a/b/c"]);
+    assert_eq!(stored.open().group("/a/b").unwrap().children().unwrap()[0].kind, Kind::Array);
+    let mut attributes = Object::new();
+    attributes.insert("x", 1);
+    stored.open().set_attributes("/a/b", attributes).unwrap();
+    assert_eq!(copy()["metadata"]["a/b"]["attributes"], json!({"x": 1}));
+    stored.open().array("/a/b/c").unwrap().resize(&[9]).unwrap();
+    assert_eq!(copy()["metadata"]["a/b/c"]["shape"], json!([9]));
+    stored.open().erase("/a/b").unwrap();
+    assert_eq!(paths(), ["a"]);
+    // It is the one member that is no extension object; in every other form it is refused.
+    let with = |consolidated| {
+        let mut group = gr();
+        group["consolidated_metadata"] = consolidated;
+        Stored::new().json("zarr.json", &group).strictly()
+    };
+    assert!(with(copy()).open().group("/").is_ok());
+    let other_kind = json!({"must_understand": false, "kind": "elsewhere", "metadata": {}});
+    for wrong in [other_kind, json!([]), json!("inline"), json!({"name": "inline", "must_understand": false})]
+    {
+        assert!(with(wrong.clone()).open().group("/").is_err(), "{wrong}");
+    }
+}
