@@ -1,0 +1,197 @@
+//! Storage transformers of the tests' own: one that changes nothing, and one that leaves a mark on all that it stores.
+
+use std::sync::Arc;
+
+use zarr_kit::Registry;
+use zarr_kit::spec::store::{
+    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError, get_value,
+};
+use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin};
+use zarr_kit::spec::{ByteRange, Identifiers, Invalid, Key, Output, Prefix};
+
+pub(super) const IDENTITY: &str = "https://e.org/st/identity/1.0";
+pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
+
+/// Adds both.
+pub(super) fn register(registry: &mut Registry) {
+    let identifiers = |uri| Identifiers { uri: Some(uri), name: "", id: None, aliases: &[] };
+    let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), |_, _| Ok(Arc::new(Identity)));
+    registry.register(identity).unwrap();
+    let tagging = StorageTransformerPlugin::new(identifiers(TAGGING), |creation, _| {
+        let tag = creation
+            .configuration
+            .as_object()
+            .and_then(|members| members.get("tag")?.as_str()?.chars().next());
+        let tag = tag.and_then(|tag| u8::try_from(tag).ok());
+        Ok(Arc::new(Tagging { tag: tag.ok_or_else(|| Invalid::new("`tag` is no letter"))? }))
+    });
+    registry.register(tagging).unwrap();
+}
+
+/// Hands on everything.
+#[derive(Debug)]
+pub(super) struct Identity;
+
+impl StorageTransformer for Identity {
+    fn wrap(&self, next: Arc<dyn Store>, _array: &Prefix) -> Arc<dyn Store> {
+        Arc::new(Same(next))
+    }
+}
+
+#[derive(Debug)]
+struct Same(Arc<dyn Store>);
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for Same {
+    fn location(&self) -> String {
+        self.0.location()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.0.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get(key, range, to)
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        self.0.get_many(requests, budget)
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.0.set(key, value)
+    }
+
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        self.0.set_partial_values(values)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.erase(key)
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        self.0.erase_values(keys)
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.0.erase_prefix(prefix)
+    }
+
+    fn list(&self) -> Result<Vec<Key>, StoreError> {
+        self.0.list()
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.0.list_prefix(prefix)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        self.0.list_dir(prefix)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.0.size(key)
+    }
+}
+
+/// Puts a letter before the names of the array's values, and behind their bytes.
+#[derive(Debug)]
+pub(super) struct Tagging {
+    pub(super) tag: u8,
+}
+
+impl StorageTransformer for Tagging {
+    fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
+        Arc::new(Tagged { next, array: array.clone(), tag: self.tag })
+    }
+}
+
+#[derive(Debug)]
+struct Tagged {
+    next: Arc<dyn Store>,
+    array: Prefix,
+    tag: u8,
+}
+
+impl Tagged {
+    /// The key that the next stage has for one of the array; none for any other.
+    fn inner(&self, key: &Key) -> Option<Key> {
+        let rest = self.array.strip(key.as_str())?;
+        Some(self.array.key(&format!("{}-{rest}", char::from(self.tag))).unwrap())
+    }
+
+    /// What a key of the next stage is called here; none for one of the array without the letter.
+    fn outer(&self, key: &Key) -> Option<Key> {
+        match self.array.strip(key.as_str()) {
+            None => Some(key.clone()),
+            Some(rest) => {
+                let rest = rest.strip_prefix(char::from(self.tag))?.strip_prefix('-')?;
+                Some(self.array.key(rest).unwrap())
+            }
+        }
+    }
+}
+
+impl Store for Tagged {
+    fn location(&self) -> String {
+        format!("tagging {}", self.next.location())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.next.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.next.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let Some(inner) = self.inner(key) else { return self.next.get(key, range, to) };
+        let Some(value) = get_value(&*self.next, &inner, usize::MAX)? else { return Ok(None) };
+        let Some((tag, bytes)) = value.split_last() else {
+            return Err(Invalid::new("there is no tag").into());
+        };
+        assert_eq!(*tag, self.tag, "another stage's value");
+        let size = bytes.len() as u64;
+        let range = range.within(size);
+        let part = &bytes[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()];
+        to.put(part).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+        Ok(Some(Got { contents: Contents::Written, size, version: None }))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        match self.inner(key) {
+            Some(inner) => self.next.set(&inner, &[value, &[self.tag]].concat()),
+            None => self.next.set(key, value),
+        }
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.next.erase(&self.inner(key).unwrap_or_else(|| key.clone()))
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let keys = self.next.list()?;
+        let mut keys: Vec<Key> = keys.iter().filter_map(|key| self.outer(key)).collect();
+        keys.retain(|key| prefix.strip(key.as_str()).is_some());
+        keys.sort();
+        Ok(keys)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        match self.inner(key) {
+            Some(inner) => Ok(self.next.size(&inner)?.map(|size| size.saturating_sub(1))),
+            None => self.next.size(key),
+        }
+    }
+}
