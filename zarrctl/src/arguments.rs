@@ -1,0 +1,340 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use zarr_kit::spec::Value;
+use zarr_kit::{Format, Mode};
+
+use crate::values::{self, Codec, Member, Shape};
+
+/// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
+///
+/// STORE is a folder, a `file:` URL, or a JSON description of a store. PATH is the path of a node in it; `/` or an
+/// empty text is the root, and the `/` at the beginning may be left out.
+///
+/// Exit status: 0; 1 when the data or the request is at fault; 2 for wrong usage. Messages go to standard error, and
+/// nothing but data goes to standard output.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Shows what this program does: writes a small hierarchy in each format, reads it back and compares.
+    ///
+    /// Ends with status 1 when anything that was read differs from what was written.
+    Demo {
+        /// Where to write; a new temporary folder if left out. It is kept.
+        folder: Option<PathBuf>,
+    },
+    /// Lists the nodes of a hierarchy.
+    Tree(Tree),
+    /// Says everything about a node: type, grid, codecs, plugins, sizes, and why it cannot be read if so.
+    Info(Info),
+    /// Reads elements of an array.
+    Get(Get),
+    /// Creates an array, and the groups above it. No chunk is written.
+    Create(Box<Create>),
+    /// Writes elements to an array, from an npy file or raw bytes.
+    Put(Put),
+    /// Copies a hierarchy or a part of it to another store, format or chunking.
+    ///
+    /// Chunks are copied one group after another in bounded memory; metadata is written last, so that nothing half
+    /// done is mistaken for whole. Encoded chunks are copied as they are where neither format nor chunking change.
+    Copy(Copy),
+    /// Removes a node and all nodes below it, without asking.
+    Erase(NodeArguments),
+    /// Changes the shape of an array. Chunks that end up outside are removed.
+    Resize(Resize),
+    /// Prints the attributes of a node as JSON, or changes them.
+    Attrs(Attributes),
+    /// Copies the metadata of all nodes below a group to one place, which readers find with one request.
+    Consolidate(Consolidate),
+    /// Lists everything this build knows, by extension point: identifiers in each format, crate, version.
+    Plugins(Plugins),
+    /// Prints a completion script for a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+}
+
+/// How hierarchies are opened.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct Reading {
+    /// Whatever a specification forbids is an error
+    #[arg(long, conflicts_with = "compat")]
+    strict: bool,
+    /// Also opens hierarchies of neighbouring generations of the draft
+    #[arg(long)]
+    compat: bool,
+    /// The format to open, where a folder holds more than one
+    #[arg(long = "as", value_name = "FORMAT", value_parser = values::format())]
+    pub(crate) as_format: Option<Format>,
+    /// Reads an unknown data type as its fallback, where its document names one
+    #[arg(long)]
+    pub(crate) use_fallback: bool,
+    /// Reads chunks that are not stored as zeros, where the fill value is undefined
+    #[arg(long)]
+    pub(crate) undefined_as_zero: bool,
+}
+
+impl Reading {
+    pub(crate) fn mode(&self) -> Mode {
+        match (self.strict, self.compat) {
+            (true, _) => Mode::Strict,
+            (_, true) => Mode::Compatibility,
+            _ => Mode::Lenient,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// The node to begin at
+    #[arg(default_value = "/")]
+    pub(crate) path: String,
+    /// Prints a JSON array with an object for each node
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the node
+    #[arg(default_value = "/")]
+    pub(crate) path: String,
+    /// Prints a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How elements are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// C order, little endian, nothing else; items of variable length behind their size in bytes as u32
+    Raw,
+    /// NumPy's own file format
+    Npy,
+    /// Nested arrays of elements, in the forms that fill values have in metadata
+    Json,
+    /// One line for each row (RFC 4180); at most two dimensions
+    Csv,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the array
+    pub(crate) path: String,
+    /// What to read, as in NumPy: "0:10,:,::2,5". Negative numbers count from the end, an integer drops its
+    /// dimension, [3,1,2] is a list
+    #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// Where to write; standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// How to write. Default: what FILE ends in, else raw (json on a terminal)
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Form>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the array
+    pub(crate) path: String,
+    /// An npy file, or raw bytes as `get --format raw` writes them; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// What to write, as in NumPy: "0:10,:,::2,5". All if left out
+    #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// Folder, URL or JSON description; a new hierarchy is begun where there is none
+    pub(crate) store: String,
+    /// Path of the array
+    pub(crate) path: String,
+    /// Elements per dimension: "100,200"; "" for an array without dimensions
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) shape: Shape,
+    /// Elements of a chunk per dimension; the whole shape if left out
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) chunks: Option<Shape>,
+    /// The data type: a name such as uint16, what the format calls it (<f4), or its JSON
+    #[arg(long, value_parser = values::text_or_json)]
+    pub(crate) dtype: Value,
+    /// The format of a new hierarchy; that of the store if there is one, else v3
+    #[arg(long, value_parser = values::format())]
+    pub(crate) format: Option<Format>,
+    /// Elements of a shard per dimension (v3); chunks are then the inner chunks
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) shards: Option<Shape>,
+    /// A codec, in the order of encoding: NAME or NAME:{"member":value}; may be repeated
+    #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
+    pub(crate) codecs: Vec<Codec>,
+    /// The fill value, as its format has it: 0, NaN, "text", [1,2]
+    #[arg(long, value_name = "JSON", value_parser = values::text_or_json, allow_hyphen_values = true)]
+    pub(crate) fill: Option<Value>,
+    /// An attribute; may be repeated
+    #[arg(long = "attr", value_name = "K=JSON", value_parser = values::member)]
+    pub(crate) attributes: Vec<Member>,
+    /// Names of the dimensions: "y,x"; an empty one is none
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) dimension_names: Option<String>,
+    /// What keys of chunks have between their indices: / or .
+    #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
+    pub(crate) separator: Option<String>,
+    /// The chunk grid, instead of --chunks
+    #[arg(long, value_name = "JSON", value_parser = values::json, conflicts_with_all = ["chunks", "shards"])]
+    pub(crate) grid: Option<Value>,
+    /// The chunk key encoding
+    #[arg(long, value_name = "JSON", value_parser = values::json)]
+    pub(crate) key_encoding: Option<Value>,
+    /// The chunk memory layout (v2: "C" or "F"; draft: its document)
+    #[arg(long, value_name = "JSON", value_parser = values::text_or_json)]
+    pub(crate) layout: Option<Value>,
+    /// The metadata encoding of a new hierarchy of the draft
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metadata_encoding: Option<String>,
+    /// A storage transformer; may be repeated
+    #[arg(long = "transformer", value_name = "JSON", value_parser = values::json)]
+    pub(crate) transformers: Vec<Value>,
+    /// A generic extension of the draft; may be repeated
+    #[arg(long = "extension", value_name = "JSON", value_parser = values::json)]
+    pub(crate) extensions: Vec<Value>,
+    /// What a reader may take for an unknown data type (draft), the first choice first; may be repeated
+    #[arg(long = "fallback", value_name = "TYPE", value_parser = values::text_or_json)]
+    pub(crate) fallbacks: Vec<Value>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Copy {
+    /// The store to copy from
+    #[arg(value_name = "SRC")]
+    pub(crate) source: String,
+    /// The store to copy to
+    #[arg(value_name = "DST")]
+    pub(crate) destination: String,
+    /// The format of the copy; that of DST if there is a hierarchy, else that of SRC
+    #[arg(long, value_parser = values::format())]
+    pub(crate) format: Option<Format>,
+    /// Elements of a chunk per dimension, for every array
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) chunks: Option<Shape>,
+    /// Elements of a shard per dimension, for every array (v3)
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) shards: Option<Shape>,
+    /// The codecs of every array instead of those that it has, in the order of encoding; may be repeated
+    #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
+    pub(crate) codecs: Vec<Codec>,
+    /// Copies this node and what is below it, to the same path
+    #[arg(long, default_value = "/")]
+    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NodeArguments {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the node
+    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resize {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the array
+    pub(crate) path: String,
+    /// Elements per dimension
+    #[arg(long, value_parser = values::shape)]
+    pub(crate) shape: Shape,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Attributes {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the node
+    pub(crate) path: String,
+    /// Sets an attribute; may be repeated
+    #[arg(long, value_name = "K=JSON", value_parser = values::member)]
+    pub(crate) set: Vec<Member>,
+    /// Removes an attribute; may be repeated
+    #[arg(long, value_name = "K")]
+    pub(crate) unset: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consolidate {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the group
+    #[arg(default_value = "/")]
+    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Plugins {
+    #[command(subcommand)]
+    pub(crate) verb: Option<PluginsVerb>,
+    /// Prints a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginsVerb {
+    /// The same as `plugins` alone.
+    List {
+        /// Prints a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_do_not_contradict_one_another() {
+        Arguments::command().debug_assert();
+    }
+}

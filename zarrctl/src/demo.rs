@@ -1,0 +1,163 @@
+//! `demo`: what this program does, in a few seconds.
+
+mod items;
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use zarr_kit::spec::{Elements, Object, Value};
+use zarr_kit::{Array, Context, Format, Hierarchy, NodePath, Selection, open_store};
+
+use crate::describe::{Describer, Stored, codec_names};
+use crate::failure::Failure;
+use crate::opening::context;
+use crate::preview;
+use crate::terminal::size;
+use crate::verbs::tree;
+use items::{Content, Item};
+
+/// Bytes of a line of keys.
+const WIDTH: usize = 98;
+
+/// The array that is drawn.
+const PICTURE: &str = "/image/mandelbrot";
+
+pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = match folder {
+        Some(folder) => folder,
+        None => temporary_folder()?,
+    };
+    let context = context()?;
+    let mut output = io::stdout().lock();
+    writeln!(output, "Three hierarchies in {}, one in each format", folder.display())?;
+    let mut differing = Vec::new();
+    for (number, format) in [Format::V3, Format::V2, Format::V3Draft].into_iter().enumerate() {
+        let place = folder.join(format.name());
+        differing.extend(show(&place, &context, format, number == 0, &mut output)?);
+    }
+    match differing.is_empty() {
+        true => writeln!(output, "\nEverything that was written was read back equal.")?,
+        false => return Err(Failure::fault(format!("read back differently: {}", differing.join(", ")))),
+    }
+    let (store, command) = (folder.join("v3"), "zarrctl");
+    writeln!(output, "Try:  {command} info {} {PICTURE}", store.display())?;
+    writeln!(
+        output,
+        "      {command} copy {} {} --format v2",
+        store.display(),
+        folder.join("copy").display()
+    )?;
+    Ok(output.flush()?)
+}
+
+/// A folder that was not there before.
+fn temporary_folder() -> Result<PathBuf, Failure> {
+    let base = std::env::temp_dir();
+    for number in 0..1000 {
+        let folder = base.join(format!("zarrctl-demo-{}-{number}", std::process::id()));
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(Failure::from(error).while_doing(&format!("creating `{}`", folder.display())));
+            }
+        }
+    }
+    Err(Failure::fault(format!("no free name for a folder in `{}`", base.display())))
+}
+
+/// Writes a hierarchy, reads it with another handle and says what is there; returns what differs.
+fn show(
+    place: &Path,
+    context: &Context,
+    format: Format,
+    is_first: bool,
+    output: &mut dyn Write,
+) -> Result<Vec<String>, Failure> {
+    let location = place.display().to_string();
+    let items = items::all(format);
+    write(&location, context, format, &items)?;
+    let hierarchy = Hierarchy::open(open_store(context.registry(), &location)?, context)?;
+    writeln!(output, "\n── {location}\n")?;
+    tree::write(&hierarchy, &NodePath::root(), output)?;
+    writeln!(output, "\nIts metadata documents:")?;
+    for line in wrapped(&documents(&hierarchy)?) {
+        writeln!(output, "  {line}")?;
+    }
+    writeln!(output)?;
+    let mut differing = Vec::new();
+    for item in &items {
+        let array = hierarchy.array(item.path)?;
+        let is_equal = is_equal(&array, &item.content)?;
+        if !is_equal {
+            differing.push(format!("{} in {location}", item.path));
+        }
+        writeln!(output, "{}", line(&array, is_equal)?)?;
+    }
+    if is_first {
+        let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        writeln!(output, "\n{PICTURE}, read from its shards:\n")?;
+        write!(output, "{}", preview::draw(&hierarchy.array(PICTURE)?, colours)?)?;
+    }
+    Ok(differing)
+}
+
+fn write(location: &str, context: &Context, format: Format, items: &[Item]) -> Result<(), Failure> {
+    let hierarchy = Hierarchy::create(open_store(context.registry(), location)?, context, format)?;
+    let mut attributes = Object::new();
+    attributes.insert("title", Value::from("A small hierarchy with formulas for data"));
+    hierarchy.create_group("/", attributes)?;
+    for item in items {
+        let array = hierarchy.create_array(item.path, &item.builder)?;
+        match &item.content {
+            Content::Fixed(bytes) => array.write(&Selection::All, bytes)?,
+            Content::Text(text) => array.write_variable(&Selection::All, text)?,
+        }
+    }
+    Ok(())
+}
+
+fn is_equal(array: &Array, content: &Content) -> Result<bool, Failure> {
+    let elements = array.read(&Selection::All)?;
+    Ok(match (content, array.data_type().elements()) {
+        (Content::Fixed(bytes), Elements::Fixed { .. }) => elements.bytes() == bytes.as_slice(),
+        (Content::Text(text), Elements::Variable) => {
+            elements.iter().eq(text.iter().map(|text| text.as_bytes()))
+        }
+        _ => false,
+    })
+}
+
+/// Keys of documents: everything that is no chunk.
+fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
+    let keys = hierarchy.store().list().map_err(|error| Failure::Fault(error.into()))?;
+    let is_document = |key: &&zarr_kit::spec::Key| {
+        let name = key.name();
+        name.ends_with(".json") || [".zarray", ".zgroup", ".zattrs"].contains(&name)
+    };
+    Ok(keys.iter().filter(is_document).map(|key| key.as_str().to_owned()).collect())
+}
+
+/// Keys in lines of a usual width.
+fn wrapped(keys: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for key in keys {
+        match lines.last_mut() {
+            Some(line) if line.len() + key.len() < WIDTH => line.extend(["  ", key]),
+            _ => lines.push(key.clone()),
+        }
+    }
+    lines
+}
+
+fn line(array: &Array, is_equal: bool) -> Result<String, Failure> {
+    let stored = Stored::of(array, |_, _| {})?;
+    let describer =
+        Describer { registry: array.hierarchy().context().registry(), format: array.metadata().format };
+    let codecs = codec_names(&describer.parts(array.metadata(), Some(array)));
+    let ratio = stored.ratio().map_or_else(String::new, |ratio| format!("{ratio:.1}×"));
+    let verdict = if is_equal { "equal" } else { "DIFFERENT" };
+    let path = array.path().to_string();
+    Ok(format!("{path:22} {:>10} stored  {ratio:>7}  {verdict}  {codecs}", size(stored.size)))
+}

@@ -1,0 +1,204 @@
+//! What can be said of a node, also of one that cannot be read.
+
+use zarr_kit::spec::codec::Codec;
+use zarr_kit::spec::extension::ExtensionDocument;
+use zarr_kit::spec::format;
+use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::spec::{ByteOrder, CodecChain, Value};
+use zarr_kit::{Array, Format, Mode, Registry};
+
+/// One part of an array's metadata that a plugin serves.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// The member of the document, such as `codecs`.
+    pub(crate) member: &'static str,
+    /// As the document names it.
+    pub(crate) identifier: String,
+    /// Null if there is none.
+    pub(crate) configuration: Value,
+    /// Package and version, or why there is no plugin.
+    pub(crate) plugin: Result<String, String>,
+    /// The same, or something shorter where that is a URI; of a data type the name that messages use.
+    pub(crate) name: String,
+    /// Parts inside of this one: the codecs of a shard.
+    pub(crate) inner: Vec<Part>,
+}
+
+/// Asks the registry about every part of an array.
+#[derive(Debug)]
+pub(crate) struct Describer<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) format: Format,
+}
+
+impl Describer<'_> {
+    /// All parts, in the order in which people want to know them.
+    pub(crate) fn parts(&self, metadata: &ArrayMetadata, array: Option<&Array>) -> Vec<Part> {
+        let registry = self.registry;
+        let mut parts = vec![
+            self.data_type(metadata),
+            self.part("chunk_grid", registry.chunk_grids(), &metadata.chunk_grid),
+        ];
+        let layout = metadata.memory_layout.as_ref();
+        parts
+            .extend(layout.map(|layout| self.part("chunk_memory_layout", registry.memory_layouts(), layout)));
+        let mut codecs: Vec<_> =
+            metadata.codecs.iter().map(|codec| self.part("codecs", registry.codecs(), codec)).collect();
+        if let Some(array) = array {
+            self.describe_shards(&mut codecs, array.codecs());
+        }
+        parts.extend(codecs);
+        parts.push(self.part(
+            "chunk_key_encoding",
+            registry.chunk_key_encodings(),
+            &metadata.chunk_key_encoding,
+        ));
+        let transformers = metadata.storage_transformers.iter();
+        parts
+            .extend(transformers.map(|document| {
+                self.part("storage_transformers", registry.storage_transformers(), document)
+            }));
+        let extensions = metadata.extensions.iter();
+        parts.extend(extensions.map(|document| self.part("extensions", registry.extensions(), document)));
+        parts
+    }
+
+    fn describe_shards(&self, codecs: &mut [Part], chain: &CodecChain) {
+        let links = chain.links().iter().filter(|link| link.document.is_some());
+        for (part, link) in codecs.iter_mut().zip(links) {
+            if let Codec::Shard(shard) = &link.codec {
+                part.inner = self.chain(&shard.inner_codecs);
+            }
+        }
+    }
+
+    /// The codecs of a chain that a document names.
+    fn chain(&self, chain: &CodecChain) -> Vec<Part> {
+        let documents = chain.links().iter().filter_map(|link| link.document.as_ref());
+        let mut parts: Vec<_> =
+            documents.map(|document| self.part("codecs", self.registry.codecs(), document)).collect();
+        self.describe_shards(&mut parts, chain);
+        parts
+    }
+
+    fn data_type(&self, metadata: &ArrayMetadata) -> Part {
+        let document = &metadata.data_type;
+        let reading = format::Reading::new(Mode::Lenient);
+        let found = self.registry.data_type_plugin(self.format, document, &reading);
+        let created = self.registry.data_type(self.format, document, &reading);
+        let name =
+            created.map_or_else(|_| document.json.to_string(), |(created, _)| created.name().into_owned());
+        Part {
+            member: "data_type",
+            identifier: document.json.as_str().map_or_else(|| document.json.to_string(), ToOwned::to_owned),
+            configuration: document.configuration.clone(),
+            plugin: found.map(|plugin| plugin.origin.to_string()).map_err(|unknown| unknown.to_string()),
+            name,
+            inner: Vec::new(),
+        }
+    }
+
+    fn part<P: Plugin>(&self, member: &'static str, table: &Table<P>, document: &ExtensionDocument) -> Part {
+        let reading = format::Reading::new(Mode::Lenient);
+        let found = table.find(self.format, &document.identifier, &reading);
+        Part {
+            member,
+            identifier: document.identifier.clone(),
+            configuration: document.configuration.clone(),
+            name: short_name(
+                &document.identifier,
+                found.as_ref().map(|plugin| plugin.identifiers().name).ok(),
+            ),
+            plugin: found.map(|plugin| plugin.origin().to_string()).map_err(|unknown| unknown.to_string()),
+            inner: Vec::new(),
+        }
+    }
+}
+
+/// What a document calls a plugin; of a URI the plugin's own name, which is shorter.
+fn short_name(identifier: &str, name: Option<&str>) -> String {
+    let short = name.filter(|name| identifier.contains(':') && !name.is_empty());
+    short.unwrap_or(identifier).to_owned()
+}
+
+/// The codecs of an array, as short as can be: `transpose, bytes, zstd`.
+pub(crate) fn codec_names(parts: &[Part]) -> String {
+    let codecs = parts.iter().filter(|part| part.member == "codecs");
+    let names = codecs.map(|part| match part.inner.is_empty() {
+        true => part.name.clone(),
+        false => format!("{}({})", part.name, codec_names(&part.inner)),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Numbers with a cross between them; an array without dimensions has one element.
+pub(crate) fn shape(lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return "()".to_owned();
+    }
+    lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
+}
+
+/// How much of an array is stored.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stored {
+    /// Chunks that are there.
+    pub(crate) chunks: u64,
+    /// Chunks of the grid.
+    pub(crate) all: u64,
+    /// Bytes of the stored chunks.
+    pub(crate) size: u64,
+    /// Bytes of all elements of the array, if elements have a fixed size.
+    pub(crate) raw: Option<u64>,
+}
+
+impl Stored {
+    /// Asks the store about every chunk that it lists.
+    pub(crate) fn of(array: &Array, mut each: impl FnMut(u64, u64)) -> Result<Self, zarr_kit::Error> {
+        let indices = array.stored_chunks()?;
+        let mut size = 0u64;
+        for index in &indices {
+            size = size.saturating_add(array.chunk_size(index)?.unwrap_or(0));
+            each(1, indices.len() as u64);
+        }
+        let product = |lengths: &[u64]| lengths.iter().copied().fold(1u64, u64::saturating_mul);
+        let element = array.data_type().elements().size();
+        Ok(Self {
+            chunks: indices.len() as u64,
+            all: product(array.chunk_grid().grid_shape()),
+            size,
+            raw: element.map(|element| product(array.shape()).saturating_mul(element as u64)),
+        })
+    }
+
+    /// How many times smaller the stored bytes are, if that can be said.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        let raw = self.raw.filter(|&raw| raw > 0 && self.size > 0)?;
+        Some(crate::terminal::ratio(raw, self.size))
+    }
+}
+
+/// The elements of one chunk along each dimension, or those of the largest where they differ.
+pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
+    let grid = array.chunk_grid();
+    grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
+}
+
+/// Everything that was not understood, one line each.
+pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
+    match error {
+        zarr_kit::Error::NotUnderstood { problems, .. } => problems.iter().map(ToString::to_string).collect(),
+        error => vec![crate::failure::chain(error)],
+    }
+}
+
+/// The order in which numbers are stored: forms of fill values may hold the bytes of an element.
+pub(crate) fn stored_order(chain: &CodecChain) -> ByteOrder {
+    let order = chain.links().iter().find_map(|link| match &link.codec {
+        Codec::Binary(order) => Some(order.clone()),
+        Codec::Shard(shard) => Some(stored_order(&shard.inner_codecs)),
+        _ => None,
+    });
+    order.unwrap_or_default()
+}

@@ -1,0 +1,108 @@
+//! Nested JSON arrays of elements, in the forms that fill values have in metadata.
+
+use std::io::Write;
+
+use zarr_kit::ElementArray;
+use zarr_kit::spec::{ByteOrder, Format};
+
+use super::Writer;
+use crate::failure::Failure;
+
+/// The innermost dimension on one line.
+#[derive(Debug)]
+pub(crate) struct JsonWriter {
+    shape: Vec<u64>,
+    format: Format,
+    /// In which the bytes of elements stand where a form holds them.
+    order: ByteOrder,
+    /// Number of elements that were written.
+    position: u64,
+}
+
+impl JsonWriter {
+    /// For elements of a shape; `format` says which forms of fill values.
+    pub(crate) fn new(shape: &[u64], format: Format, order: ByteOrder) -> Self {
+        Self { shape: shape.to_vec(), format, order, position: 0 }
+    }
+
+    /// How many arrays begin, or end, at a position.
+    fn boundaries(&self, position: u64) -> usize {
+        let mut size = 1u64;
+        self.shape
+            .iter()
+            .rev()
+            .take_while(|&&length| {
+                size = size.saturating_mul(length);
+                position.is_multiple_of(size)
+            })
+            .count()
+    }
+}
+
+impl Writer for JsonWriter {
+    fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure> {
+        let rank = self.shape.len();
+        for element in elements.iter() {
+            let opening = self.boundaries(self.position);
+            if self.position > 0 {
+                to.write_all(if opening == 0 { b", " } else { b",\n" })?;
+            }
+            if opening > 0 {
+                let indent = if self.position == 0 { 0 } else { rank - opening };
+                write!(to, "{:indent$}{}", "", "[".repeat(opening))?;
+            }
+            // Where a form holds bytes, these are little endian, as in the raw form.
+            let value = elements.data_type().fill_value_json(element, self.format, &self.order);
+            let value =
+                value.map_err(|error| Failure::fault(format!("element {}: {error}", self.position)))?;
+            write!(to, "{value}")?;
+            self.position += 1;
+            write!(to, "{}", "]".repeat(self.boundaries(self.position)))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, to: &mut dyn Write) -> Result<(), Failure> {
+        if self.shape.contains(&0) {
+            write_empty(&self.shape, to)?;
+        }
+        Ok(writeln!(to)?)
+    }
+}
+
+/// Arrays without elements: `[[], []]`.
+fn write_empty(shape: &[u64], to: &mut dyn Write) -> Result<(), Failure> {
+    let Some((&length, inner)) = shape.split_first() else { return Ok(()) };
+    to.write_all(b"[")?;
+    for number in 0..length {
+        if number > 0 {
+            to.write_all(b", ")?;
+        }
+        write_empty(inner, to)?;
+    }
+    Ok(to.write_all(b"]")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_without_elements_keep_their_nesting() {
+        let text = |shape: &[u64]| {
+            let mut text = Vec::new();
+            JsonWriter::new(shape, Format::V3, ByteOrder::Little).finish(&mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(text(&[0]), "[]\n");
+        assert_eq!(text(&[2, 0]), "[[], []]\n");
+        assert_eq!(text(&[0, 5]), "[]\n");
+    }
+
+    #[test]
+    fn arrays_begin_and_end_where_their_lengths_say() {
+        let writer = JsonWriter::new(&[2, 3], Format::V3, ByteOrder::Little);
+        let boundaries: Vec<_> = (0..7).map(|position| writer.boundaries(position)).collect();
+        assert_eq!(boundaries, [2, 0, 0, 1, 0, 0, 2]);
+    }
+}

@@ -1,0 +1,255 @@
+//! NumPy's file format: written in its oldest version that can say the header, read in all three.
+//!
+//! Source: `numpy.lib.format` in NumPy's documentation.
+
+use std::io::{Read, Write};
+
+use zarr_kit::ElementArray;
+use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::{ByteOrder, DataType, Elements, Format, Mode, Registry, Value, format};
+
+use super::Writer;
+use super::python::{self, Literal};
+use super::raw::RawWriter;
+use crate::failure::Failure;
+
+/// What every file begins with.
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The longest header that is read, in bytes.
+const MAX_HEADER: u32 = 16 << 20;
+
+/// What the header and everything before it is a multiple of, in bytes.
+const ALIGNMENT: usize = 64;
+
+/// Digits that the first length of a shape may grow to.
+const LENGTH_DIGITS: usize = 21;
+
+/// Elements behind a header.
+#[derive(Debug)]
+pub(crate) struct NpyWriter {
+    header: Option<Vec<u8>>,
+}
+
+impl NpyWriter {
+    /// For elements of a type and a shape.
+    pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
+        let descr = python::descr(&numpy_type(data_type)?);
+        let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
+        // NumPy leaves room for the first length to grow.
+        let room = lengths.first().map_or(0, |length| LENGTH_DIGITS.saturating_sub(length.len()));
+        let shape = python::tuple(lengths.into_iter());
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}{:room$}", "");
+        Ok(Self { header: Some(prologue(&header)?) })
+    }
+
+    fn write_header(&mut self, to: &mut dyn Write) -> Result<(), Failure> {
+        match self.header.take() {
+            Some(header) => Ok(to.write_all(&header)?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Writer for NpyWriter {
+    fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure> {
+        self.write_header(to)?;
+        RawWriter.write(elements, to)
+    }
+
+    fn finish(&mut self, to: &mut dyn Write) -> Result<(), Failure> {
+        self.write_header(to)
+    }
+}
+
+/// The `dtype` of v2, little endian: NumPy's own notation.
+fn numpy_type(data_type: &dyn DataType) -> Result<Value, Failure> {
+    let name = data_type.name();
+    if data_type.elements() == Elements::Variable {
+        return Err(Failure::fault(format!(
+            "elements of type {name} have no fixed size, and npy files only objects for that; \
+             `--format raw` and `--format json` can write them"
+        )));
+    }
+    match data_type.document(Format::V2, &ByteOrder::Little) {
+        Ok(document) => Ok(document.json),
+        Err(error) => Err(Failure::fault(format!("NumPy has no type {name}: {error}"))),
+    }
+}
+
+/// Magic, version, length and header, padded with spaces.
+fn prologue(header: &str) -> Result<Vec<u8>, Failure> {
+    // Versions 1 and 2 are in Latin-1, and differ in the size of the length; version 3 is in UTF-8.
+    let latin: Option<Vec<u8>> = header.chars().map(|character| u8::try_from(character).ok()).collect();
+    let (encoded, is_latin) = match latin {
+        Some(latin) => (latin, true),
+        None => (header.as_bytes().to_vec(), false),
+    };
+    let padded = |before: usize| (before + encoded.len() + 1).next_multiple_of(ALIGNMENT) - before;
+    let mut bytes = MAGIC.to_vec();
+    let short = u16::try_from(padded(10)).ok().filter(|_| is_latin);
+    if let Some(length) = short {
+        bytes.extend([1, 0]);
+        bytes.extend(length.to_le_bytes());
+    } else {
+        let length = u32::try_from(padded(12)).ok().filter(|&length| length <= MAX_HEADER);
+        let length = length.ok_or_else(|| Failure::fault("the data type is too long for an npy file"))?;
+        bytes.extend([if is_latin { 2 } else { 3 }, 0]);
+        bytes.extend(length.to_le_bytes());
+    }
+    bytes.extend_from_slice(&encoded);
+    bytes.resize((bytes.len() + 1).next_multiple_of(ALIGNMENT) - 1, b' ');
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// What the header of a file says.
+#[derive(Debug)]
+pub(crate) struct Header {
+    /// Elements per dimension.
+    pub(crate) shape: Vec<u64>,
+    /// Whether the first dimension is the one that changes fastest.
+    pub(crate) fortran_order: bool,
+    /// The type, as v2 calls it.
+    dtype: Value,
+    /// The order of bytes in the file.
+    pub(crate) order: ByteOrder,
+    /// The type as v2 calls it when its numbers are little endian.
+    canonical: Value,
+}
+
+impl Header {
+    /// Reads what stands before the elements, and how many bytes that is.
+    pub(crate) fn read(from: &mut dyn Read, registry: &Registry) -> Result<(Self, u64), Failure> {
+        let not_npy = |what: &str| Failure::fault(format!("the file is no npy file: {what}"));
+        let mut start = [0; 8];
+        from.read_exact(&mut start).map_err(|_| not_npy("it is too short"))?;
+        if start[..6] != *MAGIC {
+            return Err(not_npy("it does not begin with \\x93NUMPY"));
+        }
+        let (length, before) = match start[6] {
+            1 => {
+                let mut length = [0; 2];
+                from.read_exact(&mut length).map_err(|_| not_npy("it is too short"))?;
+                (u32::from(u16::from_le_bytes(length)), 10)
+            }
+            2 | 3 => {
+                let mut length = [0; 4];
+                from.read_exact(&mut length).map_err(|_| not_npy("it is too short"))?;
+                (u32::from_le_bytes(length), 12)
+            }
+            other => return Err(not_npy(&format!("version {other} is unknown"))),
+        };
+        if length > MAX_HEADER {
+            return Err(not_npy(&format!("its header of {length} bytes is too long")));
+        }
+        let mut header = Vec::new();
+        from.take(u64::from(length)).read_to_end(&mut header)?;
+        if header.len() as u64 != u64::from(length) {
+            return Err(not_npy("its header is cut short"));
+        }
+        let text = match start[6] {
+            3 => String::from_utf8(header).map_err(|error| not_npy(&error.to_string()))?,
+            _ => header.into_iter().map(char::from).collect(),
+        };
+        let header = Self::parse(&text, registry).map_err(|what| not_npy(&what))?;
+        Ok((header, before + u64::from(length)))
+    }
+
+    fn parse(text: &str, registry: &Registry) -> Result<Self, String> {
+        let header = Literal::parse(text)?;
+        let member = |name: &str| header.member(name).ok_or_else(|| format!("its header has no `{name}`"));
+        let shape = python::lengths(member("shape")?).ok_or("`shape` is no shape")?;
+        let Literal::Bool(fortran_order) = *member("fortran_order")? else {
+            return Err("`fortran_order` is neither True nor False".to_owned());
+        };
+        let dtype = python::dtype(member("descr")?)?;
+        let reading = format::Reading::new(Mode::Lenient);
+        if dtype.as_str().is_some_and(|typestring| typestring.trim_start_matches('|').starts_with('O')) {
+            return Err("its elements are Python objects".to_owned());
+        }
+        let document = DataTypeDocument::v2(&dtype, None, &reading).map_err(|error| error.to_string())?;
+        let created = registry.data_type(Format::V2, &document, &reading);
+        let (data_type, order) = created.map_err(|error| format!("its type {dtype}: {error}"))?;
+        let canonical =
+            data_type.document(Format::V2, &ByteOrder::Little).map_err(|error| error.to_string())?;
+        Ok(Self { shape, fortran_order, dtype, order, canonical: canonical.json })
+    }
+
+    /// Refuses a file that holds another type than `data_type`.
+    pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
+        let wanted = numpy_type(data_type)?;
+        if wanted == self.canonical {
+            return Ok(());
+        }
+        let (found, name) = (python::descr(&self.dtype), data_type.name());
+        Err(Failure::fault(format!(
+            "the file holds {found}, and the array {name} ({})",
+            python::descr(&wanted)
+        )))
+    }
+}
+
+/// From Fortran to C order.
+pub(crate) fn to_c_order(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
+    let lengths: Vec<usize> =
+        shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
+    let mut strides = Vec::with_capacity(lengths.len());
+    let mut stride = size;
+    for &length in &lengths {
+        strides.push(stride);
+        stride = stride.saturating_mul(length);
+    }
+    let mut reordered = Vec::with_capacity(bytes.len());
+    let mut index = vec![0; lengths.len()];
+    let mut from = 0;
+    while reordered.len() < bytes.len() {
+        reordered.extend_from_slice(&bytes[from..from + size]);
+        for dimension in (0..lengths.len()).rev() {
+            index[dimension] += 1;
+            from += strides[dimension];
+            if index[dimension] < lengths[dimension] {
+                break;
+            }
+            from -= strides[dimension] * lengths[dimension];
+            index[dimension] = 0;
+        }
+    }
+    reordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written by `numpy.save` of NumPy 2: `np.arange(3, dtype='<i2')`.
+    #[test]
+    fn the_prologue_is_the_one_that_numpy_writes() {
+        let header = "{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }";
+        let mut expected = b"\x93NUMPY\x01\0\x76\0".to_vec();
+        expected.extend_from_slice(header.as_bytes());
+        expected.resize(127, b' ');
+        expected.push(b'\n');
+        assert_eq!(prologue(header).unwrap(), expected);
+    }
+
+    #[test]
+    fn long_headers_are_version_two_and_other_scripts_version_three() {
+        let long = format!("{{{}}}", "a".repeat(70_000));
+        let bytes = prologue(&long).unwrap();
+        assert_eq!(bytes[6..8], [2, 0]);
+        assert_eq!(bytes.len() % 64, 0);
+        let bytes = prologue("{'descr': [('é', '<i4')]}").unwrap();
+        assert_eq!(bytes[6..8], [1, 0]);
+        let bytes = prologue("{'descr': [('温度', '<i4')]}").unwrap();
+        assert_eq!((&bytes[6..8], bytes.len() % 64), (&[3, 0][..], 0));
+    }
+
+    #[test]
+    fn fortran_order_becomes_c_order() {
+        assert_eq!(to_c_order(&[0, 3, 1, 4, 2, 5], &[2, 3], 1), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(to_c_order(&[1, 2, 5, 6, 3, 4, 7, 8], &[2, 2], 2), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(to_c_order(&[7], &[], 1), [7]);
+        assert!(to_c_order(&[], &[0, 4], 2).is_empty());
+    }
+}

@@ -1,0 +1,61 @@
+//! The command line of the Zarr framework.
+
+mod arguments;
+mod demo;
+mod describe;
+mod failure;
+mod forms;
+mod opening;
+mod preview;
+mod slabs;
+mod target;
+mod terminal;
+mod transfer;
+mod values;
+mod verbs;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Verb};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    // Wrong usage ends here, with status 2.
+    let arguments = Arguments::parse();
+    let (status, message) = match run(arguments.verb) {
+        Ok(()) | Err(Failure::NobodyReads) => (0, None),
+        Err(Failure::Fault(error)) => (1, Some(failure::chain(&*error))),
+    };
+    if let Some(message) = message {
+        // Where nobody reads it, the status has to do.
+        let _unread = writeln!(io::stderr(), "error: {message}");
+    }
+    ExitCode::from(status)
+}
+
+fn run(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Demo { folder } => demo::run(folder),
+        Verb::Tree(arguments) => verbs::tree::run(&arguments),
+        Verb::Info(arguments) => verbs::info::run(&arguments),
+        Verb::Get(arguments) => verbs::get::run(&arguments),
+        Verb::Create(arguments) => verbs::create::run(*arguments),
+        Verb::Put(arguments) => verbs::put::run(&arguments),
+        Verb::Copy(arguments) => verbs::copy::run(&arguments),
+        Verb::Erase(arguments) => verbs::change::erase(&arguments),
+        Verb::Resize(arguments) => verbs::change::resize(&arguments),
+        Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
+        Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
+        Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
+        Verb::Completions { shell } => completions(shell),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "zarrctl", &mut script);
+    Ok(io::stdout().write_all(&script)?)
+}

@@ -1,0 +1,89 @@
+//! Opening hierarchies as the command line says.
+
+use std::ops::Deref;
+
+use zarr_kit::{Context, FallbackPolicy, Format, Hierarchy, OpenOptions, UndefinedFill, open_store};
+
+use crate::arguments::Reading;
+use crate::failure::Failure;
+use crate::terminal::warn;
+
+/// A hierarchy whose warnings are told when its verb is done.
+#[derive(Debug)]
+pub(crate) struct Opened(Hierarchy);
+
+impl Deref for Opened {
+    type Target = Hierarchy;
+
+    fn deref(&self) -> &Hierarchy {
+        &self.0
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.warnings().iter().for_each(|warning| warn(warning));
+    }
+}
+
+/// What every operation is done with.
+pub(crate) fn context() -> Result<Context, Failure> {
+    Context::linked().map_err(|error| Failure::Fault(error.into()))
+}
+
+/// What reads as `reading` says.
+pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
+    let mut context = context()?.with_mode(reading.mode());
+    if reading.use_fallback {
+        context = context.with_fallback(FallbackPolicy::Warn);
+    }
+    if reading.undefined_as_zero {
+        context = context.with_undefined_fill(UndefinedFill::Zeros);
+    }
+    Ok(context)
+}
+
+/// Opens what is there, through consolidated metadata where there are some.
+pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure> {
+    open_with(location, reading, true)
+}
+
+/// Opens what is there by the documents of the nodes themselves: what is changed must not be an old copy.
+pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
+    open_with(location, reading, false)
+}
+
+fn open_with(location: &str, reading: &Reading, consolidated: bool) -> Result<Opened, Failure> {
+    let context = reading_context(reading)?;
+    let store = open_store(context.registry(), location)?;
+    let mut options = OpenOptions::new().consolidated(consolidated);
+    if let Some(format) = reading.as_format {
+        options = options.format(format);
+    }
+    Ok(Opened(Hierarchy::open_with(store, &context, options)?))
+}
+
+/// Begins a hierarchy, or opens the one that is there; without a format, that of what is there, or `default`.
+pub(crate) fn create(
+    location: &str,
+    context: &Context,
+    format: Option<Format>,
+    default: Format,
+) -> Result<Opened, Failure> {
+    let store = open_store(context.registry(), location)?;
+    let format = match format {
+        Some(format) => format,
+        None => existing_format(location, context)?.unwrap_or(default),
+    };
+    Ok(Opened(Hierarchy::create(store, context, format)?))
+}
+
+/// The format of the hierarchy that is there, if there is one.
+pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Option<Format>, Failure> {
+    let store = open_store(context.registry(), location)?;
+    match Hierarchy::open(store, context) {
+        Ok(hierarchy) => Ok(Some(hierarchy.format())),
+        Err(zarr_kit::Error::NoHierarchy { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

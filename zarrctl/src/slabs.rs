@@ -1,0 +1,169 @@
+//! Large selections in parts that follow one another in C order.
+
+use zarr_kit::spec::{ArraySubset, Elements};
+use zarr_kit::{Along, Array, Selection};
+
+use crate::failure::Failure;
+
+/// Bytes of elements that are in memory at a time, where the shape of chunks allows.
+pub(crate) const BUDGET: u64 = 128 << 20;
+
+/// What an element of variable size is taken to have, in bytes: nobody knows before it is read.
+const VARIABLE_SIZE: u64 = 64;
+
+/// Bytes of an element of `array`, or a guess.
+pub(crate) fn element_size(array: &Array) -> u64 {
+    match array.data_type().elements() {
+        Elements::Fixed { size, .. } => size as u64,
+        Elements::Variable => VARIABLE_SIZE,
+    }
+}
+
+/// Parses what users select; nothing stands for everything.
+pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<Along>, Failure> {
+    match Selection::parse(text.unwrap_or_default(), array.shape())? {
+        Selection::Dimensions(along) => Ok(along),
+        other => Err(Failure::fault(format!("selection {other} is not one entry per dimension"))),
+    }
+}
+
+/// Number of elements.
+pub(crate) fn count(along: &[Along]) -> u64 {
+    along.iter().map(length).fold(1, u64::saturating_mul)
+}
+
+/// The parts of a selection, each with its number of bytes at most `budget` where a single element is not more.
+///
+/// Parts begin and end where chunks do, as far as the budget allows: no chunk is decoded twice then.
+pub(crate) fn for_each(
+    array: &Array,
+    along: &[Along],
+    budget: u64,
+    visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let grid = array.chunk_grid();
+    let chunks: Vec<u64> = match grid.chunk_shape() {
+        Some(shape) => shape.to_vec(),
+        None => vec![1; along.len()],
+    };
+    let most = (budget / element_size(array).max(1)).max(1);
+    split(along.to_vec(), &chunks, most, visit)
+}
+
+fn split(
+    along: Vec<Along>,
+    chunks: &[u64],
+    most: u64,
+    visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let all = count(&along);
+    let dimension = along.iter().position(|along| length(along) > 1);
+    let Some(dimension) = dimension.filter(|_| all > most) else {
+        return visit(&Selection::Dimensions(along));
+    };
+    let rows = length(&along[dimension]);
+    let fitting = (most / (all / rows).max(1)).max(1);
+    let mut from = 0;
+    while from < rows {
+        let until = boundary(&along[dimension], from, fitting, chunks[dimension]).min(rows);
+        let mut part = along.clone();
+        part[dimension] = slice(&along[dimension], from, until);
+        split(part, chunks, most, visit)?;
+        from = until;
+    }
+    Ok(())
+}
+
+/// Where a part of at most `fitting` entries that begins at entry `from` ends: at the last boundary of chunks that it
+/// reaches.
+fn boundary(along: &Along, from: u64, fitting: u64, chunk: u64) -> u64 {
+    let end = from.saturating_add(fitting);
+    let Along::Range { start, step, .. } = along else { return end };
+    let element = end.saturating_mul(*step).saturating_add(*start);
+    let last = element - element % chunk.max(1);
+    let aligned = last.saturating_sub(*start).div_ceil(*step);
+    if aligned > from && aligned < end { aligned } else { end }
+}
+
+fn length(along: &Along) -> u64 {
+    match along {
+        Along::Range { start, stop, step } => stop.saturating_sub(*start).div_ceil((*step).max(1)),
+        Along::Index(_) => 1,
+        Along::List(list) => list.len() as u64,
+    }
+}
+
+fn slice(along: &Along, from: u64, until: u64) -> Along {
+    match along {
+        Along::Index(index) => Along::Index(*index),
+        Along::Range { start, stop, step } => Along::Range {
+            start: start.saturating_add(from.saturating_mul(*step)),
+            stop: start.saturating_add(until.saturating_mul(*step)).min(*stop),
+            step: *step,
+        },
+        Along::List(list) => {
+            let entries =
+                list.iter().enumerate().filter(|(place, _)| (from..until).contains(&(*place as u64)));
+            Along::List(entries.map(|(_, &index)| index).collect())
+        }
+    }
+}
+
+/// All elements of a box.
+pub(crate) fn selection(subset: &ArraySubset) -> Selection {
+    subset.clone().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: u64, stop: u64, step: u64) -> Along {
+        Along::Range { start, stop, step }
+    }
+
+    fn parts(along: Vec<Along>, chunks: &[u64], most: u64) -> Vec<Vec<Along>> {
+        let mut parts = Vec::new();
+        split(along, chunks, most, &mut |selection| {
+            let Selection::Dimensions(along) = selection else { unreachable!() };
+            parts.push(along.clone());
+            Ok(())
+        })
+        .unwrap();
+        parts
+    }
+
+    #[test]
+    fn what_fits_is_one_part() {
+        assert_eq!(parts(vec![range(0, 4, 1), range(0, 5, 1)], &[2, 2], 20).len(), 1);
+        assert_eq!(parts(vec![], &[], 1), [Vec::new()]);
+        assert_eq!(parts(vec![range(3, 3, 1)], &[2], 1).len(), 1);
+    }
+
+    #[test]
+    fn parts_end_where_chunks_do() {
+        let parts = parts(vec![range(1, 20, 1), range(0, 5, 1)], &[4, 5], 30);
+        let starts: Vec<_> = parts.iter().map(|part| part[0].clone()).collect();
+        assert_eq!(
+            starts,
+            [range(1, 4, 1), range(4, 8, 1), range(8, 12, 1), range(12, 16, 1), range(16, 20, 1)]
+        );
+    }
+
+    #[test]
+    fn rows_that_are_too_long_are_split_too() {
+        let parts = parts(vec![range(0, 2, 1), range(0, 10, 1)], &[2, 10], 4);
+        let expected = [(0, 0, 4), (0, 4, 8), (0, 8, 10), (1, 0, 4), (1, 4, 8), (1, 8, 10)];
+        let expected = expected.map(|(row, from, to)| vec![range(row, row + 1, 1), range(from, to, 1)]);
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn steps_lists_and_integers_are_split_as_they_count() {
+        let along = vec![Along::Index(3), Along::List(vec![5, 1, 1, 0, 7])];
+        let lists: Vec<_> = parts(along, &[4, 4], 2).into_iter().map(|part| part[1].clone()).collect();
+        assert_eq!(lists, [Along::List(vec![5, 1]), Along::List(vec![1, 0]), Along::List(vec![7])]);
+        let steps = parts(vec![range(1, 30, 3)], &[100], 4);
+        assert_eq!(steps, [[range(1, 13, 3)], [range(13, 25, 3)], [range(25, 30, 3)]]);
+    }
+}

@@ -1,0 +1,96 @@
+//! What people see: sizes, progress, warnings.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar is shown for what takes longer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes as people read them: `1.5 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let exponent = usize::try_from(bytes.ilog2() / 10).unwrap_or(1).clamp(1, UNITS.len());
+    let unit = 1u64 << (10 * exponent);
+    format!("{:.1} {}", ratio(bytes, unit), UNITS[exponent - 1])
+}
+
+/// `a` over `b`.
+#[expect(clippy::cast_precision_loss, reason = "what people read has three digits")]
+pub(crate) fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b as f64
+}
+
+/// Says something that a user should know, and that is no error.
+pub(crate) fn warn(what: &str) {
+    // Where nobody reads them, warnings are of no use.
+    let _unread = writeln!(io::stderr(), "warning: {what}");
+}
+
+/// How much of something is done: shown on a terminal when it takes long.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    /// Of so many bytes.
+    pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
+        let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        Self::new(total, what, template)
+    }
+
+    /// Of so many things.
+    pub(crate) fn of(total: u64, what: &str) -> Self {
+        Self::new(total, what, "{msg} {wide_bar} {pos} of {len}, {eta} left")
+    }
+
+    fn new(total: u64, what: &str, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("━╸─"));
+        }
+        bar.set_message(what.to_owned());
+        Self { bar, started: Instant::now(), shown: !io::stderr().is_terminal() }
+    }
+
+    /// So much more is done.
+    pub(crate) fn add(&mut self, amount: u64) {
+        if !self.shown && self.started.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.shown = true;
+        }
+        self.bar.inc(amount);
+    }
+
+    /// What is being done now.
+    pub(crate) fn say(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_unit_that_fits() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(3 << 30), "3.0 GiB");
+        assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+}

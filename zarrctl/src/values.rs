@@ -1,0 +1,140 @@
+//! Values of options.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use zarr_kit::Format;
+use zarr_kit::spec::Value;
+use zarr_kit::spec::json::{self, ParseOptions};
+
+/// Elements per dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape(pub(crate) Vec<u64>);
+
+/// A codec by name, and its configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Codec {
+    pub(crate) name: String,
+    pub(crate) configuration: Value,
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+}
+
+/// A format by its name.
+pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["v2", "v3", "v3-draft"]).try_map(|name| name.parse::<Format>())
+}
+
+/// Numbers between commas, also in brackets or parentheses.
+pub(crate) fn shape(text: &str) -> Result<Shape, String> {
+    let bare = text.trim();
+    let bracketed = [('(', ')'), ('[', ']')]
+        .into_iter()
+        .find_map(|(open, close)| bare.strip_prefix(open)?.strip_suffix(close));
+    let list = bracketed.unwrap_or(bare).trim();
+    if list.is_empty() {
+        return Ok(Shape(Vec::new()));
+    }
+    let list = list.strip_suffix(',').unwrap_or(list);
+    let lengths = list.split(',').map(|length| {
+        let length = length.trim();
+        length.parse().map_err(|_| format!("`{length}` is no number of elements"))
+    });
+    lengths.collect::<Result<_, _>>().map(Shape)
+}
+
+/// A JSON value.
+pub(crate) fn json(text: &str) -> Result<Value, String> {
+    let parsed = json::parse(text.as_bytes(), &ParseOptions::default());
+    let parsed = parsed.map_err(|error| format!("no JSON: {error}"))?;
+    match parsed.remarks.first() {
+        Some(remark) => Err(remark.to_string()),
+        None => Ok(parsed.value),
+    }
+}
+
+/// A JSON value; what does not look like one is a string.
+pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
+    if text.starts_with(['{', '[', '"']) {
+        return json(text);
+    }
+    Ok(json(text).unwrap_or_else(|_| Value::from(text)))
+}
+
+/// `NAME` or `NAME:{…}`; a URI has colons of its own.
+pub(crate) fn codec(text: &str) -> Result<Codec, String> {
+    let (name, configuration) = match text.find(":{") {
+        Some(colon) => (&text[..colon], json(&text[colon + 1..])?),
+        None => (text, Value::Null),
+    };
+    if name.is_empty() {
+        return Err("the name is missing".to_owned());
+    }
+    if name.contains(':') && !name.contains("://") {
+        return Err(r#"behind the colon goes a JSON object, such as gzip:{"level":5}"#.to_owned());
+    }
+    Ok(Codec { name: name.to_owned(), configuration })
+}
+
+/// `K=JSON`.
+pub(crate) fn member(text: &str) -> Result<Member, String> {
+    let (name, value) = text.split_once('=').ok_or("it has no `=`")?;
+    if name.is_empty() {
+        return Err("the name is missing".to_owned());
+    }
+    let value = json(value).map_err(|error| format!(r#"{error}; a text is written "in quotes""#))?;
+    Ok(Member { name: name.to_owned(), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_numbers_between_commas() {
+        assert_eq!(shape("100,200"), Ok(Shape(vec![100, 200])));
+        assert_eq!(shape(" (3,) "), Ok(Shape(vec![3])));
+        assert_eq!(shape("[4, 5]"), Ok(Shape(vec![4, 5])));
+        assert_eq!(shape(""), Ok(Shape(Vec::new())));
+        assert_eq!(shape("()"), Ok(Shape(Vec::new())));
+        for wrong in ["-1", "a", "1,,2", "1.5", "(1", "1x2", "18446744073709551616"] {
+            assert!(shape(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn codecs_are_names_with_or_without_a_configuration() {
+        let gzip = codec(r#"gzip:{"level":5}"#).unwrap();
+        assert_eq!(
+            (gzip.name.as_str(), gzip.configuration.to_string()),
+            ("gzip", r#"{"level":5}"#.to_owned())
+        );
+        let uri = "https://purl.org/zarr/spec/codecs/gzip/1.0";
+        assert_eq!(codec(uri).unwrap(), Codec { name: uri.to_owned(), configuration: Value::Null });
+        assert_eq!(codec(&format!(r#"{uri}:{{"level":1}}"#)).unwrap().name, uri);
+        for wrong in ["", "gzip:5", r#"gzip:{"level":}"#, r#":{"level":5}"#] {
+            assert!(codec(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_json_is_a_string_where_that_is_meant() {
+        assert_eq!(text_or_json("NaN"), Ok(Value::from("NaN")));
+        assert_eq!(text_or_json("-5"), Ok(Value::from(-5)));
+        assert_eq!(text_or_json("\"5\""), Ok(Value::from("5")));
+        assert_eq!(text_or_json("uint16"), Ok(Value::from("uint16")));
+        assert!(text_or_json("[1,").is_err());
+    }
+
+    #[test]
+    fn attributes_have_a_name_and_json() {
+        assert_eq!(member("a=1"), Ok(Member { name: "a".to_owned(), value: Value::from(1) }));
+        assert_eq!(member("a=\"b=c\"").unwrap().value, Value::from("b=c"));
+        for wrong in ["a", "=1", "a=text", "a="] {
+            assert!(member(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What the program does, one module for each verb.
+
+pub(crate) mod change;
+pub(crate) mod copy;
+pub(crate) mod create;
+pub(crate) mod get;
+pub(crate) mod info;
+pub(crate) mod plugins;
+pub(crate) mod put;
+pub(crate) mod tree;

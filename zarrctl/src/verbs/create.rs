@@ -1,0 +1,83 @@
+//! `create`: a new array.
+
+use zarr_kit::spec::{Object, Value};
+use zarr_kit::{ArrayBuilder, Format, Hierarchy, Order, entry_point, open_store};
+
+use crate::arguments::Create;
+use crate::failure::Failure;
+use crate::opening::{self, context, existing_format};
+use crate::values::{Codec, Member};
+
+pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
+    let context = context()?;
+    let existing = existing_format(&arguments.store, &context)?;
+    let default = if arguments.metadata_encoding.is_some() { Format::V3Draft } else { Format::V3 };
+    let format = arguments.format.or(existing).unwrap_or(default);
+    let (store, path) = (arguments.store.clone(), arguments.path.clone());
+    let metadata_encoding = arguments.metadata_encoding.clone();
+    let builder = builder(arguments);
+    // What cannot be said is refused before the hierarchy is begun.
+    builder.metadata(format, context.registry())?;
+    let Some(name) = metadata_encoding else {
+        let hierarchy = opening::create(&store, &context, Some(format), format)?;
+        hierarchy.create_array(&path, &builder)?;
+        return Ok(());
+    };
+    if format != Format::V3Draft {
+        return Err(Failure::fault(format!("{format} has no metadata encodings: the v3 draft has them")));
+    }
+    let entry_point = entry_point(context.registry(), &name)?;
+    let hierarchy = Hierarchy::create_draft(open_store(context.registry(), &store)?, &context, &entry_point)?;
+    hierarchy.create_array(&path, &builder)?;
+    Ok(())
+}
+
+fn builder(arguments: Create) -> ArrayBuilder {
+    let mut builder =
+        ArrayBuilder::new(arguments.shape.0, arguments.dtype).attributes(attributes(arguments.attributes));
+    if let Some(chunks) = arguments.chunks {
+        builder = builder.chunks(chunks.0);
+    }
+    if let Some(shards) = arguments.shards {
+        builder = builder.shards(shards.0);
+    }
+    builder = with_codecs(builder, arguments.codecs);
+    if let Some(fill) = arguments.fill {
+        builder = builder.fill_value(fill);
+    }
+    if let Some(names) = arguments.dimension_names {
+        builder = builder.dimension_names(names.split(',').map(name).collect::<Vec<_>>());
+    }
+    if let Some(separator) = arguments.separator {
+        builder = builder.separator(separator);
+    }
+    if let Some(grid) = arguments.grid {
+        builder = builder.chunk_grid(grid);
+    }
+    if let Some(encoding) = arguments.key_encoding {
+        builder = builder.chunk_key_encoding(encoding);
+    }
+    builder = match arguments.layout {
+        Some(Value::String(letter)) if letter == "C" => builder.order(Order::C),
+        Some(Value::String(letter)) if letter == "F" => builder.order(Order::F),
+        Some(layout) => builder.memory_layout(layout),
+        None => builder,
+    };
+    builder = arguments.transformers.into_iter().fold(builder, ArrayBuilder::storage_transformer);
+    builder = arguments.extensions.into_iter().fold(builder, ArrayBuilder::extension);
+    arguments.fallbacks.into_iter().fold(builder, ArrayBuilder::fallback)
+}
+
+/// With codecs, if there are any.
+pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBuilder {
+    codecs.into_iter().fold(builder, |builder, codec| builder.codec(codec.name, codec.configuration))
+}
+
+fn attributes(members: Vec<Member>) -> Object {
+    members.into_iter().map(|member| (member.name, member.value)).collect()
+}
+
+fn name(name: &str) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}

@@ -1,0 +1,94 @@
+//! `get`: elements of an array, in one of the forms.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use zarr_kit::{Along, Array, Format, Selection};
+
+use crate::arguments::{Form, Get};
+use crate::describe::stored_order;
+use crate::failure::Failure;
+use crate::forms::Writer;
+use crate::forms::csv::CsvWriter;
+use crate::forms::json::JsonWriter;
+use crate::forms::npy::NpyWriter;
+use crate::forms::raw::RawWriter;
+use crate::opening::open;
+use crate::slabs;
+use crate::terminal::Progress;
+
+pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
+    let hierarchy = open(&arguments.store, &arguments.reading)?;
+    let array = hierarchy.array(&arguments.path)?;
+    let along = slabs::parse(arguments.select.as_deref(), &array)?;
+    let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
+    let form = arguments.format.unwrap_or_else(|| default_form(arguments.output.as_deref()));
+    let mut writer = writer(form, &array, &shape, hierarchy.format())?;
+    match &arguments.output {
+        Some(file) => to_file(&array, &along, &mut *writer, file),
+        None => {
+            let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            write(&array, &along, &mut *writer, &mut output)
+        }
+    }
+}
+
+fn default_form(file: Option<&Path>) -> Form {
+    let Some(file) = file else {
+        return if io::stdout().is_terminal() { Form::Json } else { Form::Raw };
+    };
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "npy" => Form::Npy,
+        "json" => Form::Json,
+        "csv" => Form::Csv,
+        _ => Form::Raw,
+    }
+}
+
+fn writer(form: Form, array: &Array, shape: &[u64], format: Format) -> Result<Box<dyn Writer>, Failure> {
+    Ok(match form {
+        Form::Raw => Box::new(RawWriter),
+        Form::Npy => Box::new(NpyWriter::new(&**array.data_type(), shape)?),
+        Form::Json => Box::new(JsonWriter::new(shape, format, stored_order(array.codecs()))),
+        Form::Csv => Box::new(CsvWriter::new(shape)?),
+    })
+}
+
+/// Writes beside the file and renames, so that nothing half done has its name.
+fn to_file(array: &Array, along: &[Along], writer: &mut dyn Writer, file: &Path) -> Result<(), Failure> {
+    let place = |error: Failure| error.while_doing(&format!("writing `{}`", file.display()));
+    // What is no ordinary file, such as a pipe, is written to directly.
+    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
+        return write(array, along, writer, &mut output);
+    }
+    let mut name = file.file_name().ok_or_else(|| place(Failure::fault("it has no name")))?.to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = file.with_file_name(name);
+    let written = (|| {
+        let mut output = BufWriter::with_capacity(1 << 16, File::create(&part)?);
+        write(array, along, writer, &mut output)?;
+        drop(output.into_inner().map_err(io::IntoInnerError::into_error)?);
+        Ok(std::fs::rename(&part, file)?)
+    })();
+    if written.is_err() {
+        // The error at hand says more than one about what is left of it.
+        let _left = std::fs::remove_file(&part);
+    }
+    written.map_err(place)
+}
+
+fn write(array: &Array, along: &[Along], writer: &mut dyn Writer, to: &mut dyn Write) -> Result<(), Failure> {
+    let size = slabs::element_size(array);
+    let mut progress = Progress::of_bytes(slabs::count(along).saturating_mul(size), "reading");
+    slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
+        let elements = array.read(selection)?;
+        writer.write(&elements, to)?;
+        progress.add((elements.count() as u64).saturating_mul(size));
+        Ok(())
+    })?;
+    writer.finish(to)?;
+    Ok(to.flush()?)
+}

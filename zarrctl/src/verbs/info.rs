@@ -1,0 +1,307 @@
+//! `info`: everything about a node.
+
+use std::io::{self, Write};
+
+use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::{Number, Object, Value, json};
+use zarr_kit::{Array, Group, Hierarchy, Node};
+
+use crate::arguments::Info;
+use crate::describe::{Describer, Part, Stored, chunk_shape, problems, shape};
+use crate::failure::Failure;
+use crate::opening::open;
+use crate::terminal::{Progress, size};
+
+/// Where the second column begins.
+const INDENT: usize = 18;
+
+/// Everything that is known about a node.
+#[derive(Debug)]
+struct Known {
+    path: String,
+    kind: &'static str,
+    /// Of an array, as far as its document can be read.
+    array: Option<ArrayFacts>,
+    attributes: Option<Object>,
+    /// Why the node cannot be used.
+    problems: Vec<String>,
+}
+
+#[derive(Debug)]
+struct ArrayFacts {
+    metadata: ArrayMetadata,
+    parts: Vec<Part>,
+    dimension_names: Option<Vec<Option<String>>>,
+    /// Only of an array that can be used.
+    usable: Option<Usable>,
+}
+
+#[derive(Debug)]
+struct Usable {
+    grid_shape: Vec<u64>,
+    chunk_shape: Vec<u64>,
+    inner_chunk_shape: Option<Vec<u64>>,
+    fallback: Option<String>,
+    /// Or why nothing can be said of that.
+    stored: Result<Stored, String>,
+}
+
+pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
+    let hierarchy = open(&arguments.store, &arguments.reading)?;
+    let known = match hierarchy.node(&arguments.path)? {
+        Node::Group(group) => of_group(&group),
+        Node::Array(array) => of_array(&hierarchy, &array),
+        Node::Unreadable(unreadable) => {
+            let problems = problems(&unreadable.error);
+            let path = unreadable.path.to_string();
+            let metadata = unreadable.metadata.clone();
+            let attributes = metadata.as_ref().map(|metadata| metadata.attributes.clone());
+            let array = metadata.map(|metadata| facts(&hierarchy, metadata, None));
+            let kind = if array.is_some() { "unreadable array" } else { "unreadable node" };
+            Known { path, kind, array, attributes, problems }
+        }
+    };
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    if arguments.json {
+        let value = Value::Object(object(&hierarchy, &known));
+        let text = json::to_vec_pretty(&value).map_err(|error| Failure::fault(error.to_string()))?;
+        output.write_all(&text)?;
+        writeln!(output)?;
+    } else {
+        write(&hierarchy, &known, &mut output)?;
+    }
+    Ok(output.flush()?)
+}
+
+fn of_group(group: &Group) -> Known {
+    Known {
+        path: group.path().to_string(),
+        kind: if group.is_implicit() { "implicit group" } else { "group" },
+        array: None,
+        attributes: Some(group.attributes().clone()),
+        problems: Vec::new(),
+    }
+}
+
+fn of_array(hierarchy: &Hierarchy, array: &Array) -> Known {
+    Known {
+        path: array.path().to_string(),
+        kind: "array",
+        array: Some(facts(hierarchy, array.metadata().clone(), Some(array))),
+        attributes: Some(array.attributes().clone()),
+        problems: Vec::new(),
+    }
+}
+
+fn facts(hierarchy: &Hierarchy, metadata: ArrayMetadata, array: Option<&Array>) -> ArrayFacts {
+    let describer = Describer { registry: hierarchy.context().registry(), format: hierarchy.format() };
+    let dimension_names = match array {
+        Some(array) => array.dimension_names().map(<[_]>::to_vec),
+        None => metadata.dimension_names.clone(),
+    };
+    ArrayFacts {
+        parts: describer.parts(&metadata, array),
+        metadata,
+        dimension_names,
+        usable: array.map(usable),
+    }
+}
+
+fn usable(array: &Array) -> Usable {
+    let mut progress: Option<Progress> = None;
+    let stored = Stored::of(array, |more, all| {
+        progress.get_or_insert_with(|| Progress::of(all, "sizes of chunks")).add(more);
+    });
+    let fallback = array.fallback();
+    Usable {
+        grid_shape: array.chunk_grid().grid_shape().to_vec(),
+        chunk_shape: chunk_shape(array),
+        inner_chunk_shape: array.inner_chunk_shape(),
+        fallback: fallback.map(|fallback| format!("{} stands in for {}", fallback.used, fallback.unknown)),
+        stored: stored.map_err(|error| crate::failure::chain(&error)),
+    }
+}
+
+fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(to, "{}", known.path)?;
+    let mut line = |label: &str, text: &str| writeln!(to, "  {label:INDENT$}{text}");
+    line("kind", known.kind)?;
+    line("format", &hierarchy.description())?;
+    line("store", &hierarchy.store().location())?;
+    if let Some(array) = &known.array {
+        write_array(array, &mut line)?;
+    }
+    if let Some(attributes) = &known.attributes {
+        write_attributes(attributes, &mut line)?;
+    }
+    for problem in &known.problems {
+        line("cannot be read", problem)?;
+    }
+    Ok(())
+}
+
+type Line<'a> = dyn FnMut(&str, &str) -> io::Result<()> + 'a;
+
+fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
+    line("shape", &shape(&array.metadata.shape))?;
+    if let Some(names) = &array.dimension_names {
+        let names: Vec<_> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        line("dimension names", &names.join(", "))?;
+    }
+    let mut last = "";
+    for part in &array.parts {
+        let label = label(part.member);
+        write_part(part, if label == last { "" } else { label }, 0, line)?;
+        last = label;
+        if part.member == "chunk_grid"
+            && let Some(usable) = &array.usable
+        {
+            write_grid(usable, line)?;
+        }
+    }
+    line("fill value", &fill_value(&array.metadata))?;
+    let Some(usable) = &array.usable else { return Ok(()) };
+    if let Some(fallback) = &usable.fallback {
+        line("fallback", fallback)?;
+    }
+    match &usable.stored {
+        Ok(stored) => write_stored(stored, line),
+        Err(reason) => line("chunks", &format!("unknown: {reason}")),
+    }
+}
+
+fn fill_value(metadata: &ArrayMetadata) -> String {
+    match metadata.fill_value.is_null() {
+        true => "null (undefined)".to_owned(),
+        false => metadata.fill_value.to_string(),
+    }
+}
+
+fn write_grid(usable: &Usable, line: &mut Line<'_>) -> io::Result<()> {
+    let (kind, inner) = match &usable.inner_chunk_shape {
+        Some(inner) => ("shards", format!(", inner chunks of {}", shape(inner))),
+        None => ("chunks", String::new()),
+    };
+    let (grid, chunk) = (shape(&usable.grid_shape), shape(&usable.chunk_shape));
+    line("", &format!("{grid} {kind} of {chunk}{inner}"))
+}
+
+fn write_stored(stored: &Stored, line: &mut Line<'_>) -> io::Result<()> {
+    line("chunks stored", &format!("{} of {}", stored.chunks, stored.all))?;
+    let mut text = size(stored.size);
+    if let Some(raw) = stored.raw {
+        text.push_str(&format!(" of {} raw", size(raw)));
+    }
+    if let Some(ratio) = stored.ratio() {
+        text.push_str(&format!(", ratio {ratio:.2}"));
+    }
+    line("stored size", &text)
+}
+
+fn label(member: &str) -> &'static str {
+    match member {
+        "data_type" => "data type",
+        "chunk_grid" => "chunk grid",
+        "chunk_memory_layout" => "memory layout",
+        "codecs" => "codecs",
+        "chunk_key_encoding" => "key encoding",
+        "storage_transformers" => "transformers",
+        _ => "extensions",
+    }
+}
+
+fn write_part(part: &Part, label: &str, depth: usize, line: &mut Line<'_>) -> io::Result<()> {
+    let mut text = format!("{:indent$}{}", "", part.identifier, indent = 2 * depth);
+    let has_configuration = part.member != "data_type"
+        && part.configuration.as_object().is_some_and(|members| !members.is_empty());
+    // What a shard holds follows line by line.
+    if has_configuration && part.inner.is_empty() {
+        text.push_str(&format!(" {}", part.configuration));
+    }
+    if part.member == "data_type" && part.name != part.identifier {
+        text.push_str(&format!(" = {}", part.name));
+    }
+    let plugin = match &part.plugin {
+        Ok(plugin) => plugin.clone(),
+        Err(reason) => reason.clone(),
+    };
+    line(label, &format!("{text}  ({plugin})"))?;
+    part.inner.iter().try_for_each(|inner| write_part(inner, "", depth + 1, line))
+}
+
+fn write_attributes(attributes: &Object, line: &mut Line<'_>) -> io::Result<()> {
+    if attributes.is_empty() {
+        return line("attributes", "none");
+    }
+    for (number, (name, value)) in attributes.iter().enumerate() {
+        line(if number == 0 { "attributes" } else { "" }, &format!("{name}: {value}"))?;
+    }
+    Ok(())
+}
+
+fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
+    let mut object = Object::new();
+    object.insert("path", known.path.as_str());
+    object.insert("kind", known.kind);
+    object.insert("format", hierarchy.format().name());
+    object.insert("description", hierarchy.description().as_str());
+    object.insert("store", hierarchy.store().location().as_str());
+    if let Some(array) = &known.array {
+        array_members(array, &mut object);
+    }
+    if let Some(attributes) = &known.attributes {
+        object.insert("attributes", attributes.clone());
+    }
+    object.insert("problems", known.problems.iter().map(String::as_str).collect::<Value>());
+    object.insert("warnings", hierarchy.warnings().iter().map(String::as_str).collect::<Value>());
+    object
+}
+
+fn array_members(array: &ArrayFacts, object: &mut Object) {
+    let lengths = |lengths: &[u64]| lengths.iter().copied().collect::<Value>();
+    object.insert("shape", lengths(&array.metadata.shape));
+    if let Some(names) = &array.dimension_names {
+        let names = names.iter().map(|name| name.as_deref().map_or(Value::Null, Value::from));
+        object.insert("dimension_names", names.collect::<Value>());
+    }
+    for member in ["data_type", "chunk_grid", "chunk_memory_layout", "chunk_key_encoding"] {
+        let part = array.parts.iter().find(|part| part.member == member);
+        object.insert(member, part.map_or(Value::Null, part_value));
+    }
+    for member in ["codecs", "storage_transformers", "extensions"] {
+        let parts = array.parts.iter().filter(|part| part.member == member);
+        object.insert(member, parts.map(part_value).collect::<Value>());
+    }
+    object.insert("fill_value", array.metadata.fill_value.clone());
+    let Some(usable) = &array.usable else { return };
+    object.insert("grid_shape", lengths(&usable.grid_shape));
+    object.insert("chunk_shape", lengths(&usable.chunk_shape));
+    let inner = usable.inner_chunk_shape.as_deref();
+    object.insert("inner_chunk_shape", inner.map_or(Value::Null, lengths));
+    if let Some(fallback) = &usable.fallback {
+        object.insert("fallback", fallback.as_str());
+    }
+    if let Ok(stored) = &usable.stored {
+        object.insert("chunks_stored", stored.chunks);
+        object.insert("chunks", stored.all);
+        object.insert("stored_size", stored.size);
+        object.insert("raw_size", stored.raw.map_or(Value::Null, Value::from));
+        let ratio = stored.ratio().and_then(Number::from_f64);
+        object.insert("ratio", ratio.map_or(Value::Null, Value::from));
+    }
+}
+
+fn part_value(part: &Part) -> Value {
+    let mut object = Object::new();
+    object.insert("identifier", part.identifier.as_str());
+    object.insert("name", part.name.as_str());
+    object.insert("configuration", part.configuration.clone());
+    match &part.plugin {
+        Ok(plugin) => object.insert("plugin", plugin.as_str()),
+        Err(reason) => object.insert("unknown", reason.as_str()),
+    };
+    if !part.inner.is_empty() {
+        object.insert("codecs", part.inner.iter().map(part_value).collect::<Value>());
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,166 @@
+//! `put`: elements from a file to an array.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+use zarr_kit::spec::data_type::Kind;
+use zarr_kit::spec::{ByteOrder, Elements};
+use zarr_kit::{Array, Selection};
+
+use crate::arguments::Put;
+use crate::failure::Failure;
+use crate::forms::npy::{Header, MAGIC, to_c_order};
+use crate::forms::{raw, reorder};
+use crate::opening::open_to_change;
+use crate::slabs;
+use crate::terminal::Progress;
+
+/// Bytes whose number is known.
+struct Input {
+    reader: Box<dyn Read>,
+    size: u64,
+}
+
+pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
+    let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+    let array = hierarchy.array(&arguments.path)?;
+    let along = slabs::parse(arguments.select.as_deref(), &array)?;
+    let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
+    let place = |error: Failure| error.while_doing(&format!("`{}`", arguments.file.display()));
+    let (mut input, is_npy) = open_input(&arguments.file).map_err(place)?;
+    let mut order = ByteOrder::Little;
+    if is_npy {
+        let (header, before) =
+            Header::read(&mut *input.reader, hierarchy.context().registry()).map_err(place)?;
+        header.check_type(&**array.data_type()).map_err(place)?;
+        if header.shape != shape {
+            return Err(place(Failure::fault(format!(
+                "the file has shape {:?}, and what is to be written {shape:?}",
+                header.shape
+            ))));
+        }
+        input.size = input.size.saturating_sub(before);
+        if header.fortran_order && shape.len() > 1 {
+            input = in_c_order(input, &array, &shape).map_err(place)?;
+        }
+        order = header.order;
+    }
+    match array.data_type().elements() {
+        Elements::Fixed { size, .. } => put_fixed(&array, &along, input, size, &order).map_err(place),
+        Elements::Variable => put_variable(&array, &along, input).map_err(place),
+    }
+}
+
+/// The file, and whether it is an npy file: by its name, or by how it begins.
+fn open_input(path: &Path) -> Result<(Input, bool), Failure> {
+    let is_named_so = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    let mut input = if path.as_os_str() == "-" {
+        in_memory(&mut io::stdin().lock())?
+    } else {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_file() {
+            Input { size: metadata.len(), reader: Box::new(BufReader::with_capacity(1 << 16, file)) }
+        } else {
+            in_memory(&mut file)?
+        }
+    };
+    let mut start = Vec::new();
+    (&mut input.reader).take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    let is_npy = is_named_so || start == MAGIC;
+    input.reader = Box::new(Cursor::new(start).chain(input.reader));
+    Ok((input, is_npy))
+}
+
+/// All of what has no size before it is read.
+fn in_memory(reader: &mut dyn Read) -> Result<Input, Failure> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    Ok(Input { size: bytes.len() as u64, reader: Box::new(Cursor::new(bytes)) })
+}
+
+/// Elements of a file whose first dimension changes fastest, turned around in memory.
+fn in_c_order(mut input: Input, array: &Array, shape: &[u64]) -> Result<Input, Failure> {
+    let Some(size) = array.data_type().elements().size() else { return Ok(input) };
+    check_size(input.size, shape.iter().copied().fold(1, u64::saturating_mul), size)?;
+    let mut bytes = Vec::new();
+    input.reader.read_to_end(&mut bytes)?;
+    check_size(bytes.len() as u64, shape.iter().copied().fold(1, u64::saturating_mul), size)?;
+    let reader = Box::new(Cursor::new(to_c_order(&bytes, shape, size)));
+    Ok(Input { reader, size: input.size })
+}
+
+fn check_size(found: u64, count: u64, element: usize) -> Result<(), Failure> {
+    let wanted = count.checked_mul(element as u64);
+    if wanted == Some(found) {
+        return Ok(());
+    }
+    Err(Failure::fault(format!("{found} bytes of elements for {count} elements of {element} bytes")))
+}
+
+fn put_fixed(
+    array: &Array,
+    along: &[zarr_kit::Along],
+    mut input: Input,
+    size: usize,
+    order: &ByteOrder,
+) -> Result<(), Failure> {
+    check_size(input.size, slabs::count(along), size)?;
+    let layout = array.data_type().elements();
+    let mut progress = Progress::of_bytes(input.size, "writing");
+    let mut position = 0;
+    slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
+        let count: u64 = selection.shape(array.shape())?.iter().product();
+        let wanted = count.saturating_mul(size as u64);
+        let mut bytes = Vec::new();
+        (&mut input.reader).take(wanted).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != wanted {
+            return Err(Failure::fault("the file became shorter while it was read"));
+        }
+        reorder(&mut bytes, &layout, order);
+        if size > 0 {
+            check_elements(array, bytes.chunks_exact(size), position)?;
+        }
+        array.write(selection, &bytes)?;
+        position += count;
+        progress.add(wanted);
+        Ok(())
+    })
+}
+
+/// Refuses bytes that are no elements of the type: booleans other than 0 and 1, text that is none.
+fn check_elements<'e>(
+    array: &Array,
+    elements: impl Iterator<Item = &'e [u8]>,
+    first: u64,
+) -> Result<(), Failure> {
+    let data_type = array.data_type();
+    // Any bytes are a number.
+    if data_type.kind().is_some_and(|kind| kind != Kind::Bool) {
+        return Ok(());
+    }
+    for (number, element) in elements.enumerate() {
+        data_type
+            .check(element)
+            .map_err(|error| Failure::fault(format!("element {}: {error}", first + number as u64)))?;
+    }
+    Ok(())
+}
+
+fn put_variable(array: &Array, along: &[zarr_kit::Along], mut input: Input) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    input.reader.read_to_end(&mut bytes)?;
+    let items = raw::parse_variable(&bytes, slabs::count(along))?;
+    check_elements(array, items.iter().copied(), 0)?;
+    let mut progress = Progress::of_bytes(input.size, "writing");
+    let mut rest = items.as_slice();
+    slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
+        let count: u64 = selection.shape(array.shape())?.iter().product();
+        let (now, behind) = rest.split_at(usize::try_from(count).unwrap_or(rest.len()).min(rest.len()));
+        rest = behind;
+        array.write_variable(selection, now)?;
+        progress.add(now.iter().map(|item| item.len() as u64 + 4).sum());
+        Ok(())
+    })
+}

@@ -1,0 +1,112 @@
+//! `tree`: the nodes of a hierarchy.
+
+use std::io::{self, Write};
+
+use zarr_kit::spec::{Object, Value, json};
+use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
+
+use crate::arguments::Tree;
+use crate::describe::{Describer, chunk_shape, codec_names, problems, shape};
+use crate::failure::Failure;
+use crate::opening::open;
+
+pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
+    let hierarchy = open(&arguments.store, &arguments.reading)?;
+    let path = hierarchy.path(&arguments.path)?;
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    if arguments.json {
+        let nodes = hierarchy.walk(&path)?;
+        let nodes: Vec<Value> =
+            nodes.iter().map(|node| member(&hierarchy, node)).collect::<Result<_, _>>()?;
+        let text =
+            json::to_vec_pretty(&Value::Array(nodes)).map_err(|error| Failure::fault(error.to_string()))?;
+        output.write_all(&text)?;
+        writeln!(output)?;
+    } else {
+        write(&hierarchy, &path, &mut output)?;
+    }
+    Ok(output.flush()?)
+}
+
+/// Writes a line for each node from `path` down.
+pub(crate) fn write(hierarchy: &Hierarchy, path: &NodePath, to: &mut dyn Write) -> Result<(), Failure> {
+    let nodes = hierarchy.walk(path)?;
+    let base = path.names().len();
+    // Whether more siblings follow, for each level above the node at hand.
+    let mut open: Vec<bool> = Vec::new();
+    for (number, node) in nodes.iter().enumerate() {
+        let depth = node.path.names().len() - base;
+        if depth == 0 {
+            writeln!(to, "{}{}", node.path, label(hierarchy, node)?)?;
+            continue;
+        }
+        let more = has_sibling_behind(&nodes[number + 1..], &node.path);
+        open.truncate(depth - 1);
+        let stems: String = open.iter().map(|&open| if open { "│  " } else { "   " }).collect();
+        open.push(more);
+        let branch = if more { "├─ " } else { "└─ " };
+        writeln!(to, "{stems}{branch}{}{}", node.path.name(), label(hierarchy, node)?)?;
+    }
+    Ok(())
+}
+
+fn has_sibling_behind(nodes: &[Child], path: &NodePath) -> bool {
+    let depth = path.names().len();
+    let behind = nodes.iter().find(|node| node.path.names().len() <= depth);
+    behind.is_some_and(|node| node.path.names().len() == depth)
+}
+
+/// What stands behind a name, with the space between.
+fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
+    Ok(match (child.kind, hierarchy.node_at(&child.path)?) {
+        (Kind::ImplicitGroup, _) => " (implicit group)".to_owned(),
+        (_, Node::Group(_)) => match child.path.is_root() {
+            true => format!(" ({})", hierarchy.description()),
+            false => String::new(),
+        },
+        (_, Node::Array(array)) => {
+            let describer =
+                Describer { registry: hierarchy.context().registry(), format: hierarchy.format() };
+            let parts = describer.parts(array.metadata(), Some(&array));
+            let chunks = match array.inner_chunk_shape() {
+                Some(inner) => format!("shards {}, chunks {}", shape(&chunk_shape(&array)), shape(&inner)),
+                None => format!("chunks {}", shape(&chunk_shape(&array))),
+            };
+            let codecs = codec_names(&parts);
+            let codecs = if codecs.is_empty() { "no codecs".to_owned() } else { codecs };
+            format!(" {} [{}] {chunks}; {codecs}", array.data_type().name(), shape(array.shape()))
+        }
+        (_, Node::Unreadable(unreadable)) => match &unreadable.metadata {
+            Some(metadata) => format!(
+                " [{}] unreadable: {}",
+                shape(&metadata.shape),
+                problems(&unreadable.error).join("; ")
+            ),
+            None => format!(" unreadable: {}", problems(&unreadable.error).join("; ")),
+        },
+    })
+}
+
+fn member(hierarchy: &Hierarchy, child: &Child) -> Result<Value, Failure> {
+    let mut object = Object::new();
+    object.insert("path", child.path.to_string().as_str());
+    let mut kind = |kind: &str| object.insert("kind", kind);
+    match hierarchy.node_at(&child.path)? {
+        Node::Group(_) if child.kind == Kind::ImplicitGroup => drop(kind("implicit group")),
+        Node::Group(_) => drop(kind("group")),
+        Node::Array(array) => {
+            kind("array");
+            object.insert("shape", array.shape().iter().copied().collect::<Value>());
+            object.insert("data_type", &*array.data_type().name());
+        }
+        Node::Unreadable(unreadable) => {
+            kind("unreadable");
+            if let Some(metadata) = &unreadable.metadata {
+                object.insert("shape", metadata.shape.iter().copied().collect::<Value>());
+            }
+            let problems = problems(&unreadable.error);
+            object.insert("problems", problems.iter().map(String::as_str).collect::<Value>());
+        }
+    }
+    Ok(Value::Object(object))
+}

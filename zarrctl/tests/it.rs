@@ -1,0 +1,18 @@
+//! The program, run as users run it.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+
+#[path = "it/support.rs"]
+mod support;
+
+#[path = "it/change.rs"]
+mod change;
+#[path = "it/copying.rs"]
+mod copying;
+#[path = "it/forms.rs"]
+mod forms;
+#[path = "it/looking.rs"]
+mod looking;
+#[path = "it/numpy.rs"]
+mod numpy;
+#[path = "it/usage.rs"]
+mod usage;

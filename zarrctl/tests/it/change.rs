@@ -1,0 +1,145 @@
+//! `create`, `erase`, `resize`, `attrs` and `consolidate`.
+
+use crate::support::{Place, bytes, refused, text};
+
+fn create(store: &str, more: &[&str]) {
+    bytes(
+        &[&["create", store, "/g/a", "--shape", "4,6", "--chunks", "2,3", "--dtype", "int16"], more].concat(),
+    );
+}
+
+#[test]
+fn arrays_are_created_in_the_words_of_each_format() {
+    for (format, document, codec) in [
+        ("v2", "g/a/.zarray", r#""id": "gzip""#),
+        ("v3", "g/a/zarr.json", r#""name": "gzip""#),
+        ("v3-draft", "meta/g/a.array.json", "https://purl.org/zarr/spec/codecs/gzip/1.0"),
+    ] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(
+            &store,
+            &["--format", format, "--codec", r#"gzip:{"level":1}"#, "--fill", "-3", "--attr", "n=[1,2]"],
+        );
+        let written = std::fs::read_to_string(place.path("store").join(document)).unwrap();
+        assert!(written.contains(codec), "{written}");
+        assert!(written.contains("-3"), "{written}");
+        assert_eq!(text(&["get", &store, "g/a", "--select", "0,0", "--format", "json"]), "-3\n");
+        assert_eq!(text(&["attrs", &store, "/g/a"]), "{\n  \"n\": [1, 2]\n}\n");
+        // The format of what is there counts where none is given, and another one is refused.
+        bytes(&["create", &store, "b", "--shape", "", "--dtype", "bool"]);
+        let other = if format == "v2" { "v3" } else { "v2" };
+        let message =
+            refused(&["create", &store, "/c", "--shape", "1", "--dtype", "bool", "--format", other], 1);
+        assert!(message.contains(format), "{message}");
+        assert!(refused(&["create", &store, "/b", "--shape", "1", "--dtype", "bool"], 1).contains("/b"));
+    }
+}
+
+#[test]
+fn what_cannot_be_said_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    let store = place.at("store");
+    let array = ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "int16"];
+    for (more, part) in [
+        (&["--shards", "4", "--format", "v2"][..], "shards"),
+        (&["--shards", "3"], "multiples"),
+        (&["--codec", "no-such-codec"], "no-such-codec"),
+        (&["--codec", r#"gzip:{"level":99}"#], "level"),
+        (&["--fill", "40000"], "40000"),
+        (&["--extension", r#"{"extension":"https://example.org/a/1.0"}"#], "extensions"),
+        (&["--metadata-encoding", "json", "--format", "v3"], "metadata encoding"),
+        (&["--metadata-encoding", "no-such"], "no-such"),
+        (&["--dimension-names", "a,b"], "dimension_names"),
+    ] {
+        let message = refused(&[&array[..], more].concat(), 1);
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    assert!(refused(&["create", &store, "/a", "--shape", "4", "--dtype", "int7"], 1).contains("int7"));
+    assert!(place.files("store").is_empty());
+}
+
+#[test]
+fn shards_hold_inner_chunks() {
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, &["--shards", "4,6"]);
+    let raw: Vec<u8> = (0..48).collect();
+    bytes(&["put", &store, "/g/a", &place.file("raw", &raw)]);
+    assert_eq!(place.files("store/g/a"), ["c/0/0", "zarr.json"]);
+    assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), raw);
+    let info = text(&["info", &store, "/g/a"]);
+    assert!(info.contains("1 × 1 shards of 4 × 6, inner chunks of 2 × 3"), "{info}");
+}
+
+#[test]
+fn attributes_are_set_and_removed() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(&store, &["--format", format, "--attr", "a=1", "--attr", "b=2"]);
+        bytes(&["attrs", &store, "/g/a", "--set", r#"c={"d":null}"#, "--set", "a=1.50", "--unset", "b"]);
+        assert_eq!(
+            text(&["attrs", &store, "g/a"]),
+            "{\n  \"a\": 1.50,\n  \"c\": {\n    \"d\": null\n  }\n}\n"
+        );
+        bytes(&["attrs", &store, "/g", "--set", "title=\"größer\""]);
+        assert_eq!(text(&["attrs", &store, "/g"]), "{\n  \"title\": \"größer\"\n}\n");
+        assert!(refused(&["attrs", &store, "/g", "--unset", "nothing"], 1).contains("nothing"));
+        assert!(refused(&["attrs", &store, "/x", "--set", "a=1"], 1).contains("/x"));
+    }
+}
+
+#[test]
+fn arrays_grow_and_shrink() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(&store, &["--format", format]);
+        let raw: Vec<u8> = (0..48).collect();
+        bytes(&["put", &store, "/g/a", &place.file("raw", &raw)]);
+        bytes(&["resize", &store, "/g/a", "--shape", "2,3"]);
+        assert_eq!(text(&["get", &store, "/g/a", "--format", "csv"]), "256,770,1284\r\n3340,3854,4368\r\n");
+        bytes(&["resize", &store, "/g/a", "--shape", "3,7"]);
+        let shown = text(&["get", &store, "/g/a", "--format", "csv"]);
+        assert_eq!(shown, "256,770,1284,0,0,0,0\r\n3340,3854,4368,0,0,0,0\r\n0,0,0,0,0,0,0\r\n");
+        assert!(refused(&["resize", &store, "/g/a", "--shape", "3"], 1).contains("dimensions"));
+        assert!(refused(&["resize", &store, "/g", "--shape", "3"], 1).contains("is a group"));
+    }
+}
+
+#[test]
+fn nodes_are_erased_with_all_below_them() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(&store, &["--format", format]);
+        bytes(&["create", &store, "/b", "--shape", "2", "--dtype", "int8"]);
+        bytes(&["put", &store, "/b", &place.file("raw", &[1, 2])]);
+        bytes(&["erase", &store, "/g"]);
+        assert!(refused(&["info", &store, "/g/a"], 1).contains("/g/a"));
+        assert_eq!(bytes(&["get", &store, "/b", "--format", "raw"]), [1, 2]);
+        assert!(place.files("store").iter().all(|file| !file.contains("g/a")), "{:?}", place.files("store"));
+        bytes(&["erase", &store, "/"]);
+        assert!(place.files("store").iter().all(|file| file == "zarr.json"), "{:?}", place.files("store"));
+    }
+}
+
+#[test]
+fn consolidated_metadata_are_written_where_the_format_has_them() {
+    for (format, part) in [("v2", ".zmetadata"), ("v3", "zarr.json")] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(&store, &["--format", format]);
+        bytes(&["consolidate", &store]);
+        let written = std::fs::read_to_string(place.path("store").join(part)).unwrap();
+        assert!(written.contains("g/a"), "{written}");
+        assert_eq!(text(&["tree", &store]).lines().count(), 3);
+        bytes(&["attrs", &store, "/g/a", "--set", "late=1"]);
+        assert!(text(&["attrs", &store, "/g/a"]).contains("late"));
+    }
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, &["--format", "v3-draft"]);
+    assert!(refused(&["consolidate", &store], 1).contains("v3-draft"));
+}

@@ -1,0 +1,154 @@
+//! `copy`: between formats, stores and chunkings.
+
+use crate::support::{Place, bytes, refused, run, text};
+
+/// A hierarchy of two groups with attributes and arrays.
+fn source(place: &Place, format: &str) -> String {
+    let store = place.at("source");
+    let more = ["--format", format, "--attr", "n=1", "--fill", "-1", "--codec", r#"gzip:{"level":1}"#];
+    bytes(
+        &[&["create", &store, "/g/a", "--shape", "7,10", "--chunks", "3,4", "--dtype", "int16"], &more[..]]
+            .concat(),
+    );
+    let raw: Vec<u8> = (0..140).collect();
+    bytes(&["put", &store, "/g/a", &place.file("a", &raw)]);
+    bytes(&["attrs", &store, "/g", "--set", "title=\"t\""]);
+    bytes(&["create", &store, "/h/scalar", "--shape", "", "--dtype", "float64", "--fill", "NaN"]);
+    bytes(&[
+        "create",
+        &store,
+        "/h/sparse",
+        "--shape",
+        "1000000,1000000",
+        "--chunks",
+        "1000,1000",
+        "--dtype",
+        "uint8",
+    ]);
+    bytes(&["put", &store, "/h/sparse", &place.file("five", &[5]), "--select", "999999,500000"]);
+    store
+}
+
+fn same_elements(place: &Place, copy: &str) {
+    let raw: Vec<u8> = (0..140).collect();
+    assert_eq!(bytes(&["get", copy, "/g/a", "--format", "raw"]), raw);
+    assert_eq!(text(&["attrs", copy, "/g/a"]), "{\n  \"n\": 1\n}\n");
+    assert_eq!(text(&["attrs", copy, "/g"]), "{\n  \"title\": \"t\"\n}\n");
+    assert_eq!(text(&["get", copy, "h/scalar", "--format", "csv"]), "NaN\r\n");
+    let corner = text(&["get", copy, "h/sparse", "--select", "-2:,500000", "--format", "json"]);
+    assert_eq!(corner, "[0, 5]\n");
+    let info = text(&["info", copy, "h/sparse", "--json"]);
+    assert!(info.contains(r#""chunks_stored": 1"#), "{info} in {:?}", place.path(""));
+}
+
+#[test]
+fn hierarchies_go_from_every_format_to_every_format() {
+    for from in ["v2", "v3", "v3-draft"] {
+        for to in ["v2", "v3", "v3-draft"] {
+            let place = Place::new();
+            let store = source(&place, from);
+            let copy = place.at("copy");
+            bytes(&["copy", &store, &copy, "--format", to]);
+            assert!(text(&["info", &copy, "--json"]).contains(&format!(r#""format": "{to}""#)));
+            same_elements(&place, &copy);
+        }
+    }
+}
+
+#[test]
+fn chunks_are_copied_as_they_are_where_nothing_changes() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    // No gzip stream: nobody decodes it on the way.
+    place.file("source/g/a/c/0/0", b"not gzip");
+    bytes(&["copy", &store, &place.at("copy")]);
+    assert_eq!(place.files("copy"), place.files("source"));
+    assert_eq!(std::fs::read(place.path("copy/g/a/c/0/0")).unwrap(), b"not gzip");
+    let message = refused(&["copy", &store, &place.at("other"), "--chunks", "7,10", "--path", "/g"], 1);
+    assert!(message.contains("c/0/0"), "{message}");
+    // What came to nothing has no documents.
+    assert!(
+        place.files("other").iter().all(|file| !file.ends_with("zarr.json")),
+        "{:?}",
+        place.files("other")
+    );
+    assert!(refused(&["tree", &place.at("other")], 1).contains("no Zarr hierarchy"));
+}
+
+#[test]
+fn chunks_shards_and_codecs_can_change() {
+    let place = Place::new();
+    let store = source(&place, "v2");
+    let raw: Vec<u8> = (0..140).collect();
+    for (number, (more, part)) in [
+        (
+            &["--chunks", "2,2", "--shards", "4,6", "--format", "v3"][..],
+            "2 × 2 shards of 4 × 6, inner chunks of 2 × 2",
+        ),
+        (&["--shards", "6,8", "--format", "v3"], "2 × 2 shards of 6 × 8, inner chunks of 3 × 4"),
+        (&["--chunks", "100,1"], "1 × 10 chunks of 100 × 1"),
+        (&["--codec", "zstd", "--codec", "crc32c", "--format", "v3"], "crc32c"),
+        (&["--codec", r#"blosc:{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#], "blosc"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let copy = place.at(&format!("copy{number}"));
+        bytes(&[&["copy", &store, &copy, "--path", "/g/a"], more].concat());
+        assert_eq!(bytes(&["get", &copy, "/g/a", "--format", "raw"]), raw, "{more:?}");
+        let info = text(&["info", &copy, "/g/a"]);
+        assert!(info.contains(part), "{part} in {info}");
+        assert!(info.contains("fill value        -1"), "{info}");
+    }
+    // From shards to a format without, and to other shards.
+    bytes(&["copy", &place.at("copy0"), &place.at("flat"), "--format", "v2"]);
+    assert!(text(&["info", &place.at("flat"), "/g/a"]).contains("4 × 5 chunks of 2 × 2"));
+    bytes(&["copy", &place.at("copy0"), &place.at("gzip"), "--codec", r#"gzip:{"level":9}"#]);
+    let info = text(&["info", &place.at("gzip"), "/g/a"]);
+    assert!(info.contains("shards of 4 × 6, inner chunks of 2 × 2") && info.contains("gzip"), "{info}");
+    for copy in ["flat", "gzip"] {
+        assert_eq!(bytes(&["get", &place.at(copy), "/g/a", "--format", "raw"]), raw);
+    }
+}
+
+#[test]
+fn a_subtree_keeps_its_path_and_joins_what_is_there() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    let copy = place.at("copy");
+    bytes(&["copy", &store, &copy, "--path", "h"]);
+    assert_eq!(text(&["tree", &copy]).lines().count(), 4);
+    bytes(&["copy", &store, &copy, "--path", "/g"]);
+    same_elements(&place, &copy);
+    let before = place.files("copy");
+    let message = refused(&["copy", &store, &copy, "--path", "/g"], 1);
+    assert!(message.contains("/g/a"), "{message}");
+    assert_eq!(place.files("copy"), before);
+}
+
+#[test]
+fn what_the_target_cannot_say_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    run(&["create", &store, "/größe", "--shape", "1", "--dtype", "int8"]);
+    let copy = place.at("copy");
+    let message = refused(&["copy", &store, &copy, "--format", "v3-draft"], 1);
+    assert!(message.contains("größe"), "{message}");
+    let message = refused(&["copy", &store, &copy, "--chunks", "2,2"], 1);
+    assert!(message.contains("/größe") && message.contains("/h/scalar"), "{message}");
+    assert!(
+        refused(&["copy", &store, &copy, "--shards", "6,8", "--format", "v2", "--path", "/g"], 1)
+            .contains("shards")
+    );
+    assert!(refused(&["copy", &store, &copy, "--path", "/nothing"], 1).contains("/nothing"));
+    assert!(place.files("copy").is_empty());
+}
+
+#[test]
+fn chunks_that_an_attempt_left_behind_do_not_show() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    place.file("copy/h/sparse/c/0/0", b"from another time");
+    bytes(&["copy", &store, &place.at("copy")]);
+    same_elements(&place, &place.at("copy"));
+}

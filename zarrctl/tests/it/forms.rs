@@ -1,0 +1,198 @@
+//! `put` and `get`: what comes in and out.
+
+use crate::numpy;
+use crate::support::{Place, bytes, refused, run_with_input, text, unhex};
+
+fn created(place: &Place, format: &str, shape: &str, dtype: &str) -> String {
+    let store = place.at("store");
+    bytes(&["create", &store, "/a", "--shape", shape, "--dtype", dtype, "--format", format]);
+    store
+}
+
+/// Puts a file of NumPy's, and gets it back.
+fn round_trip(format: &str, shape: &str, dtype: &str, file: &str) -> Vec<u8> {
+    let place = Place::new();
+    let store = created(&place, format, shape, dtype);
+    let file = place.file("in.npy", &unhex(file));
+    bytes(&["put", &store, "/a", &file]);
+    bytes(&["get", &store, "/a", "--format", "npy"])
+}
+
+#[test]
+fn files_that_numpy_wrote_come_back_byte_for_byte() {
+    for format in ["v2", "v3"] {
+        for (shape, dtype, file) in [
+            ("2,3", "int16", numpy::INT16_C),
+            ("2", "complex64", numpy::COMPLEX64),
+            ("2,2", "bool", numpy::BOOL),
+            ("2", "<M8[s]", numpy::DATETIME),
+            ("2", "<U2", numpy::UNICODE),
+            ("", "|S4", numpy::BYTES_0D),
+        ] {
+            assert_eq!(round_trip(format, shape, dtype, file), unhex(file), "{dtype} in {format}");
+        }
+    }
+    assert_eq!(round_trip("v3-draft", "2,3", "int16", numpy::INT16_C), unhex(numpy::INT16_C));
+    // v3 has no fields that are arrays.
+    let dtype = r#"[["a","<u2"],["b","|S3"],["c","<f4",[2]]]"#;
+    assert_eq!(round_trip("v2", "2", dtype, numpy::STRUCT), unhex(numpy::STRUCT));
+    assert_eq!(round_trip("v3", "1", r#"[["温","<i2"]]"#, numpy::VERSION_THREE), unhex(numpy::VERSION_THREE));
+}
+
+#[test]
+fn fortran_order_and_big_endian_are_turned_around() {
+    let elements: Vec<u8> = (0..6).flat_map(|number| (f64::from(number) / 4.0).to_le_bytes()).collect();
+    let file = round_trip("v3", "2,3", "float64", numpy::FLOAT64_BIG_FORTRAN);
+    assert!(
+        file.starts_with(b"\x93NUMPY\x01\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }")
+    );
+    assert_eq!(file[128..], elements);
+    let place = Place::new();
+    let store = created(&place, "v2", "1", r#"[["a",">u2"],["b","<f4"]]"#);
+    let file = place.file("in.npy", &unhex(numpy::STRUCT_MIXED));
+    bytes(&["put", &store, "/a", &file]);
+    assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), b"\x02\x01\0\0\xc0\x3f");
+}
+
+#[test]
+fn all_versions_of_the_file_format_are_read() {
+    let file = round_trip("v3", "1", "int16", numpy::VERSION_TWO);
+    assert_eq!(file[128..], [7, 0]);
+    assert_eq!(round_trip("v2", "1", r#"[["温","<i2"]]"#, numpy::VERSION_THREE), unhex(numpy::VERSION_THREE));
+}
+
+#[test]
+fn files_that_do_not_fit_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2,3", "int16");
+    let whole = unhex(numpy::INT16_C);
+    let wrong = [
+        ("type.npy", unhex(numpy::BOOL), "'|b1'"),
+        ("shape.npy", unhex(numpy::VERSION_TWO), "shape"),
+        ("short.npy", whole[..whole.len() - 1].to_vec(), "11 bytes"),
+        ("long.npy", [whole.clone(), vec![0]].concat(), "13 bytes"),
+        ("header.npy", whole[..60].to_vec(), "cut short"),
+        ("magic.npy", vec![0; 200], "no npy file"),
+        ("none.npy", Vec::new(), "too short"),
+        ("raw", vec![0; 11], "11 bytes"),
+    ];
+    for (name, contents, part) in wrong {
+        let file = place.file(name, &contents);
+        let message = refused(&["put", &store, "/a", &file], 1);
+        assert!(message.contains(part) && message.contains(name), "{message}");
+    }
+    let mut code = b"\x93NUMPY\x01\0\x76\0".to_vec();
+    code.extend(
+        format!("{:117}\n", "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }").into_bytes(),
+    );
+    let file = place.file("objects.npy", &code);
+    assert!(refused(&["put", &store, "/a", &file], 1).contains("Python objects"));
+    assert!(refused(&["put", &store, "/a", &place.at("no such file")], 1).contains("no such file"));
+    assert!(place.files("store").iter().all(|file| file.ends_with("zarr.json")));
+}
+
+#[test]
+fn raw_is_little_endian_in_c_order_whatever_is_stored() {
+    for (format, dtype) in [("v2", ">i4"), ("v2", "<i4"), ("v3", "int32"), ("v3-draft", "int32")] {
+        let place = Place::new();
+        let store = place.at("store");
+        let create = [
+            "create", &store, "a", "--shape", "3,4", "--chunks", "2,3", "--dtype", dtype, "--format", format,
+        ];
+        bytes(&[&create[..], &["--layout", "F"]].concat());
+        let raw: Vec<u8> = (0..12i32).flat_map(|number| (number * 1000).to_le_bytes()).collect();
+        let file = place.file("raw", &raw);
+        bytes(&["put", &store, "a", &file]);
+        assert_eq!(bytes(&["get", &store, "a", "--format", "raw"]), raw, "{dtype} in {format}");
+        let wanted: Vec<u8> = [5000i32, 7000].into_iter().flat_map(i32::to_le_bytes).collect();
+        assert_eq!(bytes(&["get", &store, "/a", "--select", "1,1::2", "--format", "raw"]), wanted);
+    }
+}
+
+#[test]
+fn items_of_variable_length_stand_behind_their_size() {
+    for format in ["v2", "v3"] {
+        let place = Place::new();
+        let store = created(&place, format, "3", "string");
+        let raw = "\x05\0\0\0größ".as_bytes();
+        let raw = [&raw[..4], b"\xc3\xb6", &raw[4..6], b"\n", b"\0\0\0\0", b"\x02\0\0\0a\""].concat();
+        // Sizes are of bytes: ö, g, r and a newline are five.
+        let output = run_with_input(&["put", &store, "/a", "-"], &raw);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), raw, "{format}");
+        assert_eq!(text(&["get", &store, "/a", "--format", "json"]), "[\"ögr\\n\", \"\", \"a\\\"\"]\n");
+        assert_eq!(text(&["get", &store, "/a", "--format", "csv"]), "\"ögr\n\"\r\n\"\"\r\n\"a\"\"\"\r\n");
+        assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("no fixed size"));
+        let short = place.file("short", b"\x05\0\0\0abc");
+        assert!(refused(&["put", &store, "/a", &short], 1).contains("item 0 of 3"));
+    }
+}
+
+#[test]
+fn json_has_the_forms_of_fill_values_nested_by_shape() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2,3", "float32");
+    let values = [0.0f32, -0.0, f32::NAN, f32::INFINITY, 1.5, -2.0e20];
+    let raw: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
+    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    let json = text(&["get", &store, "/a", "--format", "json"]);
+    assert_eq!(json.lines().count(), 2, "{json}");
+    assert!(json.starts_with("[[0.0, -0.0, \"NaN\"],\n [\"Infinity\", 1.5, -"), "{json}");
+    assert!(json.ends_with("]]\n"), "{json}");
+    assert_eq!(text(&["get", &store, "/a", "--select", "1,1", "--format", "json"]), "1.5\n");
+    assert_eq!(text(&["get", &store, "/a", "--select", "0:0", "--format", "json"]), "[]\n");
+}
+
+#[test]
+fn csv_has_a_line_for_each_row() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2,2,2", "int8");
+    bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 251, 6, 7, 8])]);
+    assert!(refused(&["get", &store, "/a", "--format", "csv"], 1).contains("at most two dimensions"));
+    assert_eq!(text(&["get", &store, "/a", "--select", "1", "--format", "csv"]), "-5,6\r\n7,8\r\n");
+    assert_eq!(text(&["get", &store, "/a", "--select", "...,0,0", "--format", "csv"]), "1\r\n-5\r\n");
+    assert_eq!(text(&["get", &store, "/a", "--select", "0,0,1", "--format", "csv"]), "2\r\n");
+}
+
+#[test]
+fn a_file_says_its_form_by_its_name() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2", "uint8");
+    for (name, contents) in [("a.json", &b"[0, 0]\n"[..]), ("a.csv", b"0\r\n0\r\n"), ("a.bin", &[0, 0])] {
+        bytes(&["get", &store, "/a", "-o", &place.at(name)]);
+        assert_eq!(std::fs::read(place.path(name)).unwrap(), contents, "{name}");
+    }
+    bytes(&["get", &store, "/a", "-o", &place.at("a.npy")]);
+    assert!(std::fs::read(place.path("a.npy")).unwrap().starts_with(b"\x93NUMPY"));
+    assert!(place.files("").iter().all(|file| !file.ends_with(".part")));
+    let message = refused(&["get", &store, "/a", "-o", &place.at("no/such/folder")], 1);
+    assert!(message.contains("no/such/folder"), "{message}");
+}
+
+#[test]
+fn selections_are_those_of_numpy() {
+    let place = Place::new();
+    let store = created(&place, "v3", "5,4", "uint8");
+    let raw: Vec<u8> = (0..20).collect();
+    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    let get = |select: &str| bytes(&["get", &store, "/a", "--format", "raw", "--select", select]);
+    assert_eq!(get("-1"), [16, 17, 18, 19]);
+    assert_eq!(get("::2,0"), [0, 8, 16]);
+    assert_eq!(get("1:3, -2:"), [6, 7, 10, 11]);
+    assert_eq!(get("[4,0],[1]"), [17, 1]);
+    assert_eq!(get("3:99,1"), [13, 17]);
+    for (wrong, part) in [("::-1", "positive"), ("5", "outside"), ("0,0,0", "dimensions"), ("a", "integer")] {
+        let message = refused(&["get", &store, "/a", "--select", wrong], 1);
+        assert!(message.contains(part), "{message}");
+    }
+    bytes(&["put", &store, "/a", &place.file("part", &[90, 91]), "--select", "2,1:3"]);
+    assert_eq!(get("2"), [8, 90, 91, 11]);
+}
+
+#[test]
+fn bytes_that_are_no_booleans_are_refused() {
+    let place = Place::new();
+    let store = created(&place, "v3", "3", "bool");
+    let message = refused(&["put", &store, "/a", &place.file("raw", &[0, 1, 2])], 1);
+    assert!(message.contains("element 2"), "{message}");
+}

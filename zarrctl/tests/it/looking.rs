@@ -1,0 +1,142 @@
+//! `tree`, `info` and the reading modes.
+
+use crate::support::{Place, bytes, refused, run, text};
+
+/// A v3 hierarchy with a group, an array and one that nobody can read.
+fn hierarchy(place: &Place) -> String {
+    let store = place.at("store");
+    let create = ["create", &store, "/g/image", "--shape", "10,20", "--chunks", "5,10", "--dtype", "uint16"];
+    let more = [
+        "--codec",
+        r#"gzip:{"level":5}"#,
+        "--attr",
+        r#"unit="m""#,
+        "--dimension-names",
+        "y,x",
+        "--fill",
+        "7",
+    ];
+    bytes(&[&create[..], &more].concat());
+    let unknown = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"int8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,
+        "codecs":[{"name":"bytes"},{"name":"example.unheard"}],"attributes":{"a":1}}"#;
+    place.file("store/g/odd/zarr.json", unknown.as_bytes());
+    store
+}
+
+#[test]
+fn a_tree_has_a_line_for_each_node() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let tree = text(&["tree", &store]);
+    let lines: Vec<_> = tree.lines().collect();
+    assert_eq!(lines.len(), 4, "{tree}");
+    assert!(lines[0].starts_with("/ (v3"), "{tree}");
+    assert!(lines[1].starts_with("└─ g"), "{tree}");
+    assert!(lines[2].starts_with("   ├─ image uint16 [10 × 20] chunks 5 × 10; bytes, gzip"), "{tree}");
+    assert!(lines[3].starts_with("   └─ odd [4] unreadable: "), "{tree}");
+    assert!(lines[3].contains("example.unheard"), "{tree}");
+    assert_eq!(text(&["tree", &store, "g/image"]).lines().count(), 1);
+    let json = text(&["tree", &store, "--json"]);
+    for part in [r#""path": "/g/image""#, r#""kind": "unreadable""#, r#""data_type": "uint16""#] {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+}
+
+#[test]
+fn the_root_may_be_empty_or_a_slash() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let root = text(&["info", &store, "/"]);
+    assert_eq!(root, text(&["info", &store, ""]));
+    assert_eq!(root, text(&["info", &store]));
+    assert_eq!(text(&["info", &store, "g/image"]), text(&["info", &store, "/g/image"]));
+    assert_eq!(text(&["tree", &format!("file://{store}")]).lines().count(), 4);
+}
+
+#[test]
+fn info_says_what_is_stored_and_who_serves_it() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let file = place.file("raw", &[1; 100]);
+    bytes(&["put", &store, "/g/image", &file, "--select", "0:5,0:10"]);
+    let info = text(&["info", &store, "/g/image"]);
+    for part in [
+        "/g/image\n",
+        "10 × 20",
+        "y, x",
+        "uint16  (zarr-dtype-core ",
+        "2 × 2 chunks of 5 × 10",
+        r#"gzip {"level":5}  (zarr-codec-gzip "#,
+        "fill value        7",
+        r#"unit: "m""#,
+        "1 of 4",
+        "400 B raw, ratio",
+        "key encoding",
+    ] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    let json = text(&["info", &store, "/g/image", "--json"]);
+    for part in [
+        r#""format": "v3""#,
+        r#""chunks_stored": 1"#,
+        r#""chunks": 4"#,
+        r#""raw_size": 400"#,
+        r#""dimension_names": ["y", "x"]"#,
+        r#""chunk_shape": [5, 10]"#,
+        r#""problems": []"#,
+    ] {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+}
+
+#[test]
+fn info_of_a_node_that_cannot_be_read_says_the_rest_and_why() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let info = text(&["info", &store, "/g/odd"]);
+    for part in
+        ["unreadable array", "example.unheard", "int8", "regular", "a: 1", "cannot be read", "codecs[1]"]
+    {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    let json = text(&["info", &store, "/g/odd", "--json"]);
+    assert!(json.contains(r#""kind": "unreadable array""#), "{json}");
+    let message = refused(&["get", &store, "/g/odd"], 1);
+    assert!(message.contains("`codecs[1]`") && message.contains("example.unheard"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    place.file("store/g/broken/zarr.json", b"{\"zarr_format\":3");
+    let info = text(&["info", &store, "/g/broken"]);
+    assert!(info.contains("unreadable node") && info.contains("g/broken/zarr.json"), "{info}");
+}
+
+#[test]
+fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
+    let place = Place::new();
+    // A typestring without byte order.
+    let zarray = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"i4","compressor":null,"fill_value":0,
+        "order":"C","filters":null}"#;
+    place.file("store/.zarray", zarray);
+    let store = place.at("store");
+    let output = run(&["info", &store]);
+    assert_eq!(output.status.code(), Some(0));
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    assert!(warnings.starts_with("warning: ") && warnings.contains("`i4`"), "{warnings}");
+    assert!(warnings.lines().all(|line| line.starts_with("warning: ")), "{warnings}");
+    assert!(refused(&["get", &store, "/", "--strict"], 1).contains("`i4`"));
+    assert_eq!(run(&["get", &store, "/", "--compat"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_folder_of_two_formats_opens_as_either() {
+    let place = Place::new();
+    let store = place.at("store");
+    bytes(&["create", &store, "/a", "--shape", "2", "--dtype", "int8", "--format", "v3"]);
+    place.file("store/.zgroup", br#"{"zarr_format":2}"#);
+    assert!(text(&["tree", &store, "--as", "v2"]).starts_with("/ (v2"));
+    let output = run(&["tree", &store]);
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("/ (v3"));
+    assert!(String::from_utf8(output.stderr).unwrap().starts_with("warning: "));
+    refused(&["tree", &store, "--as", "v3-draft"], 1);
+}

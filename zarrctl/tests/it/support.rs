@@ -1,0 +1,97 @@
+//! Running the program.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder of its own, which is gone after the test.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The same as an argument.
+    pub(crate) fn at(&self, name: &str) -> String {
+        self.path(name).into_os_string().into_string().unwrap()
+    }
+
+    /// Writes a file and returns its path.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.at(name)
+    }
+
+    /// The names of all files in the folder `name`, sorted; none if there is no such folder.
+    pub(crate) fn files(&self, name: &str) -> Vec<String> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.path(name)];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => {
+                        files.push(path.strip_prefix(self.path(name)).unwrap().to_str().unwrap().to_owned())
+                    }
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_zarrctl")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Runs with something to read.
+pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
+    let pipes = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// What stands on standard output of a verb that did what it was asked to, and said nothing else.
+pub(crate) fn bytes(arguments: &[&str]) -> Vec<u8> {
+    let output = run(arguments);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {messages}");
+    assert_eq!(messages, "", "{arguments:?}");
+    output.stdout
+}
+
+/// As [`bytes`], as text.
+pub(crate) fn text(arguments: &[&str]) -> String {
+    String::from_utf8(bytes(arguments)).unwrap()
+}
+
+/// The message of a verb that was refused; there is nothing on standard output.
+pub(crate) fn refused(arguments: &[&str], status: i32) -> String {
+    let output = run(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert_eq!(output.stdout, b"", "{arguments:?}");
+    assert!(message.starts_with("error: "), "{arguments:?}: {message}");
+    message
+}
+
+/// Bytes from their hexadecimal digits.
+pub(crate) fn unhex(digits: &str) -> Vec<u8> {
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
