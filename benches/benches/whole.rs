@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
 const LENGTH: u64 = 512;
 const CHUNK: u64 = 128;
@@ -29,15 +29,15 @@ fn elements() -> Vec<u16> {
         .collect()
 }
 
-fn ours(folder: &Path, codecs: &[(&str, &str)]) -> Array {
+fn ours(folder: &Path, level: Option<i32>) -> Array {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
     let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
-    let mut builder = ArrayBuilder::new([LENGTH; 3], "uint16").chunks([CHUNK; 3]).no_codecs();
-    builder = builder.codec("bytes", r#"{"endian":"little"}"#).unwrap();
-    for (name, configuration) in codecs {
-        builder = builder.codec(name, configuration).unwrap();
-    }
+    let builder = ArrayBuilder::new([LENGTH; 3], "uint16").chunks([CHUNK; 3]).uncompressed();
+    let builder = match level {
+        Some(level) => builder.codec("zstd", json!({"level": level, "checksum": false})),
+        None => builder,
+    };
     hierarchy.create_array("/array", &builder).unwrap()
 }
 
@@ -55,10 +55,10 @@ fn folder(name: &str) -> PathBuf {
 
 fn whole(criterion: &mut Criterion) {
     let elements = elements();
-    for (name, codecs) in [("uncompressed", &[][..]), ("zstd", &[("zstd", r#"{"level":5,"checksum":false}"#)][..])] {
+    for (name, level) in [("uncompressed", None), ("zstd", Some(5))] {
         let (our_folder, their_folder) = (folder("ours"), folder("theirs"));
-        let our_array = ours(&our_folder, codecs);
-        ours(&their_folder, codecs);
+        let our_array = ours(&our_folder, level);
+        ours(&their_folder, level);
         let their_array = theirs(&their_folder);
         let all = their_array.subset_all();
         our_array.write_values(&Selection::All, &elements).unwrap();

@@ -28,6 +28,24 @@ pub use parse_error::{ParseError, ParseErrorKind};
 pub use ser::{SerError, to_value};
 pub use write::{WriteError, to_vec, to_vec_pretty};
 
+/// A [`Value`](crate::Value) as JSON is written, with expressions in the place of numbers and strings. A negative
+/// number stands in parentheses.
+///
+/// ```
+/// let configuration = zarr_spec::json!({"cname": "lz4", "clevel": 5, "blocksize": (-1), "list": [1, true, null]});
+/// assert_eq!(configuration.to_string(), r#"{"cname":"lz4","clevel":5,"blocksize":-1,"list":[1,true,null]}"#);
+/// ```
+#[macro_export]
+macro_rules! json {
+    (null) => { $crate::Value::Null };
+    ([$($element:tt),* $(,)?]) => { $crate::Value::Array(vec![$($crate::json!($element)),*]) };
+    ({$($name:literal : $value:tt),* $(,)?}) => {{
+        let members: [(String, $crate::Value); _] = [$(($name.to_owned(), $crate::json!($value))),*];
+        $crate::Value::Object(members.into_iter().collect())
+    }};
+    ($value:expr) => { $crate::Value::from($value) };
+}
+
 /// A JSON value: numbers kept as their text, members in their order.
 ///
 /// Two values are equal when they have the same text but for white space, escapes and the order of

@@ -88,15 +88,15 @@ fn parameters_have_defaults_where_numcodecs_has_them() {
     let to_v3 =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap();
     let written = |text: &str| (Some("zstd"), text.to_owned());
-    assert_eq!(to_v3(Format::V2, "zstd", ""), written(r#"{"level":0}"#));
-    assert_eq!(to_v3(Format::V3, "numcodecs.zstd", "{}"), written(r#"{"level":0}"#));
-    assert_eq!(to_v3(Format::V3, "zstd", r#"{"level":0,"checksum":false}"#), written(r#"{"level":0}"#));
+    assert_eq!(to_v3(Format::V2, "zstd", ""), written(r#"{"level":0,"checksum":false}"#));
+    assert_eq!(to_v3(Format::V3, "numcodecs.zstd", "{}"), written(r#"{"level":0,"checksum":false}"#));
+    assert_eq!(to_v3(Format::V3, "zstd", r#"{"level":0}"#), written(r#"{"level":0,"checksum":false}"#));
     assert_eq!(
         to_v3(Format::V2, "zstd", r#"{"level":5,"checksum":true}"#),
         written(r#"{"level":5,"checksum":true}"#)
     );
     let old = "https://purl.org/zarr/spec/codec/zstd/1.0";
-    assert_eq!(to_v3(Format::V3Draft, old, r#"{"level":3}"#), written(r#"{"level":3}"#));
+    assert_eq!(to_v3(Format::V3Draft, old, r#"{"level":3}"#), written(r#"{"level":3,"checksum":false}"#));
     let from_v3 = |format| translate(Format::V3, "zstd", r#"{"level":3}"#, &BYTES, format).unwrap();
     // tensorstore refuses the member in v2, whatever its value.
     assert_eq!(from_v3(Format::V2), written(r#"{"level":3}"#));

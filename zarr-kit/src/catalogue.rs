@@ -1,0 +1,55 @@
+//! What each feature brings, also those that are off: so that an error can say who knows an identifier.
+
+use zarr_spec::inventory;
+use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
+
+use ExtensionPoint::{ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding};
+
+/// Every identifier of every plugin of this workspace but stores, and the feature that brings it.
+pub const CATALOGUE: &[CatalogueEntry] = &[
+    entry(Codec, "codec-blosc", &["https://purl.org/zarr/spec/codecs/blosc/1.0", "blosc", "numcodecs.blosc", "https://purl.org/zarr/spec/codec/blosc/1.0", "https://purl.org/zarr/spec/codec/blosc"]),
+    entry(Codec, "codec-bytes", &["https://purl.org/zarr/spec/codecs/endian/1.0", "bytes", "endian"]),
+    entry(Codec, "codec-bz2", &["https://zarr-kit.example/spec/codecs/bz2/1.0", "numcodecs.bz2", "bz2", "https://purl.org/zarr/spec/codec/bz2/1.0", "https://codec.zarrs.dev/bytes_to_bytes/bz2"]),
+    entry(Codec, "codec-crc32c", &["https://zarr-kit.example/spec/codecs/crc32c/1.0", "crc32c", "numcodecs.crc32c"]),
+    entry(Codec, "codec-delta", &["https://zarr-kit.example/spec/codecs/delta/1.0", "numcodecs.delta", "delta"]),
+    entry(Codec, "codec-fixedscaleoffset", &["https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0", "numcodecs.fixedscaleoffset", "fixedscaleoffset", "https://codec.zarrs.dev/array_to_array/fixedscaleoffset"]),
+    entry(Codec, "codec-gzip", &["https://purl.org/zarr/spec/codecs/gzip/1.0", "gzip", "https://purl.org/zarr/spec/codec/gzip/1.0", "https://purl.org/zarr/spec/codec/gzip", "numcodecs.gzip"]),
+    entry(Codec, "codec-lz4", &["https://zarr-kit.example/spec/codecs/lz4/1.0", "numcodecs.lz4", "lz4", "https://purl.org/zarr/spec/codec/lz4/1.0"]),
+    entry(Codec, "codec-lzma", &["https://zarr-kit.example/spec/codecs/lzma/1.0", "numcodecs.lzma", "lzma", "https://purl.org/zarr/spec/codec/lzma/1.0"]),
+    entry(Codec, "codec-sharding-indexed", &["sharding_indexed"]),
+    entry(Codec, "codec-shuffle", &["https://zarr-kit.example/spec/codecs/shuffle/1.0", "numcodecs.shuffle", "shuffle", "https://codec.zarrs.dev/bytes_to_bytes/shuffle"]),
+    entry(Codec, "codec-transpose", &["https://purl.org/zarr/spec/codecs/transpose/1.0", "transpose"]),
+    entry(Codec, "codec-vlen-bytes", &["https://zarr-kit.example/spec/codecs/vlen-bytes/1.0", "vlen-bytes", "https://codec.zarrs.dev/array_to_bytes/vlen_bytes"]),
+    entry(Codec, "codec-vlen-utf8", &["https://zarr-kit.example/spec/codecs/vlen-utf8/1.0", "vlen-utf8", "https://codec.zarrs.dev/array_to_bytes/vlen_utf8"]),
+    entry(Codec, "codec-zlib", &["https://zarr-kit.example/spec/codecs/zlib/1.0", "numcodecs.zlib", "zlib", "https://purl.org/zarr/spec/codec/zlib/1.0", "https://codec.zarrs.dev/bytes_to_bytes/zlib"]),
+    entry(Codec, "codec-zstd", &["https://zarr-kit.example/spec/codecs/zstd/1.0", "zstd", "numcodecs.zstd", "https://purl.org/zarr/spec/codec/zstd/1.0"]),
+    entry(DataType, "dtype-bytes", &["https://zarr-kit.example/spec/data-types/bytes/1.0", "bytes", "O/vlen-bytes", "variable_length_bytes", "binary"]),
+    entry(DataType, "dtype-core", &["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex_float32", "complex64", "complex_float64", "complex128", "r*", "b1", "c16", "c8", "f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "https://purl.org/zarr/spec/extensions/data-types/complex/1.0", "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html"]),
+    entry(DataType, "dtype-datetime", &["https://purl.org/zarr/spec/extensions/data-types/datetime/1.0", "numpy.datetime64", "M8", "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0", "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html", "numpy.timedelta64", "m8"]),
+    entry(DataType, "dtype-fixed-length", &["fixed_length_utf32", "U", "TODO: unicode array protocol URL", "raw_bytes", "V", "https://purl.org/zarr/spec/extensions/data-types/string/1.0", "null_terminated_bytes", "S", "TODO: bytestring array protocol URL"]),
+    entry(DataType, "dtype-string", &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8"]),
+    entry(DataType, "dtype-struct", &["https://purl.org/zarr/spec/extensions/data-types/struct/1.0", "struct", "structured", "TODO: structured array protocol URL"]),
+    entry(ChunkGrid, "grid-regular", &["regular"]),
+    entry(ChunkKeyEncoding, "key-encoding-default", &["default"]),
+    entry(ChunkKeyEncoding, "key-encoding-v2", &["v2"]),
+    entry(MemoryLayout, "layout-c", &["C"]),
+    entry(MemoryLayout, "layout-f", &["F"]),
+    entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
+];
+
+const fn entry(
+    point: ExtensionPoint,
+    feature: &'static str,
+    identifiers: &'static [&'static str],
+) -> CatalogueEntry {
+    CatalogueEntry { point, identifiers, feature, package: "zarr-kit" }
+}
+
+/// One submission for each place of the table: `inventory` takes single values.
+macro_rules! submit {
+    ($($place:literal)*) => {$(
+        inventory::submit! { CATALOGUE[$place] }
+    )*};
+}
+
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 }

@@ -1,0 +1,89 @@
+//! The features, the catalogue and the registry say the same.
+
+use std::collections::BTreeSet;
+
+use zarr_kit::CATALOGUE;
+use zarr_kit::spec::inventory;
+use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Registry, Table};
+
+/// Point, feature and identifier of everything that `table` has.
+fn registered<P: Plugin>(table: &Table<P>) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
+    table.iter().flat_map(|plugin| {
+        let identifiers = plugin.identifiers();
+        let feature = plugin.origin().package.strip_prefix("zarr-").expect("our crates begin with `zarr-`");
+        let names = [Some(identifiers.name), identifiers.uri, identifiers.id].into_iter().flatten();
+        let names = names.chain(identifiers.aliases.iter().copied()).filter(|name| !name.is_empty());
+        names.map(move |name| (P::POINT, feature.to_owned(), name.to_owned()))
+    })
+}
+
+fn all_registered() -> BTreeSet<(ExtensionPoint, String, String)> {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    registered(registry.codecs())
+        .chain(registered(registry.data_types()))
+        .chain(registered(registry.chunk_grids()))
+        .chain(registered(registry.chunk_key_encodings()))
+        .chain(registered(registry.memory_layouts()))
+        .chain(registered(registry.metadata_encodings()))
+        .chain(registered(registry.storage_transformers()))
+        .chain(registered(registry.extensions()))
+        .collect()
+}
+
+fn catalogued() -> BTreeSet<(ExtensionPoint, String, String)> {
+    let entries = CATALOGUE.iter();
+    let identifiers = entries.flat_map(|entry| {
+        entry.identifiers.iter().map(|identifier| (entry.point, entry.feature.to_owned(), (*identifier).to_owned()))
+    });
+    identifiers.collect()
+}
+
+/// Whether a feature of the plugins is on in this build; `CARGO_FEATURE_…` is only there for build scripts.
+fn is_on(feature: &str) -> bool {
+    macro_rules! features {
+        ($($name:literal)*) => {
+            match feature {
+                $($name => cfg!(feature = $name),)*
+                _ => panic!("`{feature}` is in the catalogue and not in this list"),
+            }
+        };
+    }
+    features! {
+        "codec-blosc" "codec-bytes" "codec-bz2" "codec-crc32c" "codec-delta" "codec-fixedscaleoffset" "codec-gzip"
+        "codec-lz4" "codec-lzma" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
+        "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length"
+        "dtype-string" "dtype-struct" "grid-regular" "key-encoding-default" "key-encoding-v2" "layout-c" "layout-f"
+        "metadata-encoding-json"
+    }
+}
+
+#[test]
+fn the_registry_has_what_the_features_that_are_on_promise() {
+    let promised: BTreeSet<_> = catalogued().into_iter().filter(|(_, feature, _)| is_on(feature)).collect();
+    assert_eq!(all_registered(), promised);
+}
+
+#[test]
+fn stores_follow_their_features() {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    let names: BTreeSet<_> = registry.stores().iter().map(|store| store.name).collect();
+    let on = [("filesystem", cfg!(feature = "store-filesystem")), ("memory", cfg!(feature = "store-memory"))];
+    assert_eq!(names, on.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect());
+}
+
+#[test]
+fn the_whole_catalogue_is_submitted() {
+    assert_eq!(inventory::iter::<CatalogueEntry>.into_iter().count(), CATALOGUE.len());
+}
+
+/// The example of the README, word for word.
+#[test]
+fn the_example_of_the_readme_runs() {
+    let readme = include_str!("../../README.md");
+    let example = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let ours = include_str!("readme.rs").split("// From here on as in the README.\n").nth(1);
+    assert_eq!(example.map(str::trim), ours.map(str::trim));
+    readme::run().expect("the example runs");
+}
+
+mod readme;

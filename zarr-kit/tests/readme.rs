@@ -1,0 +1,27 @@
+//! The example of the README.
+
+/// Runs it.
+pub(crate) fn run() -> Result<(), Box<dyn std::error::Error>> {
+    main()
+}
+
+// From here on as in the README.
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let context = Context::linked()?;
+    let store = open_store(context.registry(), "memory:")?;
+    let hierarchy = Hierarchy::create(store, &context, Format::V3)?;
+
+    let array = ArrayBuilder::new([1000, 1000], "float32").chunks([100, 100]).codec("zstd", json!({"level": 3}));
+    let array = hierarchy.create_array("/temperature", &array)?;
+
+    let values: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
+    array.write_values(&Selection::All, &values)?;
+
+    // As in NumPy: every second row of the first hundred, one column.
+    let selection = Selection::parse("0:100:2, 7", array.shape())?;
+    let column: Vec<f32> = array.read_values(&selection)?;
+    assert_eq!(column[1], 2007.0);
+    Ok(())
+}
