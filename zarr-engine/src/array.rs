@@ -36,6 +36,8 @@ static CHUNK_LOCKS: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
+    /// The key of its document.
+    pub(crate) document: Key,
     /// What the keys of chunks begin with.
     pub(crate) chunks: Prefix,
     /// Another key of the only chunk of an array without dimensions.
@@ -109,8 +111,9 @@ impl Array {
         let context = hierarchy.context();
         let reading = Reading::new(context.mode());
         let store = Arc::clone(hierarchy.store());
-        let resolved = resolve(context, &metadata, store, &place.chunks, &reading)
-            .map_err(|problems| Error::NotUnderstood { path: path.clone(), problems })?;
+        let resolved = resolve(context, &metadata, store, &place.chunks, &reading).map_err(|problems| {
+            Error::NotUnderstood { path: path.clone(), key: place.document.to_string(), problems }
+        })?;
         let lock_seed = hash(&(hierarchy.store().location(), place.chunks.as_str()));
         let warnings = reading.take_warnings();
         hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());

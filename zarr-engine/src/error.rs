@@ -54,10 +54,12 @@ pub enum Error {
         reason: String,
     },
     /// The array cannot be used: everything about it that was not understood.
-    #[error("array {path} cannot be read or written: {}", Listed(.problems))]
+    #[error("array {path} cannot be read or written: document `{key}`: {}", Listed(.problems))]
     NotUnderstood {
         /// The path of the array.
         path: NodePath,
+        /// The key of its document.
+        key: String,
         /// All of it.
         problems: Vec<Problem>,
     },

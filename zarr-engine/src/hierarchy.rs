@@ -427,6 +427,7 @@ impl Hierarchy {
 
     fn new_array(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
         let place = ArrayPlace {
+            document: self.inner.dialect.document_key(path)?,
             chunks: self.inner.dialect.chunks(path)?,
             rank_zero_key: self.inner.dialect.rank_zero_key(&self.inner.access),
             read_only: self.inner.access.read_only.clone(),

@@ -218,7 +218,7 @@ impl Array {
 }
 
 /// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
-fn settle_booleans(data_type: &dyn DataType, elements: &mut [u8]) {
+pub(crate) fn settle_booleans(data_type: &dyn DataType, elements: &mut [u8]) {
     if data_type.kind() == Some(Kind::Bool) && not_boolean(elements).is_some() {
         elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
     }

@@ -14,7 +14,7 @@ use crate::element::{Element, as_bytes, type_matches};
 use crate::error::Error;
 use crate::pipeline::{Stages, StepError, decode, encode, swap_of};
 use crate::plan::{Axis, Combination, Piece, Plan, Run};
-use crate::read::{contents, each_element, not_boolean};
+use crate::read::{contents, each_element, not_boolean, settle_booleans};
 use crate::selection::{Along, Selection, Wanted};
 use crate::shard::{ShardIndex, ShardWriter, c_strides, inner_count, is_fill, part};
 use crate::variable::{Assembly, Variable, for_each_index};
@@ -497,7 +497,10 @@ fn gather_fixed(
     let size = size.ok_or_else(|| CodecError::encode("too many elements"))?;
     let target = stages.start(size)?;
     match existing {
-        Existing::Elements(elements) if elements.len() == size => target.copy_from_slice(elements),
+        Existing::Elements(elements) if elements.len() == size => {
+            target.copy_from_slice(elements);
+            settle_booleans(&*pipeline.array.data_type, target);
+        }
         Existing::Elements(elements) => {
             return Err(CodecError::corrupt(format!(
                 "it has {} bytes where {size} should be",

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
-use zarr_spec::{Format, NodePath, Object, Prefix};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
 use super::{Child, Kind};
@@ -32,6 +32,9 @@ pub(super) trait Dialect: Debug + Send + Sync {
     fn description(&self) -> String {
         self.format().to_string()
     }
+
+    /// The key of the document of the array at `path`.
+    fn document_key(&self, path: &NodePath) -> Result<Key, Error>;
 
     /// What the keys of the chunks of the array at `path` begin with.
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;

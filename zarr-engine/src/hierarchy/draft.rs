@@ -176,6 +176,10 @@ impl Dialect for Draft {
         }
     }
 
+    fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
+        self.key(path, NodeKind::Array)
+    }
+
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
         keyed(self.keys.data_prefix(path))
     }

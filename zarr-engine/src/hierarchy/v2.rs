@@ -176,6 +176,10 @@ impl Dialect for V2 {
         Format::V2
     }
 
+    fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
+        keyed(array_key(path))
+    }
+
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
         keyed(prefix(path))
     }

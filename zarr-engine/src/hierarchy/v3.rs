@@ -135,6 +135,10 @@ impl Dialect for V3 {
         Format::V3
     }
 
+    fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
+        keyed(node_key(path))
+    }
+
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
         keyed(prefix(path))
     }

@@ -55,6 +55,9 @@ fn any_byte_but_zero_is_read_as_true_and_only_one_is_written() {
     let error = array.write_values::<u8>(&Selection::All, &[1, 2, 0, 1]).unwrap_err().to_string();
     assert!(error.contains("byte 2 is neither false nor true"), "{error}");
     assert_eq!(booleans.value("c/0"), "ff 00");
+    // Nor does a part that is written leave such a byte beside it.
+    array.write_values::<u8>(&Selection::parse("1", &[4]).unwrap(), &[1]).unwrap();
+    assert_eq!(booleans.value("c/0"), "01 01");
 }
 
 /// Tests V3-BYTES-07.

@@ -146,6 +146,10 @@ fn an_unknown_storage_transformer_is_an_error_unless_it_says_otherwise() {
     }
     let object = stored(&json!({"storage_transformers": {}})).error();
     assert!(object.contains("`storage_transformers`"), "{object}");
+    // What was skipped is still there when the document is written again.
+    let mut array = stored_array.array();
+    array.set_attribute("x", 1).unwrap();
+    assert_eq!(stored_array.document("zarr.json")["storage_transformers"], skipped);
     // A member of the document that nobody knows may be skipped in the same way, and only so.
     assert!(stored(&json!({"foo": {"name": "x", "must_understand": false}})).strictly().try_array().is_ok());
     assert!(stored(&json!({"foo": {"name": "x"}})).error().contains("foo"));
