@@ -21,11 +21,11 @@ mod catalogue;
 mod plugins;
 
 pub use zarr_engine::{
-    Along, Array, ArrayBuilder, Child, Context, Element, ElementArray, Error, FallbackPolicy, Group, Hierarchy, Kind,
-    Limits, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection, UndefinedFill, Unreadable, UsedFallback,
-    convert_metadata, entry_point, open_store,
+    Along, Array, ArrayBuilder, Child, Context, Element, ElementArray, Error, FallbackPolicy, Group,
+    Hierarchy, Kind, Limits, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
+    UndefinedFill, Unreadable, UsedFallback, convert_metadata, entry_point, open_store,
 };
 pub use zarr_spec as spec;
-pub use zarr_spec::{json, Format, Mode, NodePath, Registry};
+pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
 
 pub use catalogue::CATALOGUE;

@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = open_store(context.registry(), "memory:")?;
     let hierarchy = Hierarchy::create(store, &context, Format::V3)?;
 
-    let array = ArrayBuilder::new([1000, 1000], "float32").chunks([100, 100]).codec("zstd", json!({"level": 3}));
+    let array =
+        ArrayBuilder::new([1000, 1000], "float32").chunks([100, 100]).codec("zstd", json!({"level": 3}));
     let array = hierarchy.create_array("/temperature", &array)?;
 
     let values: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
