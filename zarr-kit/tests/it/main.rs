@@ -80,7 +80,15 @@ fn the_whole_catalogue_is_submitted() {
     assert_eq!(inventory::iter::<CatalogueEntry>.into_iter().count(), CATALOGUE.len());
 }
 
-/// The example of the README, word for word.
+/// The example of the README, word for word. A build without what it uses has nothing to run.
+#[cfg(all(
+    feature = "codec-bytes",
+    feature = "codec-zstd",
+    feature = "dtype-core",
+    feature = "grid-regular",
+    feature = "key-encoding-default",
+    feature = "store-memory"
+))]
 #[test]
 fn the_example_of_the_readme_runs() {
     let readme = include_str!("../../../README.md");
@@ -90,4 +98,12 @@ fn the_example_of_the_readme_runs() {
     readme::run().expect("the example runs");
 }
 
+#[cfg(all(
+    feature = "codec-bytes",
+    feature = "codec-zstd",
+    feature = "dtype-core",
+    feature = "grid-regular",
+    feature = "key-encoding-default",
+    feature = "store-memory"
+))]
 mod readme;
