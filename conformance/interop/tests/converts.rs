@@ -1,0 +1,210 @@
+//! Hierarchies that zarr-python wrote, listed, read and converted by the program `zarrctl`: to every format, and from
+//! the draft to v3 again. What comes out is read by programs that share nothing with this one.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use zarr_interop::environment::run_script;
+use zarr_interop::{Case, Packages, Writer, python, written};
+
+/// What other programs say of what they do not have.
+const UNSUPPORTED: &[(&str, &[&str])] = &[
+    ("draft", &["is not known", "ValueError: a codec of ["]),
+    (
+        "tensorstore",
+        &[
+            "UnsupportedError",
+            "Unsupported zarr dtype",
+            "is not one of the supported data types",
+            "Nested struct types and extension data types",
+            // The messages are cut, and the names of codecs stand before what is said of them.
+            "Error parsing object member \"name\": \"numcodecs.",
+            "Error parsing object member \"id\": ",
+            "filters are not supported",
+            "Object includes extra members: \"checksum\"",
+            "base64-encoded bytes, but received: \"\"",
+            "Expected integer in the range [0, 9], but received: -1",
+        ],
+    ),
+    ("zarr3", &[]),
+    ("zarr2", &[]),
+];
+
+/// Stores that a format cannot hold, and what the message says of it.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("v2-geometries", "v3-draft", "has the character ' '"),
+    ("v2-pipelines", "v3", "`crc32c` of final v3 puts the checksum behind the bytes"),
+    ("v2-tree", "v2", "is not among the characters of v2 keys"),
+    ("v2-tree", "v3-draft", "is no node name in v3-draft"),
+    ("v2-types", "v3-draft", "has the character '['"),
+    ("v3-fills", "v2", "is not among the characters of v2 keys"),
+    ("v3-fills", "v3-draft", "is no node name in v3-draft"),
+    ("v3-nan-fills", "v2", "v2 has no form of the NaN"),
+    ("v3-tree", "v2", "is not among the characters of v2 keys"),
+    ("v3-tree", "v3-draft", "is no node name in v3-draft"),
+    ("v3-types", "v3-draft", "only counts of one unit have one"),
+];
+
+/// The program, which is built if need be.
+fn zarrctl() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "zarrctl", "--message-format", "json-render-diagnostics"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let messages = String::from_utf8(built.stdout).unwrap();
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut executables = messages.filter(|message| message["target"]["name"] == "zarrctl");
+    let executable = executables.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    executable.unwrap()
+}
+
+fn run(program: &Path, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).output().unwrap()
+}
+
+/// What the program prints, when it must succeed.
+fn printed(program: &Path, arguments: &[&str]) -> Vec<u8> {
+    let output = run(program, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Converts a store, or finds that it is refused as it should be.
+fn copy(zarrctl: &Path, from: &Path, to: &Path, format: &str) {
+    let arguments = ["copy", from.to_str().unwrap(), to.to_str().unwrap(), "--format", format];
+    let output = run(zarrctl, &arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let store = from.file_stem().unwrap();
+    match REFUSED.iter().find(|(refused, by, _)| *refused == store && *by == format) {
+        Some((.., reason)) => {
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+            assert!(said.contains(reason), "{arguments:?}: {said}");
+            assert!(!to.exists(), "{arguments:?} left something");
+        }
+        None => assert!(output.status.success(), "{arguments:?}: {said}"),
+    }
+}
+
+/// The cases of stores that were converted to `format` below `folder`.
+fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec<Value> {
+    let there = cases.iter().filter(|case| folder.join(case["store"].as_str().unwrap()).is_dir());
+    let moved = there.map(|case| {
+        let mut case = case.clone();
+        if let Some(raw) = case["raw"].as_str() {
+            case["raw"] = json!(source.join(raw));
+        }
+        case["store"] = json!(folder.join(case["store"].as_str().unwrap()));
+        case["format"] = json!(if format == "v3-draft" { "v3-draft-b" } else { format });
+        if case["case"].as_str().unwrap().starts_with("v3-dimension-names") {
+            // In the older formats the names are an attribute.
+            case.as_object_mut().unwrap().remove("attributes");
+        }
+        let loses = ["f2-0x7e01", "f2-0x7c01", "f4-0x7f800001", "f8-0x7ff0000000000001"];
+        if case["store"].as_str().unwrap().contains("v3-nan-fills")
+            && loses.iter().any(|name| case["path"].as_str().unwrap().contains(name))
+        {
+            case["skip"] = json!({"zarr3": "it loses such NaNs in fill values", "zarr2": "so it does"});
+        }
+        case
+    });
+    moved.collect()
+}
+
+/// Lets a program compare everything. It may refuse what it is known not to have, and at least `least` must be equal.
+fn check(python: &Path, reader: &str, folder: &Path, cases: &[Value], least: usize) {
+    let index = folder.join(format!("{reader}.json"));
+    std::fs::write(&index, serde_json::to_vec(cases).unwrap()).unwrap();
+    let arguments = [index.as_os_str(), "--reader".as_ref(), reader.as_ref(), "--allow-refused".as_ref()];
+    let (output, good) = run_script(python, "read_check.py", &arguments);
+    let (_, unsupported) = UNSUPPORTED.iter().find(|(name, _)| *name == reader).unwrap();
+    let wrong = output.lines().filter(|line| {
+        let is_refused = line.starts_with("refused: ");
+        line.starts_with("different: ") || (is_refused && !unsupported.iter().any(|text| line.contains(text)))
+    });
+    let wrong: Vec<_> = wrong.map(|line| &line[..line.floor_char_boundary(400)]).take(20).collect();
+    assert!(good && wrong.is_empty(), "{reader}:\n{}", wrong.join("\n"));
+    let summary = output.lines().find(|line| line.contains(" equal, ")).unwrap();
+    println!("{} read by {reader}: {summary}", folder.display());
+    let equal: usize = summary.split(' ').nth(2).unwrap().parse().unwrap();
+    assert!(equal >= least, "only {equal} nodes were read by {reader}");
+}
+
+#[test]
+fn what_zarr_python_wrote_is_converted_to_every_format_and_read_back_equal() {
+    let (Some(source), Some(zarr3), Some(zarr2)) =
+        (written(Writer::Zarr3), python(Packages::Zarr3), python(Packages::Zarr2))
+    else {
+        return;
+    };
+    let zarrctl = zarrctl();
+    let cases: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(source.join("cases.json")).unwrap()).unwrap();
+    let stores: BTreeSet<_> = cases.iter().map(|case| case["store"].as_str().unwrap()).collect();
+    let target = tempfile::tempdir().unwrap();
+    let folder = |name: &str| target.path().join(name);
+    for format in ["v2", "v3", "v3-draft"] {
+        std::fs::create_dir(folder(format)).unwrap();
+        for store in &stores {
+            copy(&zarrctl, &source.join(store), &folder(format).join(store), format);
+        }
+    }
+    let cases_in = |name: &str, format| converted(&cases, &source, &folder(name), format);
+    let (v2, v3, draft) = (cases_in("v2", "v2"), cases_in("v3", "v3"), cases_in("v3-draft", "v3-draft"));
+    check(&zarr3, "zarr3", &folder("v2"), &v2, 1000);
+    check(&zarr2, "zarr2", &folder("v2"), &v2, 1000);
+    check(&zarr3, "tensorstore", &folder("v2"), &v2, 700);
+    check(&zarr3, "zarr3", &folder("v3"), &v3, 1000);
+    check(&zarr3, "tensorstore", &folder("v3"), &v3, 700);
+    check(&zarr3, "draft", &folder("v3-draft"), &draft, 500);
+
+    std::fs::create_dir(folder("v3-again")).unwrap();
+    for store in &stores {
+        let from = folder("v3-draft").join(store);
+        if from.is_dir() {
+            copy(&zarrctl, &from, &folder("v3-again").join(store), "v3");
+        }
+    }
+    let again = cases_in("v3-again", "v3");
+    assert!(!again.iter().any(|case| case["store"].as_str().unwrap().contains("v2-pipelines")));
+    check(&zarr3, "zarr3", &folder("v3-again"), &again, 800);
+    check(&zarr3, "tensorstore", &folder("v3-again"), &again, 400);
+}
+
+#[test]
+fn what_zarr_python_wrote_is_listed_and_read_by_the_program() {
+    let Some(source) = written(Writer::Zarr3) else { return };
+    let zarrctl = zarrctl();
+    let cases = Case::all(&source, "cases.json");
+    for name in ["v2-tree.zarr", "v3-tree.zarr", "v2-consolidated.zarr", "v3-consolidated.zarr"] {
+        let store = source.join(name);
+        let store = store.to_str().unwrap();
+        let of_store = || cases.iter().filter(|case| case.store() == name);
+        let listed: Value = serde_json::from_slice(&printed(&zarrctl, &["tree", store, "--json"])).unwrap();
+        let listed: BTreeSet<_> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| (node["path"].as_str().unwrap().to_owned(), node["kind"] == "group"))
+            .collect();
+        let wanted: BTreeSet<_> = of_store().map(|case| (case.path().to_owned(), case.is_group())).collect();
+        assert_eq!(listed, wanted, "{name}");
+        for case in of_store().filter(|case| !case.is_group()) {
+            let raw = printed(&zarrctl, &["get", store, case.path(), "--format", "raw"]);
+            assert_eq!(raw, case.raw(&source).unwrap(), "{}", case.name());
+        }
+    }
+    // Types whose raw form is more than the bytes of numbers.
+    for case in
+        cases.iter().filter(|case| ["v3-types.zarr", "v3-variable.zarr"].contains(&case.store())).step_by(9)
+    {
+        let store = source.join(case.store());
+        let raw = printed(&zarrctl, &["get", store.to_str().unwrap(), case.path(), "--format", "raw"]);
+        assert_eq!(raw, case.raw(&source).unwrap(), "{}", case.name());
+    }
+}
