@@ -143,7 +143,7 @@ pub(crate) struct Get {
     /// Path of the array
     pub(crate) path: String,
     /// What to read, as in NumPy: "0:10,:,::2,5". Negative numbers count from the end, an integer drops its
-    /// dimension, [3,1,2] is a list
+    /// dimension, `[3,1,2]` is a list
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
     /// Where to write; standard output if left out
@@ -192,10 +192,11 @@ pub(crate) struct Create {
     /// Elements of a shard per dimension (v3); chunks are then the inner chunks
     #[arg(long, value_parser = values::shape)]
     pub(crate) shards: Option<Shape>,
-    /// A codec, in the order of encoding: NAME or NAME:{"member":value}; may be repeated
+    /// A codec, in the order of encoding: NAME or NAME:{"member":value}; may be repeated. `none` alone is none;
+    /// what turns elements into bytes need not be said. Default: zstd or gzip
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
-    /// The fill value, as its format has it: 0, NaN, "text", [1,2]
+    /// The fill value, as its format has it: 0, NaN, "text", `[1,2]`
     #[arg(long, value_name = "JSON", value_parser = values::text_or_json, allow_hyphen_values = true)]
     pub(crate) fill: Option<Value>,
     /// An attribute; may be repeated
@@ -247,7 +248,7 @@ pub(crate) struct Copy {
     /// Elements of a shard per dimension, for every array (v3)
     #[arg(long, value_parser = values::shape)]
     pub(crate) shards: Option<Shape>,
-    /// The codecs of every array instead of those that it has, in the order of encoding; may be repeated
+    /// The codecs of every array instead of those that it has, as `create` takes them; may be repeated
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
     /// Copies this node and what is below it, to the same path

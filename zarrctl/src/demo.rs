@@ -77,10 +77,10 @@ fn show(
 ) -> Result<Vec<String>, Failure> {
     let location = place.display().to_string();
     let items = items::all(format);
-    write(&location, context, format, &items)?;
+    write(&location, context, format, &items).map_err(|error| error.while_doing(&location))?;
     let hierarchy = Hierarchy::open(open_store(context.registry(), &location)?, context)?;
     writeln!(output, "\n── {location}\n")?;
-    tree::write(&hierarchy, &NodePath::root(), output)?;
+    tree::write(&hierarchy, &hierarchy.walk(&NodePath::root())?, output)?;
     writeln!(output, "\nIts metadata documents:")?;
     for line in wrapped(&documents(&hierarchy)?) {
         writeln!(output, "  {line}")?;

@@ -1,12 +1,17 @@
 //! What people see: sizes, progress, warnings.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar is shown for what takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is drawn anew.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Bytes as people read them: `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
@@ -35,37 +40,49 @@ pub(crate) fn warn(what: &str) {
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    started: Instant,
-    shown: bool,
+    /// Nothing is ever sent: the watcher sees that it is gone.
+    done: Option<Sender<()>>,
+    watcher: Option<JoinHandle<()>>,
 }
 
 impl Progress {
     /// Of so many bytes.
     pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
-        let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-        Self::new(total, what, template)
+        Self::new(Some(total), what, "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left")
     }
 
     /// Of so many things.
     pub(crate) fn of(total: u64, what: &str) -> Self {
-        Self::new(total, what, "{msg} {wide_bar} {pos} of {len}, {eta} left")
+        Self::new(Some(total), what, "{msg} {wide_bar} {pos} of {len}, {eta} left")
     }
 
-    fn new(total: u64, what: &str, template: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    /// Of nobody knows how much.
+    pub(crate) fn unknown(what: &str) -> Self {
+        Self::new(None, what, "{spinner} {msg}, {elapsed}")
+    }
+
+    fn new(total: Option<u64>, what: &str, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╸─"));
         }
         bar.set_message(what.to_owned());
-        Self { bar, started: Instant::now(), shown: !io::stderr().is_terminal() }
+        if !io::stderr().is_terminal() {
+            return Self { bar, done: None, watcher: None };
+        }
+        let (done, over) = mpsc::channel();
+        let shown = bar.clone();
+        let watch = move || {
+            if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(TICK);
+            }
+        };
+        Self { bar, done: Some(done), watcher: Some(thread::spawn(watch)) }
     }
 
     /// So much more is done.
-    pub(crate) fn add(&mut self, amount: u64) {
-        if !self.shown && self.started.elapsed() > PATIENCE {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.shown = true;
-        }
+    pub(crate) fn add(&self, amount: u64) {
         self.bar.inc(amount);
     }
 
@@ -77,6 +94,11 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(watcher) = self.watcher.take() {
+            // A bar that could not be drawn takes nothing from what was done.
+            let _undrawn = watcher.join();
+        }
         self.bar.finish_and_clear();
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn size(array: &Array) -> u64 {
 }
 
 /// Writes the chunks of `to`, whose document is not there yet.
-pub(crate) fn transfer(from: &Array, to: &Array, progress: &mut Progress) -> Result<(), Failure> {
+pub(crate) fn transfer(from: &Array, to: &Array, progress: &Progress) -> Result<(), Failure> {
     // What an earlier attempt left must not show.
     for index in to.stored_chunks()? {
         to.erase_chunk(&index)?;
@@ -47,12 +47,7 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
         && from.storage_transformers == to.storage_transformers
 }
 
-fn as_they_are(
-    from: &Array,
-    to: &Array,
-    stored: &[Vec<u64>],
-    progress: &mut Progress,
-) -> Result<(), Failure> {
+fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = size(from) / (stored.len() as u64).max(1);
     for index in stored {
         if let Some(bytes) = from.encoded_chunk(index)? {
@@ -63,12 +58,7 @@ fn as_they_are(
     Ok(())
 }
 
-fn anew(
-    from: &Array,
-    to: &Array,
-    stored: Option<&[Vec<u64>]>,
-    progress: &mut Progress,
-) -> Result<(), Failure> {
+fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progress) -> Result<(), Failure> {
     let regions = Regions::new(from, to);
     let fills = from.fill_value() == to.fill_value();
     let element = slabs::element_size(from);

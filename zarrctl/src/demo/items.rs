@@ -23,13 +23,16 @@ const WORDS: [&str; 8] = ["sea", "mar", "θάλασσα", "море", "بحر", 
 
 /// The arrays of a hierarchy of `format`.
 pub(super) fn all(format: Format) -> Vec<Item> {
-    let mut items =
-        vec![mandelbrot(format), mask(), interference(), spectrum(format), times(), temperatures(format)];
-    // The draft has structures and text only as extensions of its own, which nobody else writes.
-    if format != Format::V3Draft {
-        items.extend([stations(), words()]);
-    }
-    items
+    vec![
+        mandelbrot(format),
+        mask(),
+        interference(),
+        spectrum(format),
+        times(),
+        temperatures(format),
+        stations(),
+        words(),
+    ]
 }
 
 fn object(members: &[(&str, i32)]) -> Value {

@@ -67,7 +67,7 @@ fn numpy_type(data_type: &dyn DataType) -> Result<Value, Failure> {
     let name = data_type.name();
     if data_type.elements() == Elements::Variable {
         return Err(Failure::fault(format!(
-            "elements of type {name} have no fixed size, and npy files only objects for that; \
+            "elements of type {name} have no fixed size, and npy files have only Python objects for them; \
              `--format raw` and `--format json` can write them"
         )));
     }

@@ -8,19 +8,23 @@ use zarr_kit::spec::{Object, Value, json};
 use crate::arguments::{Attributes, Consolidate, NodeArguments, Resize};
 use crate::failure::Failure;
 use crate::opening::{open, open_to_change};
+use crate::terminal::Progress;
 
 pub(crate) fn erase(arguments: &NodeArguments) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+    let _progress = Progress::unknown("erasing");
     Ok(hierarchy.erase(&arguments.path)?)
 }
 
 pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+    let _progress = Progress::unknown("resizing");
     Ok(hierarchy.array(&arguments.path)?.resize(&arguments.shape.0)?)
 }
 
 pub(crate) fn consolidate(arguments: &Consolidate) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+    let _progress = Progress::unknown("reading metadata");
     Ok(hierarchy.consolidate(&arguments.path)?)
 }
 

@@ -28,8 +28,10 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let existing = existing_format(&arguments.destination, &context)?;
     let format = arguments.format.or(existing).unwrap_or_else(|| source.format());
     let root = source.path(&arguments.path)?;
+    let reading = Progress::unknown("reading metadata");
     let planned = plan(&source, &root, format, arguments)?;
     rehearse(&planned, &context, format)?;
+    drop(reading);
     if existing == Some(format) {
         let destination = opening::create(&arguments.destination, &context, Some(format), format)?;
         check_free(&planned, &destination)?;
@@ -143,12 +145,12 @@ fn write(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
         Planned::Group { .. } => None,
     });
     let total = arrays.clone().map(|(_, source, _)| size(source)).fold(0, u64::saturating_add);
-    let mut progress = Progress::of_bytes(total, "copying");
+    let progress = Progress::of_bytes(total, "copying");
     let mut done = Vec::new();
     for (path, source, metadata) in arrays {
         progress.say(&path.to_string());
         let array = destination.prepare_array(&path.to_string(), (**metadata).clone())?;
-        transfer(source, &array, &mut progress)?;
+        transfer(source, &array, &progress)?;
         done.push(array);
     }
     drop(progress);

@@ -8,6 +8,9 @@ use crate::failure::Failure;
 use crate::opening::{self, context, existing_format};
 use crate::values::{Codec, Member};
 
+/// Stands for no codec at all.
+const NO_CODEC: &str = "none";
+
 pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     let context = context()?;
     let existing = existing_format(&arguments.store, &context)?;
@@ -68,8 +71,11 @@ fn builder(arguments: Create) -> ArrayBuilder {
     arguments.fallbacks.into_iter().fold(builder, ArrayBuilder::fallback)
 }
 
-/// With codecs, if there are any.
+/// With the codecs that were asked for; `none` alone asks for none rather than for those that are the default.
 pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBuilder {
+    if codecs.iter().all(|codec| codec.name == NO_CODEC) && !codecs.is_empty() {
+        return builder.uncompressed();
+    }
     codecs.into_iter().fold(builder, |builder, codec| builder.codec(codec.name, codec.configuration))
 }
 

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::registry::{ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{Identifiers, Object, Value, json};
-use zarr_kit::{Format, Registry};
+use zarr_kit::spec::{Identifiers, Object, Reading, Value, json};
+use zarr_kit::{Format, Mode, Registry};
 
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
@@ -39,14 +40,14 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
 
 fn rows(registry: &Registry) -> Vec<Row> {
     let mut rows = Vec::new();
-    add(registry.codecs(), &mut rows);
-    add(registry.data_types(), &mut rows);
-    add(registry.chunk_grids(), &mut rows);
-    add(registry.chunk_key_encodings(), &mut rows);
-    add(registry.memory_layouts(), &mut rows);
-    add(registry.metadata_encodings(), &mut rows);
-    add(registry.storage_transformers(), &mut rows);
-    add(registry.extensions(), &mut rows);
+    add(registry, registry.codecs(), &mut rows);
+    add(registry, registry.data_types(), &mut rows);
+    add(registry, registry.chunk_grids(), &mut rows);
+    add(registry, registry.chunk_key_encodings(), &mut rows);
+    add(registry, registry.memory_layouts(), &mut rows);
+    add(registry, registry.metadata_encodings(), &mut rows);
+    add(registry, registry.storage_transformers(), &mut rows);
+    add(registry, registry.extensions(), &mut rows);
     for store in registry.stores() {
         let schemes = store.schemes.iter().map(|scheme| match *scheme {
             "" => "a path".to_owned(),
@@ -65,29 +66,60 @@ fn rows(registry: &Registry) -> Vec<Row> {
     rows
 }
 
-fn add<P: Plugin>(table: &Table<P>, rows: &mut Vec<Row>) {
+fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
     for plugin in table.iter() {
         let identifiers = plugin.identifiers();
         let origin = plugin.origin();
-        let name = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
+        let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
+        let by_format = Format::ALL.into_iter().map(|format| {
+            let own = identifier(registry, P::POINT, identifiers, format).filter(|_| has(format, P::POINT));
+            (format.name(), own.map(ToOwned::to_owned).into_iter().collect())
+        });
+        let aliases = identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect();
         rows.push(Row {
             point: P::POINT,
-            name: name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned(),
-            identifiers: by_format(identifiers),
+            name: names.find(|name| !name.is_empty()).unwrap_or_default().to_owned(),
+            identifiers: by_format.chain([("aliases", aliases)]).collect(),
             package: origin.package,
             version: origin.version,
         });
     }
 }
 
-fn by_format(identifiers: &Identifiers) -> Vec<(&'static str, Vec<String>)> {
-    let of = |format: Format| {
-        let own = identifiers.in_format(format);
-        let own: Vec<String> = own.map(ToOwned::to_owned).into_iter().collect();
-        (format.name(), own)
+/// What documents of `format` call a plugin.
+fn identifier(
+    registry: &Registry,
+    point: ExtensionPoint,
+    identifiers: &Identifiers,
+    format: Format,
+) -> Option<&'static str> {
+    let own = identifiers.in_format(format);
+    if own.is_some() || format != Format::V3Draft || identifiers.name.is_empty() {
+        return own;
+    }
+    // What the text of the draft brings itself has a plain name there. Of the data types these are the core types.
+    let is_plain = match point {
+        ExtensionPoint::Codec => false,
+        ExtensionPoint::DataType => {
+            // Of names by a pattern, such as `r*`, one stands for all.
+            let document = DataTypeDocument::named(&identifiers.name.replace('*', "16"));
+            registry.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
+        }
+        _ => true,
     };
-    let aliases = identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect();
-    Format::ALL.into_iter().map(of).chain([("aliases", aliases)]).collect()
+    is_plain.then_some(identifiers.name)
+}
+
+/// Whether documents of `format` have a place for such a plugin.
+fn has(format: Format, point: ExtensionPoint) -> bool {
+    match point {
+        ExtensionPoint::Codec | ExtensionPoint::DataType => true,
+        ExtensionPoint::ChunkGrid | ExtensionPoint::StorageTransformer => format != Format::V2,
+        ExtensionPoint::ChunkKeyEncoding => format == Format::V3,
+        ExtensionPoint::MemoryLayout => format != Format::V3,
+        ExtensionPoint::MetadataEncoding | ExtensionPoint::GenericExtension => format == Format::V3Draft,
+        ExtensionPoint::Store => false,
+    }
 }
 
 fn write(rows: &[Row], to: &mut dyn Write) -> Result<(), Failure> {

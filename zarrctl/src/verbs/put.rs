@@ -108,7 +108,7 @@ fn put_fixed(
 ) -> Result<(), Failure> {
     check_size(input.size, slabs::count(along), size)?;
     let layout = array.data_type().elements();
-    let mut progress = Progress::of_bytes(input.size, "writing");
+    let progress = Progress::of_bytes(input.size, "writing");
     let mut position = 0;
     slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
         let count: u64 = selection.shape(array.shape())?.iter().product();
@@ -153,7 +153,7 @@ fn put_variable(array: &Array, along: &[zarr_kit::Along], mut input: Input) -> R
     input.reader.read_to_end(&mut bytes)?;
     let items = raw::parse_variable(&bytes, slabs::count(along))?;
     check_elements(array, items.iter().copied(), 0)?;
-    let mut progress = Progress::of_bytes(input.size, "writing");
+    let progress = Progress::of_bytes(input.size, "writing");
     let mut rest = items.as_slice();
     slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
         let count: u64 = selection.shape(array.shape())?.iter().product();

@@ -9,13 +9,16 @@ use crate::arguments::Tree;
 use crate::describe::{Describer, chunk_shape, codec_names, problems, shape};
 use crate::failure::Failure;
 use crate::opening::open;
+use crate::terminal::Progress;
 
 pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let path = hierarchy.path(&arguments.path)?;
+    let progress = Progress::unknown("listing nodes");
+    let nodes = hierarchy.walk(&path)?;
+    drop(progress);
     let mut output = io::BufWriter::new(io::stdout().lock());
     if arguments.json {
-        let nodes = hierarchy.walk(&path)?;
         let nodes: Vec<Value> =
             nodes.iter().map(|node| member(&hierarchy, node)).collect::<Result<_, _>>()?;
         let text =
@@ -23,15 +26,14 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
         output.write_all(&text)?;
         writeln!(output)?;
     } else {
-        write(&hierarchy, &path, &mut output)?;
+        write(&hierarchy, &nodes, &mut output)?;
     }
     Ok(output.flush()?)
 }
 
-/// Writes a line for each node from `path` down.
-pub(crate) fn write(hierarchy: &Hierarchy, path: &NodePath, to: &mut dyn Write) -> Result<(), Failure> {
-    let nodes = hierarchy.walk(path)?;
-    let base = path.names().len();
+/// Writes a line for each of the nodes, which are one with all below it.
+pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[Child], to: &mut dyn Write) -> Result<(), Failure> {
+    let base = nodes.first().map_or(0, |node| node.path.names().len());
     // Whether more siblings follow, for each level above the node at hand.
     let mut open: Vec<bool> = Vec::new();
     for (number, node) in nodes.iter().enumerate() {

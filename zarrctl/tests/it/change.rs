@@ -60,6 +60,18 @@ fn what_cannot_be_said_is_refused_before_anything_is_written() {
 }
 
 #[test]
+fn without_codecs_chunks_are_the_elements() {
+    for (format, chunk) in [("v2", "g/a/0.0"), ("v3", "g/a/c/0/0"), ("v3-draft", "data/g/a/c0/0")] {
+        let place = Place::new();
+        let store = place.at("store");
+        create(&store, &["--format", format, "--codec", "none"]);
+        bytes(&["put", &store, "/g/a", &place.file("raw", &[1, 0, 2, 0]), "--select", "0,0:2"]);
+        let stored = std::fs::read(place.path("store").join(chunk));
+        assert_eq!(stored.unwrap(), [1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], "{:?}", place.files("store"));
+    }
+}
+
+#[test]
 fn shards_hold_inner_chunks() {
     let place = Place::new();
     let store = place.at("store");

@@ -88,6 +88,7 @@ fn chunks_shards_and_codecs_can_change() {
         (&["--shards", "6,8", "--format", "v3"], "2 × 2 shards of 6 × 8, inner chunks of 3 × 4"),
         (&["--chunks", "100,1"], "1 × 10 chunks of 100 × 1"),
         (&["--codec", "zstd", "--codec", "crc32c", "--format", "v3"], "crc32c"),
+        (&["--codec", "none", "--format", "v3"], "codecs            bytes {\"endian\":\"little\"}"),
         (&["--codec", r#"blosc:{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#], "blosc"),
     ]
     .into_iter()
