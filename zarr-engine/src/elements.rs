@@ -110,12 +110,19 @@ impl ElementArray {
         Ok(cast_slice(self.bytes()))
     }
 
-    /// The elements as text.
+    /// The elements as text, if they have a variable size: those of a fixed size are text in other ways, which
+    /// [`ElementArray::print`] knows.
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] if one of them is no UTF-8.
+    /// [`Error::Elements`] for a fixed size, and if one of them is no UTF-8.
     pub fn strings(&self) -> Result<Vec<&str>, Error> {
+        if self.data_type.elements() != Elements::Variable {
+            let name = self.data_type.name();
+            return Err(Error::Elements(format!(
+                "elements of type {name} have a fixed size, and are no UTF-8"
+            )));
+        }
         self.iter()
             .enumerate()
             .map(|(position, element)| {

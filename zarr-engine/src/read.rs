@@ -219,15 +219,9 @@ impl Array {
 
 /// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
 pub(crate) fn settle_booleans(data_type: &dyn DataType, elements: &mut [u8]) {
-    if data_type.kind() == Some(Kind::Bool) && not_boolean(elements).is_some() {
+    if data_type.kind() == Some(Kind::Bool) && data_type.check(elements).is_err() {
         elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
     }
-}
-
-/// The first byte that is neither 0 nor 1.
-pub(crate) fn not_boolean(elements: &[u8]) -> Option<u8> {
-    let above = |part: &&[u8]| part.iter().fold(0, |all, byte| all | byte) > 1;
-    elements.chunks(4096).find(above)?.iter().copied().find(|&byte| byte > 1)
 }
 
 fn region<'a>(

@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use zarr_spec::data_type::Kind;
 use zarr_spec::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::store::Store;
 use zarr_spec::{ByteRange, CodecError, Elements};
@@ -14,7 +13,7 @@ use crate::element::{Element, as_bytes, type_matches};
 use crate::error::Error;
 use crate::pipeline::{Stages, StepError, decode, encode, swap_of};
 use crate::plan::{Axis, Combination, Piece, Plan, Run};
-use crate::read::{contents, each_element, not_boolean, settle_booleans};
+use crate::read::{contents, each_element, settle_booleans};
 use crate::selection::{Along, Selection, Wanted};
 use crate::shard::{ShardIndex, ShardWriter, c_strides, inner_count, is_fill, part};
 use crate::variable::{Assembly, Variable, for_each_index};
@@ -72,10 +71,9 @@ impl Array {
         if count == 0 {
             return Ok(());
         }
-        if data_type.kind() == Some(Kind::Bool)
-            && let Some(byte) = not_boolean(bytes)
-        {
-            return Err(Error::Elements(format!("byte {byte} is neither false nor true")));
+        // Codecs for elements of variable size look themselves.
+        if matches!(source, Source::Fixed { .. }) {
+            data_type.check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
         match &located.what {
             Wanted::Box { runs, counts } => self.inner.write_box(runs, counts, source),

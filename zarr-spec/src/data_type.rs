@@ -113,13 +113,14 @@ pub trait DataType: Debug + Send + Sync {
     /// Only those of `to`.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// Whether these bytes are an element; types without forbidden bytes answer that they are.
+    /// Whether these bytes are elements, one after another, or a single one of variable size. Types without forbidden
+    /// bytes answer that they are.
     ///
     /// # Errors
     ///
-    /// [`CodecError`](crate::CodecError)-free: a sentence that says what is wrong with the bytes.
-    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
-        let _any_bytes_are_one = element;
+    /// A sentence that says what is wrong with the bytes.
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        let _any_bytes_are_some = elements;
         Ok(())
     }
 

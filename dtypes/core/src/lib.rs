@@ -262,9 +262,12 @@ impl DataType for CoreType {
         }
     }
 
-    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
-        match (self, element) {
-            (Self::Bool, &[byte, ..]) if byte > 1 => {
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        // Most parts have no such byte, and are looked at many bytes at a time.
+        let above = |part: &&[u8]| part.iter().fold(0, |all, byte| all | byte) > 1;
+        match (self, elements.chunks(4096).find(above)) {
+            (Self::Bool, Some(part)) => {
+                let byte = part.iter().find(|&&byte| byte > 1).unwrap_or(&0);
                 Err(Invalid::new(format!("byte {byte} is neither false nor true")))
             }
             _ => Ok(()),

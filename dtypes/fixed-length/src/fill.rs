@@ -73,16 +73,24 @@ pub(crate) fn value(element: &[u8]) -> &[u8] {
 
 /// The text in an element, without the zeros at its end.
 pub(crate) fn text(element: &[u8]) -> Result<String, Invalid> {
-    let (units, rest) = element.as_chunks::<4>();
+    let text: String = characters(element)?.collect::<Result<_, _>>()?;
+    Ok(text.trim_end_matches('\0').to_owned())
+}
+
+/// Whether all of it are code points.
+pub(crate) fn check_text(elements: &[u8]) -> Result<(), Invalid> {
+    characters(elements)?.try_for_each(|character| character.map(drop))
+}
+
+fn characters(bytes: &[u8]) -> Result<impl Iterator<Item = Result<char, Invalid>>, Invalid> {
+    let (units, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(Invalid::new(format!("{} bytes are no whole number of code points", element.len())));
+        return Err(Invalid::new(format!("{} bytes are no whole number of code points", bytes.len())));
     }
-    let character = |&unit: &[u8; 4]| {
+    Ok(units.iter().map(|&unit| {
         let unit = u32::from_ne_bytes(unit);
         char::from_u32(unit).ok_or_else(|| Invalid::new(format!("0x{unit:x} is no Unicode code point")))
-    };
-    let text: String = units.iter().map(character).collect::<Result<_, _>>()?;
-    Ok(text.trim_end_matches('\0').to_owned())
+    }))
 }
 
 fn from_text(text: &str) -> Vec<u8> {

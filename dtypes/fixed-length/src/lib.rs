@@ -264,9 +264,9 @@ impl DataType for FixedLength {
     }
 
     /// Text holds code points alone: neither surrogates nor anything above U+10FFFF.
-    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         match self.content {
-            Content::Text => fill::text(element).map(drop),
+            Content::Text => fill::check_text(elements),
             Content::Bytes | Content::Raw => Ok(()),
         }
     }

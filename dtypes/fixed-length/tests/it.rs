@@ -125,6 +125,7 @@ fn text_of_v3_has_code_points_of_four_bytes() {
         let mut bad = element.clone();
         bad[..4].copy_from_slice(&surrogate.to_ne_bytes());
         text.data_type.check(&bad).unwrap_err();
+        text.data_type.check(&[&element[..], &bad].concat()).unwrap_err();
         text.json(&bad).unwrap_err();
         assert_eq!(text.print(&bad).len(), 24);
     }

@@ -252,15 +252,21 @@ impl DataType for Structure {
         to.write_char('}')
     }
 
-    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
-        if element.len() != self.size {
-            return Err(Invalid::new(format!("{} bytes are not {}", element.len(), self.size)));
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        if self.size == 0 && elements.is_empty() {
+            return Ok(());
         }
-        self.named_fields().try_for_each(|field| {
-            parts(field, element)
-                .try_for_each(|part| field.data_type.check(part))
-                .map_err(|what| Invalid::new(format!("field `{}`: {what}", field.name)))
-        })
+        if !elements.len().is_multiple_of(self.size) {
+            return Err(Invalid::new(format!("{} bytes are no elements of {}", elements.len(), self.size)));
+        }
+        for field in self.named_fields() {
+            let size = size_of(field) * count_of(field);
+            for element in elements.chunks_exact(self.size) {
+                let checked = field.data_type.check(&element[field.offset..][..size]);
+                checked.map_err(|what| Invalid::new(format!("field `{}`: {what}", field.name)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Only as `structured`; `struct` wants it said (EX-STRUCT-04, EX-STRUCT-08).

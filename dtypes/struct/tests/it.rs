@@ -328,6 +328,7 @@ fn two_structures_are_equal_when_their_names_are() {
 fn a_field_that_is_no_element_is_named() {
     let structure = v2(Mode::Strict, r#"[["a","|u1"],["b","<i2"]]"#).unwrap();
     structure.data_type.check(&[0; 3]).unwrap();
+    structure.data_type.check(&[0; 6]).unwrap();
     structure.data_type.check(&[0; 2]).unwrap_err();
     let error = v2(Mode::Strict, r#"[["a","|u1"],["b","<q2"]]"#).unwrap_err().to_string();
     assert!(error.contains("field `b`"), "{error}");

@@ -89,3 +89,47 @@ fn raw_bits_are_read_under_both_names() {
     let nope = json!({"name": "nope", "fallback": ["r16"]});
     assert!(stored(&json!({"data_type": nope})).error().contains("data type `nope` is unknown"));
 }
+
+/// Tests EX-TYPE-10.
+#[test]
+fn what_is_no_element_is_not_written() {
+    let text = json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}});
+    let little = json!({"name": "bytes", "configuration": {"endian": "little"}});
+    let members =
+        |fill: &str, codec: &Value| json!({"data_type": text, "fill_value": fill, "codecs": [codec]});
+    let smile = "00 f6 01 00 00 00 00 00";
+    for fill in ["\u{1f600}", "\u{1f600}\0"] {
+        let stored = stored(&members(fill, &little)).strictly();
+        assert_eq!(all(&stored.array()), [smile; 4].join(" "));
+    }
+    assert_eq!(all(&stored(&members("", &little)).strictly().array()), vec!["00"; 32].join(" "));
+    assert!(stored(&members("foo", &little)).error().contains("`fill_value`"));
+    assert!(stored(&members("", &json!("bytes"))).strictly().error().contains("does not say the byte order"));
+    // A surrogate, and what is above the last code point.
+    for wrong in ["00d80000 00000000", "61000000 00001100"] {
+        let stored = stored(&members("", &little)).with("c/0", hex(&format!("{wrong} 62000000 00000000")));
+        let array = stored.array();
+        // It is shown as bytes, and is no text.
+        let elements = array.read(&Selection::All).unwrap();
+        assert_eq!((elements.print(0), elements.print(1)), (wrong.replace(' ', ""), "b".to_owned()));
+        let order = zarr_kit::spec::ByteOrder::Little;
+        assert!(
+            array.data_type().fill_value_json(elements.element(0), zarr_kit::Format::V3, &order).is_err()
+        );
+        assert!(elements.strings().is_err());
+        let error =
+            array.write(&Selection::parse("3", &[4]).unwrap(), elements.element(0)).unwrap_err().to_string();
+        assert!(error.contains("is no Unicode code point"), "{error}");
+        assert!(!stored.has("c/1"));
+    }
+    // The same inside of a structure.
+    let fields = json!([{"name": "a", "data_type": "bool"}, {"name": "b", "data_type": "uint8"}]);
+    let structure = json!({"name": "struct", "configuration": {"fields": fields}});
+    let stored =
+        stored(&json!({"data_type": structure, "fill_value": {"a": true, "b": 7}, "codecs": ["bytes"]}));
+    let one = Selection::parse("0", &[4]).unwrap();
+    let error = stored.array().write(&one, &[2, 2]).unwrap_err().to_string();
+    assert!(error.contains("field `a`: byte 2 is neither false nor true"), "{error}");
+    stored.array().write(&one, &[0, 2]).unwrap();
+    assert_eq!(stored.value("c/0"), "00 02 01 07");
+}

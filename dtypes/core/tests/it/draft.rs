@@ -53,6 +53,8 @@ fn a_bool_byte_above_1_reads_as_true_and_does_not_pass_the_check() {
     assert_eq!(bool.print(&[2]), "true");
     assert!(bool.data_type.check(&[2]).is_err());
     assert!(bool.data_type.check(&[1]).is_ok());
+    assert!(bool.data_type.check(&[1; 5000]).is_ok());
+    assert!(bool.data_type.check(&[&[1; 5000][..], &[0, 255]].concat()).is_err());
     assert!(bool.json(&[2]).is_err());
 }
 
