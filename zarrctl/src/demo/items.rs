@@ -145,7 +145,7 @@ fn times() -> Item {
     let counts = (0..52_704i64).flat_map(|number| (start + 600 * number).to_ne_bytes());
     let builder = ArrayBuilder::new([52_704], "<M8[s]")
         .chunks([8_784])
-        .codec("delta", [("dtype", "<M8[s]")].into_iter().collect::<Value>())
+        .codec("shuffle", object(&[("elementsize", 8)]))
         .codec("gzip", object(&[("level", 5)]))
         .dimension_names(names(&["time"]));
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
