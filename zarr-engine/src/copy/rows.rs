@@ -15,6 +15,7 @@ pub(super) struct Rows<'a> {
     /// Bytes in a row, a whole number of elements.
     pub(super) bytes: usize,
     /// The swap as a permutation of 16 bytes, if it is one.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "vector kernels use it"))]
     pub(super) pattern: Option<Pattern>,
     element_size: usize,
     swap: Swap<'a>,

@@ -71,6 +71,7 @@ impl<'a> Swap<'a> {
 
 /// A permutation of 16 bytes that is the same for each run of `period` bytes.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "vector kernels use it"))]
 pub(super) struct Pattern {
     /// Where each byte comes from.
     pub(super) from: [u8; 16],
