@@ -180,7 +180,7 @@ pub(crate) struct Create {
     /// Elements per dimension: "100,200"; "" for an array without dimensions
     #[arg(long, value_parser = values::shape)]
     pub(crate) shape: Shape,
-    /// Elements of a chunk per dimension; the whole shape if left out
+    /// Elements of a chunk per dimension; about 1 MiB if left out
     #[arg(long, value_parser = values::shape)]
     pub(crate) chunks: Option<Shape>,
     /// The data type: a name such as uint16, what the format calls it (<f4), or its JSON
@@ -205,7 +205,7 @@ pub(crate) struct Create {
     /// Names of the dimensions: "y,x"; an empty one is none
     #[arg(long, value_name = "NAMES")]
     pub(crate) dimension_names: Option<String>,
-    /// What keys of chunks have between their indices: / or .
+    /// What stands between the indices in keys of chunks
     #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
     pub(crate) separator: Option<String>,
     /// The chunk grid, instead of --chunks
