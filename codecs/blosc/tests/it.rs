@@ -382,7 +382,10 @@ fn the_draft_has_numbers_for_shuffles() {
     ] {
         assert_misconfigured(Format::V3Draft, DRAFT, wrong, Mode::Strict);
     }
-    for (name, number) in [("noshuffle", 0), ("shuffle", 1), ("bitshuffle", 2)] {
+    // Those of final v3, and the options of GDAL 3.6, which it writes as they were given.
+    let names =
+        [("noshuffle", 0), ("shuffle", 1), ("bitshuffle", 2), ("NONE", 0), ("BYTE", 1), ("BIT", 2), ("2", 2)];
+    for (name, number) in names {
         let members = format!(r#"{{"cname":"zstd","clevel":1,"shuffle":"{name}","blocksize":0}}"#);
         let created = create(Format::V3Draft, DRAFT, &members, Mode::Lenient, &elements(1, INT16)).unwrap();
         assert_eq!(created.warnings.len(), 1);

@@ -303,6 +303,22 @@ fn damage_never_panics() {
     }
 }
 
+/// The configuration is what GDAL 3.6.2 writes for `COMPRESS=LZMA`, `LZMA_DELTA=4`, `LZMA_PRESET=1`.
+#[test]
+fn the_delta_of_gdal_is_a_filter() {
+    let old = "https://purl.org/zarr/spec/codec/lzma/1.0";
+    let gdal = r#"{"preset":1,"delta":4}"#;
+    let filters =
+        r#"{"format":1,"check":0,"preset":null,"filters":[{"id":3,"dist":4},{"id":33,"preset":1}]}"#;
+    let translated = translate(Format::V3Draft, old, gdal, &BYTES, Format::V3).unwrap();
+    assert_eq!(translated, (Some("numcodecs.lzma"), filters.to_owned()));
+    let created = create(Format::V3Draft, old, gdal, Mode::Lenient, &BYTES).unwrap();
+    assert_eq!(created.warnings.len(), 1);
+    assert!(create(Format::V3Draft, old, gdal, Mode::Strict, &BYTES).is_err());
+    assert!(create(Format::V3, "numcodecs.lzma", gdal, Mode::Lenient, &BYTES).is_err());
+    check_lossless(&created.codec, &array(&[16], types::UINT8), b"0123456789abcdef").unwrap();
+}
+
 #[test]
 fn defaults_are_written_out_in_every_format() {
     let all = r#"{"format":1,"check":-1,"preset":null,"filters":null}"#;

@@ -31,7 +31,8 @@ pub(crate) fn parse(
     size: usize,
     context: &FillContext<'_>,
 ) -> Result<Vec<u8>, String> {
-    let number = json.as_number().ok_or_else(|| format!("{json} is no number"))?;
+    let digits = digits(json, context)?;
+    let number = digits.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is no number"))?;
     let value = match number.as_i128() {
         Some(value) => value,
         None => tolerated_integer(number, context)?,
@@ -46,6 +47,19 @@ pub(crate) fn parse(
         true => value.to_le_bytes()[..size].to_vec(),
         false => value.to_be_bytes()[16 - size..].to_vec(),
     })
+}
+
+/// An integer from 2^63 that the draft has as a string of digits: GDAL writes those so that float64 cannot hold.
+fn digits(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
+    let text = json.as_str().filter(|_| context.format == Format::V3Draft);
+    let text = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let Some(number) =
+        text.and_then(|text| text.parse::<u64>().ok()).filter(|number| i64::try_from(*number).is_err())
+    else {
+        return Ok(None);
+    };
+    context.tolerate(format!("fill value {json} is an integer in a string"))?;
+    Ok(Some(Number::from(number)))
 }
 
 /// An integer that is written with a fraction, or in v2 with an exponent (V2-FILL-18, DT-I-12).

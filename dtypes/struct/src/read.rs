@@ -78,8 +78,16 @@ fn sub_array(shape: &Value, creation: &Creation<'_>) -> Result<Vec<usize>, Inval
     }
 }
 
-/// The type of a field in a list. The draft's may be its own identifiers, or typestrings (DX-DT-11).
+/// The type of a field in a list. The draft's may be its own identifiers, or typestrings (DX-DT-11); those of byte
+/// strings stand there without a byte order, `S3` (DX-DT-09).
 fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let size = data_type
+        .as_str()
+        .filter(|_| creation.format == Format::V3Draft)
+        .and_then(|text| text.strip_prefix('S'));
+    if let Some(size) = size {
+        return list_type(&Value::from(format!("|S{size}")), creation);
+    }
     let is_typestring = data_type.as_str().is_some_and(|text| text.starts_with(['<', '>', '|']));
     let (format, document) = match creation.format {
         Format::V3Draft if data_type.as_array().is_some() => {

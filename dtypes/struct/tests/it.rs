@@ -252,6 +252,10 @@ fn what_v3_cannot_say_is_an_error_that_says_so() {
 fn the_draft_lists_fields_too() {
     let person = draft(Mode::Strict, URI, r#"[["name","<U10"],["age","<i4"],["weight","<f4"]]"#).unwrap();
     assert_eq!(places(&person), (vec![0, 40, 44], 48));
+    // Byte strings have no byte order to say (DX-DT-09).
+    let texts = draft(Mode::Strict, URI, r#"[["a","S3"],["b","|S3"]]"#).unwrap();
+    assert_eq!(places(&texts), (vec![0, 3], 6));
+    assert!(draft(Mode::Strict, URI, r#"[["a","S"]]"#).is_err());
     let named = draft(Mode::Strict, URI, r#"[["x","float32"],["z","int16",[2,2]]]"#).unwrap();
     assert_eq!(places(&named), (vec![0, 4], 12));
     named.check(&types::registry(), &["\"AACAPwEAAgADAAQA\""]).unwrap();

@@ -181,6 +181,10 @@ fn plain_fill_values_are_strict_in_every_mode() {
     assert_eq!(little("uint64", "18446744073709551615"), [0xff; 8]);
     refuses(&draft("int8"), &["128", "1.0", "1e2", "\"5\"", "true", "null"]);
     refuses(&draft("uint8"), &["-1"]);
+    // Numbers that float64 cannot hold are strings of digits in what GDAL 3.6 writes.
+    assert_eq!(little("uint64", "\"18446744073709551615\""), [0xff; 8]);
+    refuses(&draft("uint64"), &["\"5\"", "\"18446744073709551616\"", "\"\""]);
+    refuses(&draft("int64"), &["\"18446744073709551615\""]);
     assert_eq!(little("int32", "-0"), [0; 4]);
     assert_eq!(little("float32", "0.1"), hex("cdcccc3d"));
     refuses(&draft("float32"), &["true", "[1]", "null"]);
