@@ -2,6 +2,8 @@
 //! `zarrs` crate, in turn on the same data.
 //!
 //! `ZARR_BENCH_DIR` says where the files go; a file system in memory keeps the disk out of the figures.
+#![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
+#![expect(missing_docs, reason = "criterion's macros write functions without")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +26,7 @@ fn elements() -> Vec<u16> {
             noise ^= noise << 17;
             let (z, y, x) = (position >> 18, (position >> 9) & 511, position & 511);
             let wave = (z * 7 + y * 5 + x * 3) & 0x0fff;
-            u16::try_from((wave + usize::from(noise as u8 & 15)) & 0xffff).unwrap_or(0)
+            u16::try_from(wave + usize::try_from(noise & 15).unwrap()).unwrap()
         })
         .collect()
 }
@@ -70,11 +72,17 @@ fn whole(criterion: &mut Criterion) {
         let context = Context::linked().unwrap();
         let store = open_store(context.registry(), their_folder.to_str().unwrap()).unwrap();
         let crossed = Hierarchy::open(store, &context).unwrap().array("/array").unwrap();
-        assert!(crossed.read_values::<u16>(&Selection::All).unwrap() == elements, "something else than zarrs wrote");
+        assert!(
+            crossed.read_values::<u16>(&Selection::All).unwrap() == elements,
+            "something else than zarrs wrote"
+        );
         drop(crossed);
 
         let mut group = criterion.benchmark_group(name);
-        group.throughput(Throughput::Bytes((COUNT * 2) as u64)).sample_size(10).sampling_mode(SamplingMode::Flat);
+        group
+            .throughput(Throughput::Bytes((COUNT * 2) as u64))
+            .sample_size(10)
+            .sampling_mode(SamplingMode::Flat);
         group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(5));
         group.bench_function("read/zarr-kit", |bencher| {
             bencher.iter_with_large_drop(|| our_array.read(&Selection::All).unwrap());
