@@ -25,6 +25,8 @@ pub enum Type {
     Int64,
     /// Two units of eight bytes.
     Complex128,
+    /// Two bytes with an order, one without, and four with the other order where the format can say that.
+    Structure,
     /// Text of variable length.
     String,
 }
@@ -38,8 +40,13 @@ pub const TYPES: &[Type] = &[
     Type::Float32,
     Type::Int64,
     Type::Complex128,
+    Type::Structure,
     Type::String,
 ];
+
+/// The types that the draft has of these.
+pub const DRAFT_TYPES: &[Type] =
+    &[Type::Bool, Type::UInt8, Type::Int16, Type::Raw24, Type::Float32, Type::Int64, Type::Complex128];
 
 impl Type {
     /// Bytes of an element, and of a unit with a byte order; `None` for text.
@@ -52,12 +59,15 @@ impl Type {
             Self::Float32 => Some((4, 4)),
             Self::Int64 => Some((8, 8)),
             Self::Complex128 => Some((16, 8)),
+            // Units of several sizes: what matters here is that there is a byte order.
+            Self::Structure => Some((7, 2)),
             Self::String => None,
         }
     }
 
-    fn typestring(self) -> &'static str {
-        match self {
+    fn typestring(self) -> Value {
+        let text = match self {
+            Self::Structure => return json!([["a", "<i2"], ["b", "|u1"], ["c", ">f4"]]),
             Self::Bool => "|b1",
             Self::UInt8 => "|u1",
             Self::Int16 => "<i2",
@@ -66,11 +76,17 @@ impl Type {
             Self::Int64 => "<i8",
             Self::Complex128 => "<c16",
             Self::String => "|O",
-        }
+        };
+        json!(text)
     }
 
-    fn name(self) -> &'static str {
-        match self {
+    fn name(self) -> Value {
+        let text = match self {
+            Self::Structure => {
+                let field = |name: &str, data_type: &str| json!({"name": name, "data_type": data_type});
+                let fields = [field("a", "int16"), field("b", "uint8"), field("c", "float32")];
+                return json!({"name": "struct", "configuration": {"fields": fields}});
+            }
             Self::Bool => "bool",
             Self::UInt8 => "uint8",
             Self::Int16 => "int16",
@@ -79,7 +95,8 @@ impl Type {
             Self::Int64 => "int64",
             Self::Complex128 => "complex128",
             Self::String => "string",
-        }
+        };
+        json!(text)
     }
 
     /// A fill value as documents say it, and as a raw item.
@@ -102,6 +119,17 @@ impl Type {
             Self::Complex128 if zero => (json!([0.0, 0.0]), vec![0; 16]),
             Self::Complex128 => {
                 (json!([1.5, -0.0]), [1.5f64.to_le_bytes(), (-0.0f64).to_le_bytes()].concat())
+            }
+            Self::Structure if format == Format::V2 => {
+                // As it is stored: two fields little endian, one big endian.
+                let (json, last) =
+                    if zero { ("AAAAAAAAAA==", [0; 4]) } else { ("AQAAP4AAAA==", [0, 0, 0x80, 0x3F]) };
+                (json!(json), [&[u8::from(!zero), 0, 0], &last[..]].concat())
+            }
+            Self::Structure => {
+                let (first, last) = if zero { (0, 0.0) } else { (1, 1.0f32) };
+                let fields = json!({"a": first, "b": 0, "c": last});
+                (fields, [&[first, 0, 0], &last.to_le_bytes()[..]].concat())
             }
             Self::String if zero => (json!(""), raw_text("")),
             Self::String => (json!("日本"), raw_text("日本")),
@@ -158,8 +186,7 @@ impl Description {
         let shape: Vec<u64> = lengths.collect();
         let chunk = shape.iter().map(|&length| random.between(1, (length + 2).min(7))).collect();
         let format = *random.one(&[Format::V2, Format::V3, Format::V3, Format::V3Draft]);
-        // The draft has no text.
-        let types = if format == Format::V3Draft { &TYPES[..TYPES.len() - 1] } else { TYPES };
+        let types = if format == Format::V3Draft { DRAFT_TYPES } else { TYPES };
         let data_type = *random.one(types);
         Self::new(random, format, shape, chunk, data_type)
     }
@@ -222,9 +249,9 @@ pub fn entry_point() -> Value {
 }
 
 fn v2(random: &mut Random, shape: &[u64], chunk: &[u64], data_type: Type, fill: Value) -> Value {
-    let mut dtype = data_type.typestring().to_owned();
-    if random.chance(3) {
-        dtype = dtype.replace('<', ">");
+    let mut dtype = data_type.typestring();
+    if let Some(text) = dtype.as_str().filter(|_| random.chance(3)) {
+        dtype = json!(text.replace('<', ">"));
     }
     let mut filters = Vec::new();
     if data_type == Type::String {

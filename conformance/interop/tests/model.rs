@@ -1,6 +1,7 @@
 //! The engine against a plain list of elements: random arrays of all formats, random operations.
 //!
-//! A failure prints the seed that it came from; `ZARR_SEED` runs that one alone.
+//! A failure prints the seed that it came from; `ZARR_SEED` runs that one alone, `ZARR_SECONDS` looks for longer, and
+//! `ZARR_FIRST` begins with another seed.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::collections::{BTreeSet, HashMap};
@@ -336,9 +337,12 @@ fn for_seeds(first: u64, trial: impl Fn(u64)) {
     if let Ok(seed) = std::env::var("ZARR_SEED") {
         return trial(seed.parse().unwrap());
     }
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let long = number("ZARR_SECONDS").map_or(LONG, Duration::from_secs);
+    let first = number("ZARR_FIRST").unwrap_or(first);
     let start = Instant::now();
     let mut count = 0;
-    while start.elapsed() < LONG {
+    while start.elapsed() < long {
         let seed = first + count;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| trial(seed))) {
             println!("the seed is {seed}: ZARR_SEED={seed} runs it alone");
@@ -372,7 +376,8 @@ fn large_arrays_hold_what_was_written() {
         let shapes: [(&[u64], &[u64]); 3] =
             [(&[300, 1000], &[290, 999]), (&[300, 1000], &[64, 128]), (&[70, 65, 60], &[33, 20, 60])];
         let (shape, chunk) = *random.one(&shapes);
-        let data_type = *random.one(&[Type::Int16, Type::Float32, Type::Complex128, Type::Raw24]);
+        let types = [Type::Int16, Type::Float32, Type::Complex128, Type::Raw24, Type::Structure];
+        let data_type = *random.one(if format == Format::V3Draft { &types[..4] } else { &types });
         let description = Description::new(&mut random, format, shape.to_vec(), chunk.to_vec(), data_type);
         let shown = description.document.to_string();
         let run = || {
