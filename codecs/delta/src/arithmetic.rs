@@ -23,18 +23,22 @@ pub(crate) enum Number {
     C128,
 }
 
+/// Whether elements are points in time or durations.
+pub(crate) fn is_time(data_type: &dyn DataType) -> bool {
+    let name = data_type.name();
+    ["numpy.datetime64", "numpy.timedelta64"].iter().any(|time| name.starts_with(time))
+}
+
 impl Number {
     /// Times count as `int64`, so that "not a time" survives.
     pub(crate) fn of(data_type: &dyn DataType) -> Option<Self> {
-        let name = data_type.name();
-        let is_time = ["numpy.datetime64", "numpy.timedelta64"].iter().any(|time| name.starts_with(time));
         Some(match (data_type.kind(), data_type.elements().size()?) {
             (Some(Kind::Bool), 1) => Self::Bool,
             (Some(Kind::Int), 1) => Self::I8,
             (Some(Kind::Int), 2) => Self::I16,
             (Some(Kind::Int), 4) => Self::I32,
             (Some(Kind::Int), 8) => Self::I64,
-            (None, 8) if is_time => Self::I64,
+            (None, 8) if is_time(data_type) => Self::I64,
             (Some(Kind::UInt), 1) => Self::U8,
             (Some(Kind::UInt), 2) => Self::U16,
             (Some(Kind::UInt), 4) => Self::U32,

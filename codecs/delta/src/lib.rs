@@ -2,7 +2,7 @@
 //!
 //! Array to array: the first element, then the difference of each element from the one before it in C order.
 //! Differences are calculated in `dtype` and stored as `astype`. Integers wrap around; of booleans it is whether they
-//! differ; times are calculated with as `int64`.
+//! differ; times are calculated with as `int64`, and `dtype` should be `<i8` for them.
 //!
 //! The fill value of the encoded side is that of the decoded one, cast.
 //!
@@ -18,10 +18,10 @@ use zarr_spec::chain::has_byte_order;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Elements, FillValue,
-    Format, Identifiers, Object, Output, Representation,
+    Format, Identifiers, Object, Output, Representation, Value,
 };
 
-use arithmetic::Number;
+use arithmetic::{Number, is_time};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -172,8 +172,8 @@ fn check_type(
             "`dtype` is `{name}`, and the chunk holds `{array_name}`"
         )));
     }
-    if name != array_name {
-        // Times and their counts, say: the differences are the same.
+    // What is stored of times are their counts, and the codec of numcodecs can decode nothing else.
+    if name != array_name && (is_time(dtype) || !is_time(&*array.data_type)) {
         creation.reading.tolerate(format!("`dtype` is `{name}`, and the chunk holds `{array_name}`"))?;
     }
     let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
@@ -211,6 +211,7 @@ fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
 }
 
 /// All formats have typestrings here. Only in v2 do their byte orders mean something; elsewhere they are little.
+/// Times are said as the integers that they count, since numcodecs does not decode differences of times.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
@@ -221,6 +222,10 @@ fn translate(
     let encoded = delta.encoded(array)?;
     let member = |name: &str, side: &ArrayRepresentation| {
         let order = if format == Format::V2 { &side.byte_order } else { &ByteOrder::Little };
+        if is_time(&*side.data_type) {
+            let count = if *order == ByteOrder::Big { ">i8" } else { "<i8" };
+            return Ok((name.to_owned(), Value::from(count)));
+        }
         let document = side.data_type.document(Format::V2, order);
         let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;
         Ok::<_, CodecError>((name.to_owned(), document.json))

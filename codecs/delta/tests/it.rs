@@ -312,10 +312,11 @@ fn a_type_that_is_not_the_chunks_is_refused() {
     );
     assert!(creating(">i4", "", INT32, ByteOrder::Big, Mode::Strict).is_ok());
 
-    // Times and their counts have the same differences.
-    let counts = |mode| creating("<i8", "", DATETIME, ByteOrder::Little, mode);
-    assert!(matches!(counts(Mode::Strict), Err(CodecError::InvalidConfiguration(_))));
-    assert_eq!(counts(Mode::Lenient).unwrap().warnings.len(), 1);
+    // Times are stored as what they count; numbers are no times.
+    assert!(creating("<i8", "", DATETIME, ByteOrder::Little, Mode::Strict).unwrap().warnings.is_empty());
+    let times = |mode| creating("<M8[s]", "", INT64, ByteOrder::Little, mode);
+    assert!(matches!(times(Mode::Strict), Err(CodecError::InvalidConfiguration(_))));
+    assert_eq!(times(Mode::Lenient).unwrap().warnings.len(), 1);
 
     for number in [RAW3, TEXT] {
         let error = creating("<i4", "", number, ByteOrder::Little, Mode::Lenient).unwrap_err();
@@ -383,4 +384,25 @@ fn configurations_are_translated_to_typestrings() {
         (Some("delta"), both.clone())
     );
     assert_eq!(translate(Format::V2, "delta", &both, &big, Format::V3Draft).unwrap().0, Some(URI));
+}
+
+#[test]
+fn times_are_translated_to_the_integers_that_they_count() {
+    for (order, typestring, count) in
+        [(ByteOrder::Little, "<M8[s]", "<i8"), (ByteOrder::Big, ">M8[s]", ">i8")]
+    {
+        let times = Representation::Array(chunk(4, DATETIME, order));
+        for (dtype, astype) in [(typestring, ""), (count, ""), (count, count)] {
+            let translated = |format| {
+                translate(Format::V2, "delta", &configuration(dtype, astype), &times, format).unwrap()
+            };
+            let wanted = |count: &str| match astype {
+                "" => configuration(count, ""),
+                _ => configuration(count, count),
+            };
+            assert_eq!(translated(Format::V3), (Some("numcodecs.delta"), wanted("<i8")), "{dtype}");
+            assert_eq!(translated(Format::V3Draft), (Some(URI), wanted("<i8")), "{dtype}");
+            assert_eq!(translated(Format::V2), (Some("delta"), wanted(count)), "{dtype}");
+        }
+    }
 }
