@@ -3,7 +3,6 @@
 //!
 //! `ZARR_BENCH_DIR` says where the files go; a file system in memory keeps the disk out of the figures.
 #![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
-#![expect(missing_docs, reason = "criterion's macros write functions without")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
