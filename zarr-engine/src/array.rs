@@ -26,13 +26,6 @@ use crate::shard::ShardIndex;
 /// Bytes of shard indexes that one array keeps.
 const KEPT_INDEXES: usize = 16 << 20;
 
-/// Chunks that may be changed at the same time without waiting for one another, at most.
-const LOCKS: usize = 256;
-
-/// Locks of chunks, by a hash of store and key. All handles of a program share them: two that are open on one array,
-/// or on one store, must not lose what the other one writes to a part of the same chunk.
-static CHUNK_LOCKS: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
-
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
@@ -516,11 +509,9 @@ impl ArrayInner {
         Ok(None)
     }
 
-    /// Keeps others from changing the chunk at `index`.
-    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'static, ()> {
-        // The remainder is below the number of locks.
-        let lock = usize::try_from(hash(&(self.lock_seed, index)) % LOCKS as u64).unwrap_or(0);
-        CHUNK_LOCKS[lock].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
+    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
+        self.context().locks.lock(hash(&(self.lock_seed, index)))
     }
 
     pub(crate) fn kept_index(&self, index: &[u64]) -> Option<Arc<KeptIndex>> {

@@ -15,6 +15,7 @@ mod elements;
 mod error;
 mod group;
 mod hierarchy;
+mod locks;
 mod memory;
 mod pipeline;
 mod plan;
