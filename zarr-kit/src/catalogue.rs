@@ -3,9 +3,9 @@
 use zarr_spec::inventory;
 use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
 
-use ExtensionPoint::{ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding};
+use ExtensionPoint::{ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding, Store};
 
-/// Every identifier of every plugin of this workspace but stores, and the feature that brings it.
+/// Every identifier of every plugin of this workspace, and the feature that brings it.
 pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         Codec,
@@ -231,6 +231,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(MemoryLayout, "layout-c", &["C"]),
     entry(MemoryLayout, "layout-f", &["F"]),
     entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
+    entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
+    entry(Store, "store-memory", &["memory", "memory:"]),
 ];
 
 const fn entry(
@@ -248,4 +250,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 }

@@ -105,7 +105,8 @@ pub struct DuplicateIdentifier {
 pub struct CatalogueEntry {
     /// What it is.
     pub point: ExtensionPoint,
-    /// All its identifiers, in all formats. A `*` at the end stands for a number.
+    /// All its identifiers, in all formats. A `*` at the end stands for a number. Of a store: its type, and the
+    /// schemes of its URLs with their `:`; a `:` alone stands for paths.
     pub identifiers: &'static [&'static str],
     /// The feature that brings it.
     pub feature: &'static str,
@@ -224,19 +225,12 @@ impl<P: Plugin> Table<P> {
     /// What to say of an identifier that nobody here has.
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
-        let has_it = |pattern: &&str| match pattern.strip_suffix('*') {
-            Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
-            None => identifier == *pattern,
-        };
-        let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it));
         let tables = [&self.names, &self.uris, &self.ids];
-        let known_elsewhere = match entry {
+        let known_elsewhere = match not_in_this_build(&self.catalogue, identifier) {
             _ if tables.iter().any(|table| table.contains_key(identifier)) => {
                 Some("no identifier of this format, only of another".to_owned())
             }
-            Some(CatalogueEntry { feature, package, .. }) => {
-                Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
-            }
+            Some(elsewhere) => Some(elsewhere),
             None if REFUSED.contains(&identifier) => {
                 Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
             }
@@ -293,6 +287,17 @@ impl<P: Plugin> Table<P> {
     }
 }
 
+/// Who has an identifier that is not here, if the catalogue says so.
+fn not_in_this_build(catalogue: &[CatalogueEntry], identifier: &str) -> Option<String> {
+    let has_it = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
+        None => identifier == *pattern,
+    };
+    let CatalogueEntry { feature, package, .. } =
+        catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
+    Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -319,6 +324,7 @@ pub struct Registry {
     storage_transformers: Table<StorageTransformerPlugin>,
     extensions: Table<ExtensionPlugin>,
     stores: Vec<StorePlugin>,
+    store_catalogue: Vec<CatalogueEntry>,
 }
 
 impl Registry {
@@ -400,7 +406,7 @@ impl Registry {
             ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.catalogue,
             ExtensionPoint::StorageTransformer => &mut self.storage_transformers.catalogue,
             ExtensionPoint::GenericExtension => &mut self.extensions.catalogue,
-            ExtensionPoint::Store => return,
+            ExtensionPoint::Store => &mut self.store_catalogue,
         };
         catalogue.push(entry);
     }
@@ -457,6 +463,16 @@ impl Registry {
     #[must_use]
     pub fn stores(&self) -> &[StorePlugin] {
         &self.stores
+    }
+
+    /// What to say of a type of stores, or of a scheme with its `:`, that no store here has.
+    #[must_use]
+    pub fn unknown_store(&self, identifier: &str) -> Unknown {
+        Unknown {
+            point: ExtensionPoint::Store,
+            identifier: identifier.to_owned(),
+            known_elsewhere: not_in_this_build(&self.store_catalogue, identifier),
+        }
     }
 
     /// The plugin that serves a data type, by exact name, URI rule or pattern. Names such as `<f8`, which the

@@ -1,5 +1,6 @@
 //! From what users call a store to the store.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -7,48 +8,86 @@ use std::sync::Arc;
 
 use zarr_spec::json::{self, ParseOptions};
 use zarr_spec::store::{Store, StoreConfiguration};
-use zarr_spec::{Invalid, Registry};
+use zarr_spec::{Invalid, Registry, Value};
 
 use crate::error::Error;
 
-/// URL schemes that stores are known for, and that are not there yet.
+/// What stores are known for, as schemes of URLs or types of descriptions, and that are not there yet.
 const LATER: [&str; 10] = ["http", "https", "s3", "gs", "gcs", "az", "abfs", "abfss", "ftp", "zip"];
 
 /// How a zip archive begins: with a file, or with its end if it is empty.
 const ZIP_MAGIC: [&[u8; 4]; 3] = [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"];
+
+/// Names of documents: who names one means the folder that it is in.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
 /// Opens the store at `location`: a path, a URL of a scheme that a plugin answers to, such as `file:`, or a
 /// JSON description such as `{"type": "memory"}`.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for a description that makes no sense, for a scheme that nobody answers to, and for
-/// archives; [`Error::Store`].
+/// [`Error::Invalid`] for the empty text, for a description that makes no sense, for a scheme or a type that
+/// no plugin has, and for files; [`Error::Store`].
 pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, Error> {
+    if location.trim().is_empty() {
+        let reason = "the location of a store is empty: it is a path, a URL or a JSON description";
+        return Err(Invalid::new(reason).into());
+    }
     if location.trim_start().starts_with('{') {
-        return open_description(location);
+        return open_description(registry, location);
     }
     let scheme = scheme(registry, location);
-    let answers = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()));
-    if scheme.is_empty() {
-        refuse_archive(Path::new(location))?;
+    let Some(plugin) = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()))
+    else {
+        return Err(Invalid::new(nobody(registry, location, &scheme)).into());
+    };
+    let path = match location.split_once("://") {
+        // A name that is encoded is left to the store.
+        Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
+        _ => scheme.is_empty().then_some(location),
+    };
+    if let Some(path) = path {
+        refuse_file(Path::new(path))?;
     }
-    match answers {
-        Some(plugin) => Ok((plugin.open)(location)?),
-        None => Err(Invalid::new(nobody(registry, location, &scheme)).into()),
-    }
+    Ok((plugin.open)(location)?)
 }
 
-fn open_description(text: &str) -> Result<Arc<dyn Store>, Error> {
-    let wrong = |reason: String| Invalid::new(format!("description of a store: {reason}"));
+fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
+    let wrong = |reason: String| Error::from(Invalid::new(format!("description of a store: {reason}")));
     let parsed =
         json::parse(text.as_bytes(), &ParseOptions::default()).map_err(|error| wrong(error.to_string()))?;
     if let Some(remark) = parsed.remarks.first() {
-        return Err(wrong(remark.to_string()).into());
+        return Err(wrong(remark.to_string()));
+    }
+    let name = parsed.value.as_object().and_then(|members| members.get("type")).and_then(Value::as_str);
+    let Some(name) = name else {
+        return Err(wrong(format!("`type` is missing or no string; {}", known_types(registry))));
+    };
+    if !registry.stores().iter().any(|plugin| plugin.name == name) {
+        let known = known_types(registry);
+        return Err(wrong(match name {
+            later if LATER.contains(&later) => {
+                format!("stores of type `{later}` are not in this build, and come later; {known}")
+            }
+            name => format!("{}; {known}", registry.unknown_store(name)),
+        }));
     }
     let configuration: Box<dyn StoreConfiguration> =
         json::from_value(&parsed.value).map_err(|error| wrong(error.to_string()))?;
     Ok(configuration.open()?)
+}
+
+fn known_types(registry: &Registry) -> String {
+    there_are(registry.stores().iter().map(|plugin| format!("`{}`", plugin.name)).collect())
+}
+
+fn there_are(mut known: Vec<String>) -> String {
+    known.sort();
+    if known.is_empty() {
+        "there are no stores".to_owned()
+    } else {
+        format!("there are {}", known.join(", "))
+    }
 }
 
 /// The scheme of a URL in lower case; empty for a path. One letter is a drive, and a colon alone may be in
@@ -59,56 +98,63 @@ fn scheme(registry: &Registry, location: &str) -> String {
         && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     let scheme = scheme.to_ascii_lowercase();
-    let is_known = || registry.stores().iter().any(|plugin| plugin.schemes.contains(&scheme.as_str()));
+    let is_known = || {
+        registry.stores().iter().any(|plugin| plugin.schemes.contains(&scheme.as_str()))
+            || registry.unknown_store(&format!("{scheme}:")).known_elsewhere.is_some()
+    };
     if is_scheme && (rest.starts_with("//") || is_known()) { scheme } else { String::new() }
 }
 
 fn nobody(registry: &Registry, location: &str, scheme: &str) -> String {
-    let mut known: Vec<String> = registry
-        .stores()
-        .iter()
-        .flat_map(|plugin| plugin.schemes)
-        .map(|scheme| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") })
-        .collect();
-    known.sort();
-    let known = if known.is_empty() {
-        "there are no stores".to_owned()
-    } else {
-        format!("there are {}", known.join(", "))
-    };
-    match scheme {
-        "" => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
-        scheme if LATER.contains(&scheme) => {
-            format!(
-                "`{location}`: stores behind `{scheme}:` URLs are not in this build, and come later; {known}"
-            )
+    let schemes = registry.stores().iter().flat_map(|plugin| plugin.schemes);
+    let known = there_are(
+        schemes
+            .map(|scheme| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") })
+            .collect(),
+    );
+    let elsewhere = registry.unknown_store(&format!("{scheme}:")).known_elsewhere;
+    match (scheme, elsewhere) {
+        ("", Some(elsewhere)) => {
+            format!("`{location}` is a path, and a store for paths is {elsewhere}; {known}")
         }
-        scheme => format!("`{location}`: no store in this build answers to `{scheme}:`; {known}"),
+        ("", None) => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
+        (scheme, Some(elsewhere)) => {
+            format!("`{location}`: the store behind `{scheme}:` is {elsewhere}; {known}")
+        }
+        (scheme, None) if LATER.contains(&scheme) => format!(
+            "`{location}`: stores behind `{scheme}:` URLs are not in this build, and come later; {known}"
+        ),
+        (scheme, None) => format!("`{location}`: no store in this build answers to `{scheme}:`; {known}"),
     }
 }
 
-/// Zip archives are no stores yet.
-fn refuse_archive(path: &Path) -> Result<(), Error> {
+/// Zip archives are no stores yet, and other files never.
+fn refuse_file(path: &Path) -> Result<(), Error> {
+    let shown = path.display();
     let is_named_so = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-    let Ok(kind) = fs::metadata(path) else {
-        return if is_named_so { Err(archive(path)) } else { Ok(()) };
+    let (is_file, is_there) = match fs::metadata(path) {
+        Ok(metadata) => (metadata.is_file(), true),
+        Err(_) => (false, false),
     };
-    if !kind.is_file() {
-        return Ok(());
-    }
     let mut start = [0; 4];
-    let begins_so = File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
-    if is_named_so || begins_so && ZIP_MAGIC.contains(&&start) { Err(archive(path)) } else { Ok(()) }
-}
-
-fn archive(path: &Path) -> Error {
-    let path = path.display();
-    Invalid::new(format!("`{path}` is a zip archive; zip stores are not in this build, and come later"))
-        .into()
+    let begins_so = is_file
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && ZIP_MAGIC.contains(&&start);
+    let reason = if is_named_so && (is_file || !is_there) || begins_so {
+        format!("`{shown}` is a zip archive; zip stores are not in this build, and come later")
+    } else if !is_file {
+        return Ok(());
+    } else if path.file_name().and_then(OsStr::to_str).is_some_and(|name| DOCUMENTS.contains(&name)) {
+        format!("`{shown}` is a document of a node, not a store: the store is the folder of the hierarchy")
+    } else {
+        format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy")
+    };
+    Err(Invalid::new(reason).into())
 }
 
 #[cfg(test)]
 mod tests {
+    use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
     use zarr_spec::store::{StoreError, StorePlugin};
 
     use super::*;
@@ -129,8 +175,7 @@ mod tests {
 
     #[test]
     fn paths_and_urls_reach_the_store_that_answers_to_them() {
-        for location in
-            ["a/b.zarr", "C:\\data", "C:/data", "name: with a colon", "file:///a", "FILE:/a", "", "."]
+        for location in ["a/b.zarr", "C:\\data", "C:/data", "name: with a colon", "file:///a", "FILE:/a", "."]
         {
             assert_eq!(message(location), format!("opened {location}"));
         }
@@ -149,7 +194,54 @@ mod tests {
     #[test]
     fn a_description_is_json_with_a_type() {
         assert!(message("{").starts_with("description of a store: "));
-        assert!(message(r#"{"type":"no such store"}"#).contains("no such store"));
+        assert_eq!(
+            message(r#"{"type":"nothing"}"#),
+            "description of a store: store `nothing` is unknown; there are `files`"
+        );
+        assert_eq!(
+            message(r#"{"type":"zip","path":"a.zip"}"#),
+            "description of a store: stores of type `zip` are not in this build, and come later; \
+             there are `files`"
+        );
+        assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or no string; there are `files`"));
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
+    }
+
+    #[test]
+    fn what_is_empty_or_a_file_says_what_a_store_is() {
+        for empty in ["", " "] {
+            assert!(message(empty).contains("it is a path, a URL or a JSON description"));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str, contents: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, contents).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        assert!(message(&at("a", b"PK\x05\x06")).contains("zip stores are not in this build"));
+        assert!(message(&at("b", b"PK")).contains("is a file, not a store"));
+        assert!(message(&format!("file://{}", at("c", b""))).contains("is a file, not a store"));
+        assert!(message(&at("zarr.json", b"{}")).contains("the store is the folder"));
+        // A folder may be called as it likes.
+        let path = folder.path().join("d.zip");
+        fs::create_dir(&path).unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(message(path), format!("opened {path}"));
+    }
+
+    #[test]
+    fn stores_that_a_build_leaves_out_are_named_with_their_feature() {
+        let mut registry = registry();
+        registry.add_catalogue_entry(CatalogueEntry {
+            point: ExtensionPoint::Store,
+            identifiers: &["elsewhere", "elsewhere:"],
+            feature: "store-elsewhere",
+            package: "zarr-kit",
+        });
+        for location in ["elsewhere:", "elsewhere://a", r#"{"type":"elsewhere"}"#] {
+            let message = open_store(&registry, location).unwrap_err().to_string();
+            let part = "not in this build; feature `store-elsewhere` of crate `zarr-kit` has it";
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

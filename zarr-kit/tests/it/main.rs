@@ -27,7 +27,17 @@ fn all_registered(registry: &Registry) -> BTreeSet<(ExtensionPoint, String, Stri
         .chain(registered(registry.metadata_encodings()))
         .chain(registered(registry.storage_transformers()))
         .chain(registered(registry.extensions()))
+        .chain(registered_stores(registry))
         .collect()
+}
+
+/// Types, and schemes with their colon.
+fn registered_stores(registry: &Registry) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
+    registry.stores().iter().flat_map(|store| {
+        let schemes = store.schemes.iter().map(|scheme| format!("{scheme}:"));
+        let identifiers = std::iter::once(store.name.to_owned()).chain(schemes);
+        identifiers.map(|identifier| (ExtensionPoint::Store, format!("store-{}", store.name), identifier))
+    })
 }
 
 fn catalogued() -> BTreeSet<(ExtensionPoint, String, String)> {
@@ -56,7 +66,7 @@ fn is_on(feature: &str) -> bool {
         "codec-lz4" "codec-lzma" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
         "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length"
         "dtype-string" "dtype-struct" "grid-regular" "key-encoding-default" "key-encoding-v2" "layout-c" "layout-f"
-        "metadata-encoding-json"
+        "metadata-encoding-json" "store-filesystem" "store-memory"
     }
 }
 
@@ -68,11 +78,23 @@ fn the_registry_has_what_the_features_that_are_on_promise() {
 }
 
 #[test]
-fn stores_follow_their_features() {
+fn stores_that_are_left_out_are_named_with_their_feature() {
     let registry = Registry::linked().expect("no identifier is taken twice");
-    let names: BTreeSet<_> = registry.stores().iter().map(|store| store.name).collect();
-    let on = [("filesystem", cfg!(feature = "store-filesystem")), ("memory", cfg!(feature = "store-memory"))];
-    assert_eq!(names, on.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect());
+    for (location, feature) in [
+        ("memory:", "store-memory"),
+        (r#"{"type":"memory"}"#, "store-memory"),
+        ("file:///no/such/folder", "store-filesystem"),
+        ("no/such/folder", "store-filesystem"),
+        (r#"{"type":"filesystem","path":"no/such/folder"}"#, "store-filesystem"),
+    ] {
+        match zarr_kit::open_store(&registry, location) {
+            Ok(_) => assert!(is_on(feature), "{location}"),
+            Err(error) => {
+                let wanted = format!("not in this build; feature `{feature}` of crate `zarr-kit` has it");
+                assert!(!is_on(feature) && error.to_string().contains(&wanted), "{error}");
+            }
+        }
+    }
 }
 
 #[test]
