@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::json::Limits;
+
 /// One of the three storage formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
@@ -74,17 +76,36 @@ impl Invalid {
 /// One act of reading: its mode, and the warnings that came up.
 ///
 /// A warning is kept once, however often it comes up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reading {
     mode: Mode,
+    document_size: usize,
     warnings: Mutex<Vec<String>>,
 }
 
+impl Default for Reading {
+    fn default() -> Self {
+        Self::new(Mode::default())
+    }
+}
+
 impl Reading {
-    /// Starts without warnings.
+    /// Starts without warnings, and reads documents as long as [`Limits`] have them by default.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self { mode, warnings: Mutex::default() }
+        Self { mode, document_size: Limits::default().bytes, warnings: Mutex::default() }
+    }
+
+    /// With another limit for the bytes of a document.
+    #[must_use]
+    pub fn with_document_size(self, document_size: usize) -> Self {
+        Self { document_size, ..self }
+    }
+
+    /// Bytes that a document may have.
+    #[must_use]
+    pub fn document_size(&self) -> usize {
+        self.document_size
     }
 
     /// How strictly this reading goes.

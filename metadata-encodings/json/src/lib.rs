@@ -1,6 +1,6 @@
 //! The JSON metadata encoding of Zarr, which v2 and final v3 use throughout.
 //!
-//! Numbers keep their text and members their order. Documents are read up to 64 MiB and 128 levels.
+//! Numbers keep their text and members their order. Documents are read up to the size that the reader sets, and 128 levels.
 //!
 //! Source: `metadata_encoding` in the Zarr v3 draft of 2022; RFC 8259 for the text.
 

@@ -107,7 +107,7 @@ impl Access {
         key: &Key,
         read: impl FnOnce(&Reading) -> Result<T, DocumentError>,
     ) -> Result<T, Error> {
-        let reading = Reading::new(self.context.mode);
+        let reading = Reading::new(self.context.mode).with_document_size(self.context.limits.document_size);
         let result = read(&reading);
         for warning in reading.take_warnings() {
             self.warn(format!("document `{key}`: {warning}"));

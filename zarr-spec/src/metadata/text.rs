@@ -2,7 +2,7 @@
 
 use super::DocumentError;
 use crate::format::{Mode, Reading};
-use crate::json::{self, Object, ParseOptions, Remark, Value};
+use crate::json::{self, Limits, Object, ParseOptions, Remark, Value};
 
 /// What kind of document some bytes are, as far as the rules about JSON differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,10 +25,12 @@ pub enum DocumentKind {
 ///
 /// # Errors
 ///
-/// For what is not JSON, not UTF-8 or beyond [`json::Limits`], and for the oddities above where they may not be.
+/// For what is not JSON, not UTF-8, longer than [`Reading::document_size`] or nested deeper than
+/// [`Limits`] have it, and for the oddities above where they may not be.
 pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result<Value, DocumentError> {
     let bare_non_finite = reading.mode() != Mode::Strict && kind != DocumentKind::V2;
-    let options = ParseOptions { bare_non_finite, ..ParseOptions::default() };
+    let limits = Limits { bytes: reading.document_size(), ..Limits::default() };
+    let options = ParseOptions { bare_non_finite, limits };
     let parsed = json::parse(bytes, &options)
         .map_err(|error| DocumentError::document(format!("is not a JSON document: {error}")))?;
     if let Some(path) = misplaced_non_finite(&parsed.value, kind) {

@@ -1,7 +1,8 @@
 //! From bytes to values.
 
+use zarr_spec::json::Limits;
 use zarr_spec::metadata::{DocumentKind, parse_json};
-use zarr_spec::{Mode, Value};
+use zarr_spec::{Mode, Reading, Value};
 
 use crate::support::{MODES, Outcome, read};
 
@@ -116,4 +117,23 @@ fn a_byte_order_mark_is_skipped() {
             assert_eq!(zarr_spec::json::to_vec(&value).unwrap(), b"{\"a\":1}");
         }
     }
+}
+
+#[test]
+fn a_document_is_as_long_as_the_reader_lets_it() {
+    let padded = |size: usize| {
+        let mut document = b"{}".to_vec();
+        document.resize(size, b' ');
+        document
+    };
+    let read = |document: &[u8], limit| {
+        let reading = Reading::new(Mode::Strict).with_document_size(limit);
+        parse_json(document, DocumentKind::V3, &reading)
+    };
+    assert!(read(&padded(10), 10).is_ok());
+    assert!(read(&padded(11), 10).unwrap_err().to_string().contains("11 bytes"));
+    let default = Limits::default().bytes;
+    assert_eq!(Reading::default().document_size(), default);
+    assert!(read(&padded(default + 1), default).is_err());
+    assert!(read(&padded(default + 1), default + 1).is_ok());
 }
