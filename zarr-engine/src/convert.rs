@@ -23,7 +23,7 @@ pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
     stored_order,
 };
-pub(crate) use recipe::{Foreign, Recipe, Step, after, emit, reversal, steps_of, translate};
+pub(crate) use recipe::{BYTES, Foreign, Recipe, Step, after, emit, reversal, steps_of, translate};
 
 /// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
 /// be.

@@ -151,8 +151,22 @@ impl Hierarchy {
         self.inner.access.warnings()
     }
 
+    /// Keeps warnings that begin with the path of a node, but for those that its document was read with.
     pub(crate) fn add_warnings(&self, warnings: Vec<String>) {
-        warnings.into_iter().for_each(|warning| self.inner.access.warn(warning));
+        let told = self.warnings();
+        let is_new = |warning: &String| !told.iter().any(|told| self.says_the_same(told, warning));
+        warnings.into_iter().filter(is_new).for_each(|warning| self.inner.access.warn(warning));
+    }
+
+    /// Whether "document `KEY`: …" and "PATH: …" say one thing of one node.
+    fn says_the_same(&self, of_document: &str, of_node: &str) -> bool {
+        let document = of_document.strip_prefix("document `").and_then(|rest| rest.split_once("`: "));
+        let Some((key, what)) = document else { return false };
+        let path = of_node.strip_suffix(what).and_then(|rest| rest.strip_suffix(": "));
+        let node = path.and_then(|path| self.path(path).ok());
+        node.is_some_and(|path| {
+            self.inner.dialect.document_key(&path).is_ok_and(|document| document.as_str() == key)
+        })
     }
 
     /// The path that `text` is in this format.

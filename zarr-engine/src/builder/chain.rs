@@ -8,7 +8,7 @@ use zarr_spec::{
 };
 
 use super::building::Building;
-use crate::convert::{Foreign, Step, after, invalid, not_in_format, translate};
+use crate::convert::{BYTES, Foreign, Step, after, invalid, not_in_format, translate};
 use crate::error::Error;
 
 /// A codec, by any of its identifiers and in the words of any format.
@@ -68,6 +68,15 @@ impl Building<'_> {
     }
 
     fn add(&self, growing: &mut Growing<'_>, member: &str, request: &CodecRequest) -> Result<(), Error> {
+        if self.is_plain_bytes(request) {
+            match growing.now.clone() {
+                Representation::Array(array) if array.data_type.elements().size().is_some() => {
+                    return self.finish(growing, &array);
+                }
+                Representation::Array(_) => {}
+                Representation::Bytes(_) => return Err(wants_an_array(member, request)),
+            }
+        }
         let decoded = growing.elements.clone().map_or_else(|| growing.now.clone(), Representation::Array);
         let foreign = self.understand(member, request, decoded)?;
         let wants_bytes = matches!(foreign.codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
@@ -76,9 +85,7 @@ impl Building<'_> {
             return self.add(growing, member, request);
         }
         if !wants_bytes && matches!(growing.now, Representation::Bytes(_)) {
-            let reason =
-                format!("codec `{}` wants an array, and the one before it leaves bytes", request.identifier);
-            return Err(invalid(member, reason));
+            return Err(wants_an_array(member, request));
         }
         let next = after(&foreign.codec, &growing.now);
         let next =
@@ -94,6 +101,22 @@ impl Building<'_> {
             _ => Step::Codec(Box::new(foreign)),
         });
         Ok(())
+    }
+
+    /// Whether a request names what turns elements into bytes and does not say their order: then it is that of
+    /// the data type, little endian where that has none.
+    fn is_plain_bytes(&self, request: &CodecRequest) -> bool {
+        let is_silent = match &request.configuration {
+            Value::Null => true,
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        let find = |format| self.registry.codecs().find(format, &request.identifier, self.reading);
+        is_silent
+            && self
+                .formats()
+                .find_map(|format| find(format).ok())
+                .is_some_and(|plugin| plugin.identifiers.name == BYTES)
     }
 
     /// The codec that a request means: in the words of the format itself, or of another one.
@@ -167,6 +190,11 @@ impl Building<'_> {
         growing.elements = Some(now);
         Ok(())
     }
+}
+
+fn wants_an_array(member: &str, request: &CodecRequest) -> Error {
+    let name = &request.identifier;
+    invalid(member, format!("codec `{name}` wants an array, and the one before it leaves bytes"))
 }
 
 /// The codec for elements of variable size, which the data type of v2 names.

@@ -14,7 +14,7 @@ use super::members::{invalid, not_in_format};
 use crate::error::Error;
 
 /// Names, in v3, of the codecs that say what other members say in other formats.
-const BYTES: &str = "bytes";
+pub(crate) const BYTES: &str = "bytes";
 const TRANSPOSE: &str = "transpose";
 
 /// What is done with a chunk.

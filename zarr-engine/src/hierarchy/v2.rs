@@ -8,7 +8,7 @@ use zarr_spec::metadata::v2::{
     parse_attributes, parse_consolidated, parse_group, prefix,
 };
 use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
-use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Value};
+use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
@@ -184,12 +184,15 @@ impl Dialect for V2 {
         keyed(prefix(path))
     }
 
-    /// v2 says ASCII; its writers emit any text, which is read (V2-HIER-01, V2-STORE-02).
-    fn check_name(&self, _access: &Access, path: &NodePath) -> Result<(), Error> {
-        if path.is_root() {
-            return Ok(());
+    /// v2 says ASCII; its writers emit any text (V2-HIER-01, V2-STORE-02).
+    fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        let Some(name) = path.names().iter().find(|name| !name.is_ascii()) else { return Ok(()) };
+        let what = format!("the name `{name}` has characters other than ASCII, which v2 wants of names");
+        if access.context.mode == Mode::Strict {
+            return Err(Invalid::new(format!("{path}: {what}; other reading modes write it")).into());
         }
-        keyed(Key::checked(path.relative(), Format::V2)).map(drop)
+        access.warn(format!("{what}; it is written all the same, as other programs do"));
+        Ok(())
     }
 
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {

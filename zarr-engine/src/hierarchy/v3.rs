@@ -123,8 +123,8 @@ impl V3 {
         let mut nodes = Vec::new();
         for ((path, key), value) in paths.into_iter().zip(&keys).zip(values) {
             let Some(value) = value else { continue };
-            let document = access.parse(key, &value, DocumentKind::V3);
-            nodes.push((path, document.map_err(|error| access.warn(error.to_string())).ok()));
+            // What is wrong with it is said when the node is opened.
+            nodes.push((path, access.parse(key, &value, DocumentKind::V3).ok()));
         }
         Ok(nodes)
     }

@@ -2,7 +2,7 @@
 
 use zarr_kit::spec::Object;
 use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::{Array, Child, Context, Format, Hierarchy, Kind, Node, NodePath, open_store};
+use zarr_kit::{Array, Child, Context, Format, Hierarchy, Kind, Mode, Node, NodePath, open_store};
 
 use crate::arguments::Copy;
 use crate::describe::problems;
@@ -23,8 +23,11 @@ enum Planned {
 
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let source = open_to_change(&arguments.source, &arguments.reading)?;
-    // The copy is written as every program writes: strictly.
-    let context = opening::context()?;
+    // Documents are always written strictly; the mode decides about names that others write.
+    let context = opening::context()?.with_mode(match arguments.reading.mode() {
+        Mode::Strict => Mode::Strict,
+        _ => Mode::default(),
+    });
     let existing = existing_format(&arguments.destination, &context)?;
     let format = arguments.format.or(existing).unwrap_or_else(|| source.format());
     let root = source.path(&arguments.path)?;
