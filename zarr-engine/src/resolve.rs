@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use zarr_spec::chain::{ChainCreation, ChainProblem};
+use zarr_spec::codec::Shard;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
 use zarr_spec::grid::ChunkGrid;
@@ -10,9 +11,10 @@ use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::registry::{ExtensionPoint, Plugin, Table, Unknown};
 use zarr_spec::store::Store;
+use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix,
-    Reading,
+    Reading, Value,
 };
 
 use crate::context::{Context, FallbackPolicy};
@@ -60,7 +62,7 @@ pub(crate) fn resolve(
     let data_type = resolving.data_type();
     let grid = resolving.grid();
     let key_encoding = resolving.key_encoding();
-    let store = resolving.transformers(store, chunks);
+    let (store, sharding) = resolving.transformers(store, chunks);
     let dimension_names = resolving.extensions();
     let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
     let layout = resolving.memory_layout(data_type.as_ref());
@@ -79,6 +81,12 @@ pub(crate) fn resolve(
             resolving.unknown_codecs();
             None
         }
+    };
+    let (grid, chunk, chain) = match (grid, chunk, chain, sharding) {
+        (Some(grid), Some(chunk), Some(chain), Some(sharding)) => {
+            resolving.shards(&*grid, &chunk, chain, sharding)
+        }
+        (grid, chunk, chain, _) => (grid, chunk, chain),
     };
     let (problems, dimension_names) =
         (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
@@ -242,7 +250,13 @@ impl<'a> Resolving<'a> {
         self.note(place, layout)
     }
 
-    fn transformers(&mut self, mut store: Arc<dyn Store>, chunks: &Prefix) -> Arc<dyn Store> {
+    /// The store that the array uses, and what puts its chunks into shards.
+    fn transformers(
+        &mut self,
+        mut store: Arc<dyn Store>,
+        chunks: &Prefix,
+    ) -> (Arc<dyn Store>, Option<ShardingTransformer>) {
+        let mut sharding = None;
         for (position, document) in self.metadata.storage_transformers.iter().enumerate().rev() {
             let place = format!("storage_transformers[{position}]");
             let table = self.context.registry.storage_transformers();
@@ -251,11 +265,70 @@ impl<'a> Resolving<'a> {
             }
             let Some(plugin) = self.find(table, document, &place) else { continue };
             let transformer = (plugin.create)(&self.creation(document), &self.metadata.shape);
-            if let Some(transformer) = self.note(&place, transformer) {
-                store = transformer.wrap(store, chunks);
+            match self.note(&place, transformer) {
+                Some(StorageTransformer::Wrap(transformer)) => store = transformer.wrap(store, chunks),
+                Some(StorageTransformer::Shard(transformer)) if position == 0 => sharding = Some(transformer),
+                Some(StorageTransformer::Shard(_)) => {
+                    let reason = "a transformer that shards has to be the first, nearest to the array: \
+                                  those before it would stand between chunks and their shards";
+                    self.problems.push(Problem::new(place, reason));
+                }
+                None => {}
             }
         }
-        store
+        (store, sharding)
+    }
+
+    /// The grid of the shards, a shard, and the chain that turns one into a value.
+    fn shards(
+        &mut self,
+        grid: &dyn ChunkGrid,
+        chunk: &ArrayRepresentation,
+        inner_codecs: CodecChain,
+        sharding: ShardingTransformer,
+    ) -> (Option<Arc<dyn ChunkGrid>>, Option<ArrayRepresentation>, Option<CodecChain>) {
+        let grid = self.grid_of_shards(grid, &sharding.chunks_per_shard);
+        let Some(grid) = self.note("storage_transformers[0]", grid) else { return (None, None, None) };
+        let shard = ArrayRepresentation { shape: grid.largest_chunk(), ..chunk.clone() };
+        let codec = Codec::Shard(Arc::new(Shard {
+            inner_shape: chunk.shape.clone(),
+            inner_codecs,
+            index_codecs: sharding.index_codecs,
+            index_at_start: false,
+        }));
+        let chain = self.chain_of(Some(codec), &[], &shard);
+        (Some(grid), Some(shard), chain)
+    }
+
+    /// The same kind of grid, with chunks that are so many times longer.
+    fn grid_of_shards(
+        &self,
+        grid: &dyn ChunkGrid,
+        chunks_per_shard: &[u64],
+    ) -> Result<Arc<dyn ChunkGrid>, String> {
+        let Some(chunk_shape) = grid.chunk_shape() else {
+            return Err("only a grid whose chunks have one shape can be sharded".to_owned());
+        };
+        let lengths = chunk_shape.iter().zip(chunks_per_shard);
+        let shape: Option<Vec<u64>> = lengths.map(|(chunk, count)| chunk.checked_mul(*count)).collect();
+        let shape = shape.ok_or_else(|| format!("a shard of {chunks_per_shard:?} chunks is too large"))?;
+        let mut document = self.metadata.chunk_grid.clone();
+        if let Some(members) = document.configuration.as_object_mut() {
+            members.insert("chunk_shape", shape.iter().copied().collect::<Value>());
+        }
+        let found = self.context.registry.chunk_grids().find(
+            self.metadata.format,
+            &document.identifier,
+            self.reading,
+        );
+        let plugin = found.map_err(|unknown| unknown.to_string())?;
+        let creation =
+            Creation { configuration: &document.configuration, ..self.creation(&self.metadata.chunk_grid) };
+        let grid = (plugin.create)(&creation, &self.metadata.shape).map_err(|error| error.to_string())?;
+        if grid.chunk_shape() != Some(&shape) {
+            return Err("the chunk grid does not say the shape of its chunks in `chunk_shape`".to_owned());
+        }
+        Ok(grid)
     }
 
     /// Applies generic extensions; returns the dimension names that one of them brings.
@@ -278,6 +351,16 @@ impl<'a> Resolving<'a> {
     }
 
     fn chain(&mut self, layout: Option<Codec>, chunk: &ArrayRepresentation) -> Option<CodecChain> {
+        self.chain_of(layout, &self.metadata.codecs, chunk)
+    }
+
+    /// What turns `chunk` into a value: `first`, then what `codecs` name.
+    fn chain_of(
+        &mut self,
+        first: Option<Codec>,
+        codecs: &[ExtensionDocument],
+        chunk: &ArrayRepresentation,
+    ) -> Option<CodecChain> {
         if let Some(size) = chunk.size().limit()
             && size > self.context.limits.chunk_size
         {
@@ -293,7 +376,7 @@ impl<'a> Resolving<'a> {
             registry: &self.context.registry,
             reading: self.reading,
         };
-        let chain = match CodecChain::create(&creation, layout, &self.metadata.codecs, chunk) {
+        let chain = match CodecChain::create(&creation, first, codecs, chunk) {
             Ok(chain) => chain,
             Err(error) => {
                 let problems = error.problems.into_iter().map(|problem| match problem {

@@ -3,10 +3,22 @@
 use zarr_spec::inventory;
 use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
 
-use ExtensionPoint::{ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding, Store};
+use ExtensionPoint::{
+    ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding, StorageTransformer, Store,
+};
 
 /// Every identifier of every plugin of this workspace, and the feature that brings it.
 pub const CATALOGUE: &[CatalogueEntry] = &[
+    entry(
+        Codec,
+        "codec-adler32",
+        &["https://zarr-kit.example/spec/codecs/adler32/1.0", "numcodecs.adler32", "adler32"],
+    ),
+    entry(
+        Codec,
+        "codec-base64",
+        &["https://zarr-kit.example/spec/codecs/base64/1.0", "numcodecs.base64", "base64"],
+    ),
     entry(
         Codec,
         "codec-blosc",
@@ -32,6 +44,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-crc32",
+        &["https://zarr-kit.example/spec/codecs/crc32/1.0", "numcodecs.crc32", "crc32"],
+    ),
+    entry(
+        Codec,
         "codec-crc32c",
         &["https://zarr-kit.example/spec/codecs/crc32c/1.0", "crc32c", "numcodecs.crc32c"],
     ),
@@ -52,6 +69,16 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-fletcher32",
+        &[
+            "https://zarr-kit.example/spec/codecs/fletcher32/1.0",
+            "numcodecs.fletcher32",
+            "fletcher32",
+            "https://codec.zarrs.dev/bytes_to_bytes/fletcher32",
+        ],
+    ),
+    entry(
+        Codec,
         "codec-gzip",
         &[
             "https://purl.org/zarr/spec/codecs/gzip/1.0",
@@ -59,6 +86,15 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/gzip/1.0",
             "https://purl.org/zarr/spec/codec/gzip",
             "numcodecs.gzip",
+        ],
+    ),
+    entry(
+        Codec,
+        "codec-jenkins-lookup3",
+        &[
+            "https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0",
+            "numcodecs.jenkins_lookup3",
+            "jenkins_lookup3",
         ],
     ),
     entry(
@@ -225,6 +261,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "TODO: structured array protocol URL",
         ],
     ),
+    entry(ChunkGrid, "grid-rectilinear", &["https://zarr-kit.example/spec/grids/rectilinear/1.0", "rectilinear", "rectangular"]),
     entry(ChunkGrid, "grid-regular", &["regular"]),
     entry(ChunkKeyEncoding, "key-encoding-default", &["default"]),
     entry(ChunkKeyEncoding, "key-encoding-v2", &["v2"]),
@@ -233,6 +270,16 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
+    entry(
+        StorageTransformer,
+        "transformer-sharding",
+        &[
+            "https://purl.org/zarr/spec/storage_transformers/sharding/1.0",
+            "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
+            "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
+            "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
+        ],
+    ),
 ];
 
 const fn entry(
@@ -250,4 +297,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 }

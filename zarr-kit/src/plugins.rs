@@ -1,19 +1,29 @@
 //! The plugins of this build. Without these lines the linker would drop them, and what they register.
 
+#[cfg(feature = "codec-adler32")]
+use zarr_codec_adler32 as _;
+#[cfg(feature = "codec-base64")]
+use zarr_codec_base64 as _;
 #[cfg(feature = "codec-blosc")]
 use zarr_codec_blosc as _;
 #[cfg(feature = "codec-bytes")]
 use zarr_codec_bytes as _;
 #[cfg(feature = "codec-bz2")]
 use zarr_codec_bz2 as _;
+#[cfg(feature = "codec-crc32")]
+use zarr_codec_crc32 as _;
 #[cfg(feature = "codec-crc32c")]
 use zarr_codec_crc32c as _;
 #[cfg(feature = "codec-delta")]
 use zarr_codec_delta as _;
 #[cfg(feature = "codec-fixedscaleoffset")]
 use zarr_codec_fixedscaleoffset as _;
+#[cfg(feature = "codec-fletcher32")]
+use zarr_codec_fletcher32 as _;
 #[cfg(feature = "codec-gzip")]
 use zarr_codec_gzip as _;
+#[cfg(feature = "codec-jenkins-lookup3")]
+use zarr_codec_jenkins_lookup3 as _;
 #[cfg(feature = "codec-lz4")]
 use zarr_codec_lz4 as _;
 #[cfg(feature = "codec-lzma")]
@@ -44,6 +54,8 @@ use zarr_dtype_fixed_length as _;
 use zarr_dtype_string as _;
 #[cfg(feature = "dtype-struct")]
 use zarr_dtype_struct as _;
+#[cfg(feature = "grid-rectilinear")]
+use zarr_grid_rectilinear as _;
 #[cfg(feature = "grid-regular")]
 use zarr_grid_regular as _;
 #[cfg(feature = "key-encoding-default")]
@@ -60,3 +72,5 @@ use zarr_metadata_encoding_json as _;
 use zarr_store_filesystem as _;
 #[cfg(feature = "store-memory")]
 use zarr_store_memory as _;
+#[cfg(feature = "transformer-sharding")]
+use zarr_transformer_sharding as _;

@@ -75,7 +75,8 @@ pub struct Link {
     pub codec: Codec,
     /// What it is given to encode: after the codecs before it.
     pub decoded: Representation,
-    /// The entry it was created from; none for a memory layout and the default binary representation.
+    /// The entry it was created from; none for a memory layout, the default binary representation and a storage
+    /// transformer that shards.
     pub document: Option<ExtensionDocument>,
 }
 
@@ -86,6 +87,7 @@ impl Link {
         match (&self.document, &self.codec) {
             (Some(document), _) => &document.identifier,
             (None, Codec::Binary(_)) => "(default binary representation)",
+            (None, Codec::Shard(_)) => "(sharding storage transformer)",
             (None, _) => "(chunk memory layout)",
         }
     }

@@ -12,6 +12,7 @@ mod ledger_draft {
     mod generation_a;
     mod nodes;
     mod plugins;
+    mod sharding;
     mod support;
     mod tagging;
     mod transformers;

@@ -62,11 +62,13 @@ fn is_on(feature: &str) -> bool {
         };
     }
     features! {
-        "codec-blosc" "codec-bytes" "codec-bz2" "codec-crc32c" "codec-delta" "codec-fixedscaleoffset" "codec-gzip"
+        "codec-adler32" "codec-base64" "codec-blosc" "codec-bytes" "codec-bz2" "codec-crc32" "codec-crc32c"
+        "codec-delta" "codec-fixedscaleoffset" "codec-fletcher32" "codec-gzip" "codec-jenkins-lookup3"
         "codec-lz4" "codec-lzma" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
-        "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length"
-        "dtype-string" "dtype-struct" "grid-regular" "key-encoding-default" "key-encoding-v2" "layout-c" "layout-f"
-        "metadata-encoding-json" "store-filesystem" "store-memory"
+        "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime"
+        "dtype-fixed-length" "dtype-string" "dtype-struct" "grid-rectilinear" "grid-regular"
+        "key-encoding-default" "key-encoding-v2" "layout-c" "layout-f" "metadata-encoding-json"
+        "store-filesystem" "store-memory" "transformer-sharding"
     }
 }
 

@@ -6,7 +6,7 @@ use zarr_kit::Registry;
 use zarr_kit::spec::store::{
     Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError, get_value,
 };
-use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin};
+use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
 use zarr_kit::spec::{ByteRange, Identifiers, Invalid, Key, Output, Prefix};
 
 pub(super) const IDENTITY: &str = "https://e.org/st/identity/1.0";
@@ -15,7 +15,9 @@ pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
 /// Adds both.
 pub(super) fn register(registry: &mut Registry) {
     let identifiers = |uri| Identifiers { uri: Some(uri), name: "", id: None, aliases: &[] };
-    let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), |_, _| Ok(Arc::new(Identity)));
+    let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), |_, _| {
+        Ok(StorageTransformer::Wrap(Arc::new(Identity)))
+    });
     registry.register(identity).unwrap();
     let tagging = StorageTransformerPlugin::new(identifiers(TAGGING), |creation, _| {
         let tag = creation
@@ -23,7 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
             .as_object()
             .and_then(|members| members.get("tag")?.as_str()?.chars().next());
         let tag = tag.and_then(|tag| u8::try_from(tag).ok());
-        Ok(Arc::new(Tagging { tag: tag.ok_or_else(|| Invalid::new("`tag` is no letter"))? }))
+        let tag = tag.ok_or_else(|| Invalid::new("`tag` is no letter"))?;
+        Ok(StorageTransformer::Wrap(Arc::new(Tagging { tag })))
     });
     registry.register(tagging).unwrap();
 }
@@ -32,7 +35,7 @@ pub(super) fn register(registry: &mut Registry) {
 #[derive(Debug)]
 pub(super) struct Identity;
 
-impl StorageTransformer for Identity {
+impl WrappingTransformer for Identity {
     fn wrap(&self, next: Arc<dyn Store>, _array: &Prefix) -> Arc<dyn Store> {
         Arc::new(Same(next))
     }
@@ -110,7 +113,7 @@ pub(super) struct Tagging {
     pub(super) tag: u8,
 }
 
-impl StorageTransformer for Tagging {
+impl WrappingTransformer for Tagging {
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
         Arc::new(Tagged { next, array: array.clone(), tag: self.tag })
     }

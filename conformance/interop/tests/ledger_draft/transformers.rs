@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use zarr_conformance::stores::check_store;
 use zarr_interop::CountingStore;
 use zarr_kit::spec::store::{Capabilities, Store};
-use zarr_kit::spec::transformer::StorageTransformer;
+use zarr_kit::spec::transformer::WrappingTransformer;
 use zarr_kit::spec::{Object, Prefix};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Selection};
 

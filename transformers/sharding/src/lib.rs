@@ -1,0 +1,88 @@
+//! The sharding storage transformer of the Zarr v3 draft: many chunks and an index in one value.
+//!
+//! It computes nothing itself: it says how many chunks a shard has and how its index is stored, so that an engine
+//! goes down to the chunks as it does with the codec `sharding_indexed`. A shard holds chunks with all their codecs
+//! applied, in any order, with gaps allowed. At its end is the index: offset and size of every chunk as `uint64` in
+//! little endian, chunks in C order, both 2^64 - 1 for a chunk that is not there, and no checksum.
+//!
+//! Shard `c1/0` holds what would be `c2/0`, `c2/1`, `c3/0` and `c3/1` with `chunks_per_shard` of `[2, 2]`.
+//!
+//! Source: "Sharding storage transformer", 1.0, of the Zarr v3 draft of 2022, and the files of zarr-python 2.11 to
+//! 2.18.
+
+use serde::Deserialize;
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, StorageTransformerPlugin};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, CodecChain, Creation, Elements, FillValue, Format, Identifiers, Invalid,
+};
+
+zarr_spec::register!(StorageTransformerPlugin::new(
+    Identifiers {
+        uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
+        // Final v3 has a codec in its place.
+        name: "",
+        id: None,
+        aliases: &[
+            "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
+            "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
+            "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
+        ],
+    },
+    create,
+));
+
+/// The only form of shards that the draft has.
+const INDEXED: &str = "indexed";
+
+#[derive(Deserialize)]
+struct ShardingConfiguration {
+    chunks_per_shard: Vec<u64>,
+}
+
+fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<StorageTransformer, Invalid> {
+    if creation.type_name.and_then(|name| name.as_str()) != Some(INDEXED) {
+        let given = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
+        return Err(Invalid::new(format!("`type` is {given}, and shards are \"{INDEXED}\"")));
+    }
+    let chunks_per_shard = creation.parse::<ShardingConfiguration>()?.chunks_per_shard;
+    let chunks_per_shard = checked(chunks_per_shard, array_shape.len())?;
+    let index_codecs = index_codecs(creation, &chunks_per_shard)?;
+    Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
+}
+
+/// An array without dimensions has `[1]` in files of zarr-python, and `[]` by the text.
+fn checked(chunks_per_shard: Vec<u64>, rank: usize) -> Result<Vec<u64>, Invalid> {
+    if rank == 0 && chunks_per_shard == [1] {
+        return Ok(Vec::new());
+    }
+    if chunks_per_shard.len() != rank {
+        let given = chunks_per_shard.len();
+        let what = format!("`chunks_per_shard` has {given} entries, and the array {rank} dimensions");
+        return Err(Invalid::new(what));
+    }
+    if chunks_per_shard.contains(&0) {
+        return Err(Invalid::new(format!("`chunks_per_shard` {chunks_per_shard:?} has a zero")));
+    }
+    Ok(chunks_per_shard)
+}
+
+/// Plain `uint64` in little endian, all ones where a chunk is not stored.
+fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Invalid> {
+    let &Creation { registry, reading, .. } = creation;
+    let document = DataTypeDocument::named("uint64");
+    let (data_type, _) = registry
+        .data_type(Format::V3, &document, reading)
+        .map_err(|error| Invalid::new(format!("the index of a shard needs `uint64`: {error}")))?;
+    if !matches!(data_type.elements(), Elements::Fixed { size: 8, .. }) {
+        return Err(Invalid::new("the index of a shard needs `uint64`, and that has not 8 bytes here"));
+    }
+    let shape = chunks_per_shard.iter().copied().chain([2]).collect();
+    let fill_value = FillValue::new([0xff; 8]);
+    let index = ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little };
+    // In final v3 an array does not become bytes by itself.
+    let in_the_draft = ChainCreation { format: Format::V3Draft, registry, reading };
+    let codecs = CodecChain::create(&in_the_draft, None, &[], &index);
+    codecs.map_err(|error| Invalid::new(error.to_string()))
+}
