@@ -3,6 +3,11 @@
 //! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
+mod casts;
+pub mod numbers;
+mod sides;
+pub mod typestrings;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -13,6 +18,9 @@ use crate::json::{Object, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Creation, Identifiers, Origin};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
+
+pub use casts::Cast;
+pub use sides::{Sides, array};
 
 /// Why a codec could not be created, or a chunk not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]

@@ -248,7 +248,10 @@ fn every_number_survives() {
     let whole: Vec<f32> = (0..60u16).map(|i| f32::from(i * 7 % 31) - 11.0).collect();
     let singles = whole.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
     let doubles = whole.iter().flat_map(|value| f64::from(*value).to_ne_bytes()).collect::<Vec<_>>();
-    let halves = whole.iter().flat_map(|value| half::f16::from_f32(*value).to_ne_bytes()).collect::<Vec<_>>();
+    let halves = whole
+        .iter()
+        .flat_map(|value| zarr_spec::codec::numbers::f16::from_f32(*value).to_ne_bytes())
+        .collect::<Vec<_>>();
     for (number, bytes, also) in [
         (FLOAT16, &halves, FLOAT64),
         (FLOAT32, &singles, FLOAT16),

@@ -9,22 +9,19 @@
 //!
 //! Source: `FixedScaleOffset` of numcodecs, in v2 as `fixedscaleoffset`, in final v3 as `numcodecs.fixedscaleoffset`.
 
-mod number;
-mod parameter;
 mod scaling;
 
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::chain::has_byte_order;
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::numbers::Number;
+use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
 use zarr_spec::json::Number as JsonNumber;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Elements, FillValue,
-    Format, Identifiers, Object, Output, Representation, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
+    Output, Representation, Value,
 };
 
-use number::Number;
 use scaling::Scaling;
 
 zarr_spec::register!(
@@ -43,10 +40,8 @@ zarr_spec::register!(
 /// Shifts, scales and rounds.
 #[derive(Debug, Clone)]
 pub struct FixedScaleOffset {
+    sides: Sides,
     scaling: Scaling,
-    encoded_type: Arc<dyn DataType>,
-    /// Of the encoded side where the configuration declares it: in v2.
-    encoded_order: Option<ByteOrder>,
 }
 
 /// What is subtracted, or multiplied by. Integers are calculated with as such.
@@ -83,39 +78,15 @@ impl FixedScaleOffset {
         if !offset.as_f64().is_finite() || !scale.as_f64().is_finite() || scale.as_f64() == 0.0 {
             return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
         }
-        let scaling = Scaling { decoded: number(dtype)?, encoded: number(&*astype)?, offset, scale };
-        Ok(Self { scaling, encoded_type: astype, encoded_order: None })
-    }
-
-    /// The number of elements, when that is what `array` and both sides have.
-    fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
-        if Number::of(&*array.data_type) != Some(self.scaling.decoded) {
-            let name = array.data_type.name();
-            return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
-        }
-        let largest = usize::MAX / self.scaling.decoded.size().max(self.scaling.encoded.size());
-        let count = array.element_count().filter(|&count| count <= largest);
-        count.ok_or_else(|| {
-            CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape))
-        })
+        let (decoded, encoded) = (number(dtype)?, number(&*astype)?);
+        let sides = Sides { decoded, encoded, encoded_type: astype, encoded_order: None };
+        Ok(Self { sides, scaling: Scaling { decoded, encoded, offset, scale } })
     }
 }
 
 impl ArrayToArrayCodec for FixedScaleOffset {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        self.count(decoded)?;
-        let fill_value = decoded.fill_value.bytes();
-        if fill_value.len() != self.scaling.decoded.size() {
-            return Err(CodecError::Unsupported(format!("a fill value of {} bytes", fill_value.len())));
-        }
-        let mut encoded_fill_value = vec![0; self.scaling.encoded.size()];
-        self.scaling.encode(fill_value, &mut encoded_fill_value);
-        Ok(ArrayRepresentation {
-            shape: decoded.shape.clone(),
-            data_type: Arc::clone(&self.encoded_type),
-            fill_value: FillValue::new(encoded_fill_value),
-            byte_order: self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone()),
-        })
+        self.sides.representation(decoded, |from, to| self.scaling.encode(from, to))
     }
 
     fn encode(
@@ -124,14 +95,7 @@ impl ArrayToArrayCodec for FixedScaleOffset {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let count = self.count(array)?;
-        if decoded.len() != count * self.scaling.decoded.size() {
-            return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
-        }
-        let size = count * self.scaling.encoded.size();
-        self.scaling.encode(decoded, &mut encoded.spare(size)?[..size]);
-        encoded.advance(size);
-        Ok(())
+        self.sides.encode(array, decoded, encoded, |from, to| self.scaling.encode(from, to))
     }
 
     fn decode(
@@ -140,21 +104,13 @@ impl ArrayToArrayCodec for FixedScaleOffset {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let count = self.count(array)?;
-        if encoded.len() != count * self.scaling.encoded.size() {
-            return Err(CodecError::corrupt(format!("{} bytes are not {count} elements", encoded.len())));
-        }
-        let size = count * self.scaling.decoded.size();
-        self.scaling.decode(encoded, &mut decoded.spare(size)?[..size]);
-        decoded.advance(size);
-        Ok(())
+        self.sides.decode(array, encoded, decoded, |from, to| self.scaling.decode(from, to))
     }
 }
 
 fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
-    Number::of(data_type).ok_or_else(|| {
-        CodecError::Unsupported(format!("elements of data type `{}` cannot be scaled", data_type.name()))
-    })
+    let number = Number::of(data_type).filter(|number| number.is_integer() || number.is_float());
+    number.ok_or_else(|| scaling::not_scaled(&data_type.name()))
 }
 
 #[derive(Deserialize)]
@@ -175,15 +131,17 @@ fn build(
     configuration: &FixedScaleOffsetConfiguration,
     array: &ArrayRepresentation,
 ) -> Result<FixedScaleOffset, CodecError> {
-    let (dtype, order) = parameter::data_type(creation, "dtype", &configuration.dtype)?;
-    check_type(creation, array, &*dtype, &order)?;
+    let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
+    number(&*array.data_type)?;
+    typestrings::check_same(creation, "dtype", (&*dtype, &order), array)?;
     let (astype, encoded_order) = match &configuration.astype {
-        Some(text) => parameter::data_type(creation, "astype", text)?,
+        Some(text) => typestrings::data_type(creation, "astype", text)?,
         None => (dtype, order),
     };
     let (offset, scale) = (parameter_of(&configuration.offset)?, parameter_of(&configuration.scale)?);
-    let codec = FixedScaleOffset::new(&*array.data_type, astype, offset, scale)?;
-    Ok(FixedScaleOffset { encoded_order: has_orders(creation).then_some(encoded_order), ..codec })
+    let mut codec = FixedScaleOffset::new(&*array.data_type, astype, offset, scale)?;
+    codec.sides.encoded_order = typestrings::have_orders(creation).then_some(encoded_order);
+    Ok(codec)
 }
 
 /// Python tells `1` from `1.0`, and so does the arithmetic.
@@ -193,55 +151,7 @@ fn parameter_of(number: &JsonNumber) -> Result<Parameter, CodecError> {
     parameter.ok_or_else(|| CodecError::configuration(format!("{number} is not a number")))
 }
 
-/// `dtype` says again what the array holds. v2 says the byte order twice as well, and with another one other numbers
-/// would be scaled.
-fn check_type(
-    creation: &Creation<'_>,
-    array: &ArrayRepresentation,
-    dtype: &dyn DataType,
-    order: &ByteOrder,
-) -> Result<(), CodecError> {
-    let (name, array_name) = (dtype.name(), array.data_type.name());
-    if number(&*array.data_type)? != number(dtype)? {
-        return Err(CodecError::configuration(format!(
-            "`dtype` is `{name}`, and the chunk holds `{array_name}`"
-        )));
-    }
-    let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
-    if has_orders(creation) && ordered && *order != array.byte_order {
-        let (order, other) = (order_name(order), order_name(&array.byte_order));
-        return Err(CodecError::configuration(format!(
-            "`dtype` is {order} `{name}`, and the chunk is {other}"
-        )));
-    }
-    Ok(())
-}
-
-/// Whether the byte orders of typestrings mean something: in v2, and for the filters of v2, by their names there, that
-/// the first generation of the draft hides among the attributes.
-fn has_orders(creation: &Creation<'_>) -> bool {
-    let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
-    creation.format == Format::V2 || is_older_draft
-}
-
-fn order_name(order: &ByteOrder) -> &'static str {
-    match order {
-        ByteOrder::Little => "little endian",
-        ByteOrder::Big => "big endian",
-        ByteOrder::Mixed(_) => "of mixed byte order",
-    }
-}
-
-fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
-    match decoded {
-        Representation::Array(array) => Ok(array),
-        Representation::Bytes(_) => {
-            Err(CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into()))
-        }
-    }
-}
-
-/// All formats have typestrings here. Only in v2 do their byte orders mean something; elsewhere they are little.
+/// All formats have typestrings here.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
@@ -250,17 +160,15 @@ fn translate(
     let array = array(decoded)?;
     let configuration: FixedScaleOffsetConfiguration = creation.parse()?;
     let encoded = build(creation, &configuration, array)?.encoded(array)?;
-    let typestring = |name: &str, side: &ArrayRepresentation| {
-        let order = if format == Format::V2 { &side.byte_order } else { &ByteOrder::Little };
-        let document = side.data_type.document(Format::V2, order);
-        let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;
-        Ok::<_, CodecError>((name.to_owned(), document.json))
-    };
-    let astype = configuration.astype.is_some().then(|| typestring("astype", &encoded)).transpose()?;
+    let astype = configuration
+        .astype
+        .is_some()
+        .then(|| typestrings::member("astype", &encoded, format))
+        .transpose()?;
     let members = [
         ("offset".to_owned(), Value::Number(configuration.offset)),
         ("scale".to_owned(), Value::Number(configuration.scale)),
-        typestring("dtype", array)?,
+        typestrings::member("dtype", array, format)?,
     ];
     Ok(members.into_iter().chain(astype).collect())
 }

@@ -1,0 +1,187 @@
+//! One number as another, as NumPy casts it.
+
+use super::numbers::{Bit, Complex, f16};
+
+/// A number as another type, as NumPy casts it on most machines: integers wrap around, floats are cut off towards
+/// zero, everything but 0 is true, and a complex number loses its imaginary part.
+///
+/// What no integer can hold (NaN, infinities) becomes 0 or the integer whose highest bit alone is set, by its type.
+pub trait Cast<T> {
+    /// The other one.
+    fn cast(self) -> T;
+}
+
+macro_rules! casts {
+    ($from:ty => $($to:ty)*: |$value:ident| $cast:expr) => {$(
+        impl Cast<$to> for $from {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "casts wrap and round as those of NumPy do; not every pair of types does both"
+            )]
+            fn cast(self) -> $to {
+                let $value = self;
+                $cast as $to
+            }
+        }
+    )*};
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        casts!($type => i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |value| value);
+        impl Cast<f16> for $type {
+            fn cast(self) -> f16 {
+                f16::from_f64(self as f64)
+            }
+        }
+        impl Cast<Bit> for $type {
+            fn cast(self) -> Bit {
+                Bit(u8::from(self != 0))
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ty, |$value:ident| $as_f64:expr;)*) => {$(
+        casts!($type => i8 i16 i64 u8 u16 u32: |$value| truncated($as_f64));
+        casts!($type => f32 f64: |$value| $as_f64);
+        impl Cast<i32> for $type {
+            fn cast(self) -> i32 {
+                let $value = self;
+                i32::try_from(truncated($as_f64)).unwrap_or(i32::MIN)
+            }
+        }
+        impl Cast<u64> for $type {
+            fn cast(self) -> u64 {
+                let $value = self;
+                truncated_unsigned($as_f64)
+            }
+        }
+        impl Cast<f16> for $type {
+            fn cast(self) -> f16 {
+                let $value = self;
+                f16::from_f64($as_f64)
+            }
+        }
+        impl Cast<Bit> for $type {
+            fn cast(self) -> Bit {
+                let $value = self;
+                Bit(u8::from($as_f64 != 0.0))
+            }
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+floats! {
+    f16, |value| value.to_f64();
+    f32, |value| f64::from(value);
+    f64, |value| value;
+}
+
+/// Towards zero. What no `int64` can hold becomes the smallest one, as NumPy has it on most machines.
+#[expect(clippy::cast_possible_truncation, reason = "it was checked that the value fits")]
+fn truncated(value: f64) -> i64 {
+    if value >= i64::MIN as f64 && value < -(i64::MIN as f64) { value as i64 } else { i64::MIN }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "negative values wrap around")]
+fn truncated_unsigned(value: f64) -> u64 {
+    let above_signed = -(i64::MIN as f64);
+    if value >= 2.0 * above_signed {
+        return 0;
+    }
+    if value >= above_signed { value as u64 } else { truncated(value) as u64 }
+}
+
+/// Between real numbers and those that are not quite.
+macro_rules! others {
+    ($($real:ty)*) => {$(
+        impl Cast<$real> for Bit {
+            fn cast(self) -> $real {
+                u8::from(self.0 != 0).cast()
+            }
+        }
+        impl<T: Cast<$real>> Cast<$real> for Complex<T> {
+            fn cast(self) -> $real {
+                self.0.cast()
+            }
+        }
+        impl<T> Cast<Complex<T>> for $real
+        where
+            $real: Cast<T>,
+            u8: Cast<T>,
+        {
+            fn cast(self) -> Complex<T> {
+                Complex(self.cast(), 0u8.cast())
+            }
+        }
+    )*};
+}
+
+others!(i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64);
+
+impl Cast<Bit> for Bit {
+    fn cast(self) -> Bit {
+        self
+    }
+}
+
+impl<T> Cast<Complex<T>> for Bit
+where
+    u8: Cast<T>,
+{
+    fn cast(self) -> Complex<T> {
+        Complex(u8::from(self.0 != 0).cast(), 0u8.cast())
+    }
+}
+
+impl<T: Cast<Bit>> Cast<Bit> for Complex<T> {
+    fn cast(self) -> Bit {
+        let (Bit(real), Bit(imaginary)) = (self.0.cast(), self.1.cast());
+        Bit(real | imaginary)
+    }
+}
+
+impl<T: Cast<U>, U> Cast<Complex<U>> for Complex<T> {
+    fn cast(self) -> Complex<U> {
+        Complex(self.0.cast(), self.1.cast())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::numbers::{Element, Number, cast_each};
+
+    /// What NumPy 2.5.5 makes of each: `numpy.array([…], "f8").astype(…)`.
+    #[test]
+    fn floats_are_cut_off_and_wrap_around() {
+        let values: [f64; 5] = [-1.7, 300.5, f64::NAN, f64::INFINITY, 3e9];
+        let to_u8: [u8; 5] = values.map(Cast::cast);
+        assert_eq!(to_u8, [255, 44, 0, 0, 0]);
+        let to_i32: [i32; 5] = values.map(Cast::cast);
+        assert_eq!(to_i32, [-1, 300, i32::MIN, i32::MIN, i32::MIN]);
+        let to_u64: [u64; 5] = values.map(Cast::cast);
+        assert_eq!(to_u64, [u64::MAX, 300, 1 << 63, 0, 3_000_000_000]);
+        let half: f16 = 1e6f64.cast();
+        assert_eq!(half, f16::INFINITY);
+    }
+
+    #[test]
+    fn booleans_and_complex_numbers_are_cast_too() {
+        let mut to = [0; 16];
+        cast_each((Number::Bool, &[2]), (Number::C128, &mut to));
+        assert_eq!((f64::read(&to[..8]), f64::read(&to[8..])), (1.0, 0.0));
+        let from = [0.0f32, 0.5].map(f32::to_ne_bytes).concat();
+        let mut to = [9];
+        cast_each((Number::C64, &from), (Number::Bool, &mut to));
+        assert_eq!(to, [1]);
+        cast_each((Number::C64, &from), (Number::U8, &mut to));
+        assert_eq!(to, [0]);
+        cast_each((Number::F64, &f64::NAN.to_ne_bytes()), (Number::Bool, &mut to));
+        assert_eq!(to, [1]);
+    }
+}
