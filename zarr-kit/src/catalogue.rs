@@ -261,9 +261,14 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "TODO: structured array protocol URL",
         ],
     ),
-    entry(ChunkGrid, "grid-rectilinear", &["https://zarr-kit.example/spec/grids/rectilinear/1.0", "rectilinear", "rectangular"]),
+    entry(
+        ChunkGrid,
+        "grid-rectilinear",
+        &["https://zarr-kit.example/spec/grids/rectilinear/1.0", "rectilinear", "rectangular"],
+    ),
     entry(ChunkGrid, "grid-regular", &["regular"]),
     entry(ChunkKeyEncoding, "key-encoding-default", &["default"]),
+    entry(ChunkKeyEncoding, "key-encoding-default-suffix", &["zarrs.default_suffix"]),
     entry(ChunkKeyEncoding, "key-encoding-v2", &["v2"]),
     entry(MemoryLayout, "layout-c", &["C"]),
     entry(MemoryLayout, "layout-f", &["F"]),
@@ -297,4 +302,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 }

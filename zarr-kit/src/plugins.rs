@@ -60,6 +60,8 @@ use zarr_grid_rectilinear as _;
 use zarr_grid_regular as _;
 #[cfg(feature = "key-encoding-default")]
 use zarr_key_encoding_default as _;
+#[cfg(feature = "key-encoding-default-suffix")]
+use zarr_key_encoding_default_suffix as _;
 #[cfg(feature = "key-encoding-v2")]
 use zarr_key_encoding_v2 as _;
 #[cfg(feature = "layout-c")]

@@ -67,8 +67,8 @@ fn is_on(feature: &str) -> bool {
         "codec-lz4" "codec-lzma" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
         "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime"
         "dtype-fixed-length" "dtype-string" "dtype-struct" "grid-rectilinear" "grid-regular"
-        "key-encoding-default" "key-encoding-v2" "layout-c" "layout-f" "metadata-encoding-json"
-        "store-filesystem" "store-memory" "transformer-sharding"
+        "key-encoding-default" "key-encoding-default-suffix" "key-encoding-v2" "layout-c" "layout-f"
+        "metadata-encoding-json" "store-filesystem" "store-memory" "transformer-sharding"
     }
 }
 

@@ -1,0 +1,81 @@
+//! The chunk key encoding `zarrs.default_suffix`: the default one of Zarr v3, and a suffix behind each key.
+//!
+//! With the suffix `.tiff` the chunk (1, 23, 45) is `c/1/23/45.tiff`, and the chunk of an array without dimensions
+//! `c.tiff`. The name is not registered; one implementation writes it.
+//!
+//! Source: the documentation of the `zarrs` crate, version 0.23; "Default chunk key encoding" in the Zarr v3 core
+//! specification.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
+use zarr_spec::{Creation, Identifiers, Invalid, Key};
+
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create));
+
+/// `c`, the chunk index, and a suffix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultSuffixKeyEncoding {
+    separator: char,
+    suffix: String,
+}
+
+impl DefaultSuffixKeyEncoding {
+    /// Keys such as `c/0/0.tiff`.
+    ///
+    /// # Errors
+    ///
+    /// For a separator other than `/` and `.`; for a suffix that begins with a digit, so that keys could be mistaken
+    /// for one another; and for one that makes no key.
+    pub fn new(separator: char, suffix: impl Into<String>) -> Result<Self, Invalid> {
+        let suffix = suffix.into();
+        if !matches!(separator, '/' | '.') {
+            return Err(Invalid::new(format!("separator is `{separator}`, not `/` or `.`")));
+        }
+        if suffix.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(Invalid::new(format!("suffix is `{suffix}`, which continues the last index")));
+        }
+        if Key::new(format!("c{suffix}")).is_err() || Key::new(format!("c/0{suffix}")).is_err() {
+            return Err(Invalid::new(format!("suffix is `{suffix}`, which makes no key")));
+        }
+        Ok(Self { separator, suffix })
+    }
+}
+
+impl ChunkKeyEncoding for DefaultSuffixKeyEncoding {
+    fn encode(&self, chunk_index: &[u64], key: &mut String) {
+        key.push('c');
+        for index in chunk_index {
+            let _always_succeeds = write!(key, "{}{index}", self.separator);
+        }
+        key.push_str(&self.suffix);
+    }
+
+    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+        let rest = key.strip_prefix('c')?.strip_suffix(&self.suffix)?;
+        if rank == 0 {
+            return rest.is_empty().then(Vec::new);
+        }
+        let indices = rest.strip_prefix(self.separator)?.split(self.separator);
+        let index: Vec<u64> = indices.map(decode_index).collect::<Option<_>>()?;
+        (index.len() == rank).then_some(index)
+    }
+}
+
+#[derive(Deserialize)]
+struct DefaultSuffixConfiguration {
+    #[serde(default = "slash")]
+    separator: char,
+    suffix: String,
+}
+
+fn slash() -> char {
+    '/'
+}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
+    let DefaultSuffixConfiguration { separator, suffix } = creation.parse()?;
+    Ok(Arc::new(DefaultSuffixKeyEncoding::new(separator, suffix)?))
+}
