@@ -189,7 +189,7 @@ mod tests {
         let message =
             |builder: ArrayBuilder, format| builder.metadata(format, &registry).unwrap_err().to_string();
         let builder = || ArrayBuilder::new([4, 4], "int8");
-        let wanted = "`chunks`: has 1 entries, and the array has 2 dimensions";
+        let wanted = "`chunks`: has 1 entry, and the array has 2 dimensions";
         assert_eq!(message(builder().chunks([2]), Format::V3), wanted);
         assert_eq!(message(builder().shards([2, 2]), Format::V2), "v2 cannot say this: shards: v3 has them");
         assert_eq!(message(builder(), Format::V3), "`data_type`: data type `int8` is unknown");

@@ -239,6 +239,22 @@ impl<P: Plugin> Table<P> {
         Unknown { point: P::POINT, identifier: identifier.to_owned(), known_elsewhere }
     }
 
+    /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.
+    #[must_use]
+    pub fn similar(&self, identifier: &str) -> Vec<&'static str> {
+        let given: Vec<char> = identifier.chars().collect();
+        let most = if given.len() < 6 { 1 } else { 2 };
+        let is_similar = |name: &&&str| {
+            let name: Vec<char> = name.chars().collect();
+            given.len() > 2 && (name.starts_with(&given) || distance(&given, &name) <= most)
+        };
+        let mut names: Vec<_> =
+            self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     fn find_by_version(&self, uri: &str, reading: &Reading) -> Option<usize> {
         let (path, version) = split_version(uri)?;
         let (known, index, known_version) = self.uris.iter().find_map(|(known, &index)| {
@@ -296,6 +312,21 @@ fn not_in_this_build(catalogue: &[CatalogueEntry], identifier: &str) -> Option<S
     let CatalogueEntry { feature, package, .. } =
         catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
     Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+}
+
+/// How many characters have to be put in, left out or replaced to get from one text to another.
+fn distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (number, character) in from.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = number + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(character != other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
 }
 
 fn is_number(text: &str) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::registry::{Plugin, Table};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Object, Reading, Registry, Value,
 };
@@ -111,7 +112,11 @@ impl Building<'_> {
                 let shape_rank = shape.len();
                 return Err(invalid(
                     member,
-                    format!("has {rank} entries, and the array has {shape_rank} dimensions"),
+                    format!(
+                        "has {rank} {}, and the array has {shape_rank} {}",
+                        if rank == 1 { "entry" } else { "entries" },
+                        if shape_rank == 1 { "dimension" } else { "dimensions" }
+                    ),
                 ));
             }
         }
@@ -145,7 +150,7 @@ impl Building<'_> {
             return Err(invalid(member, error));
         }
         let name = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-        Err(invalid(member, self.registry.data_types().unknown(&name)))
+        Err(unknown(member, self.registry.data_types(), &name))
     }
 
     fn parse_data_type(&self, json: &Value, format: Format) -> Result<DataTypeDocument, zarr_spec::Invalid> {
@@ -304,6 +309,16 @@ impl Building<'_> {
             registry: self.registry,
             reading: self.reading,
         }
+    }
+}
+
+/// An identifier that no plugin of `table` has, and those that may have been meant.
+pub(super) fn unknown<P: Plugin>(member: &str, table: &Table<P>, identifier: &str) -> Error {
+    let unknown = table.unknown(identifier);
+    let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
+    match similar.is_empty() || unknown.known_elsewhere.is_some() {
+        true => invalid(member, unknown),
+        false => invalid(member, format!("{unknown}; there is {}", similar.join(", "))),
     }
 }
 

@@ -7,7 +7,7 @@ use zarr_spec::{
     Value,
 };
 
-use super::building::Building;
+use super::building::{Building, unknown};
 use crate::convert::{BYTES, Foreign, Step, after, invalid, not_in_format, translate};
 use crate::error::Error;
 
@@ -141,7 +141,7 @@ impl Building<'_> {
         }
         Err(match refused {
             Some(error) => invalid(member, format!("codec `{}`: {error}", request.identifier)),
-            None => invalid(member, self.registry.codecs().unknown(&request.identifier)),
+            None => unknown(member, self.registry.codecs(), &request.identifier),
         })
     }
 
