@@ -123,7 +123,8 @@ fn check_name(name: &str, format: Format) -> Result<(), Invalid> {
         return refuse("periods alone would lead elsewhere".to_owned());
     }
     if let Some(character) = name.chars().find(|&character| !is_name_character(character, format)) {
-        return refuse(format!("it has the character {character:?}"));
+        let allowed = if format == Format::V3Draft { "; there are letters, digits and `-_.`" } else { "" };
+        return refuse(format!("it has the character {character:?}{allowed}"));
     }
     if format == Format::V3 && name == "zarr.json" {
         return refuse("it is the key of metadata documents".to_owned());

@@ -178,22 +178,22 @@ pub(crate) struct Create {
     /// Path of the array
     pub(crate) path: String,
     /// Elements per dimension: "100,200"; "" for an array without dimensions
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shape: Shape,
     /// Elements of a chunk per dimension; about 1 MiB if left out
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) chunks: Option<Shape>,
-    /// The data type: a name such as uint16, what the format calls it (<f4), or its JSON
+    /// The data type: a name such as uint16, what the format calls it (<f4), or its JSON. `zarrctl plugins` lists all
     #[arg(long, value_parser = values::text_or_json)]
     pub(crate) dtype: Value,
     /// The format of a new hierarchy; that of the store if there is one, else v3
     #[arg(long, value_parser = values::format())]
     pub(crate) format: Option<Format>,
     /// Elements of a shard per dimension (v3); chunks are then the inner chunks
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shards: Option<Shape>,
     /// A codec, in the order of encoding: NAME or NAME:{"member":value}; may be repeated. `none` alone is none;
-    /// what turns elements into bytes need not be said. Default: zstd or gzip
+    /// what turns elements into bytes need not be said. Default: zstd or gzip. `zarrctl plugins` lists all
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
     /// The fill value, as its format has it: 0, NaN, "text", `[1,2]`
@@ -243,10 +243,10 @@ pub(crate) struct Copy {
     #[arg(long, value_parser = values::format())]
     pub(crate) format: Option<Format>,
     /// Elements of a chunk per dimension, for every array
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) chunks: Option<Shape>,
     /// Elements of a shard per dimension, for every array (v3)
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shards: Option<Shape>,
     /// The codecs of every array instead of those that it has, as `create` takes them; may be repeated
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
@@ -275,7 +275,7 @@ pub(crate) struct Resize {
     /// Path of the array
     pub(crate) path: String,
     /// Elements per dimension
-    #[arg(long, value_parser = values::shape)]
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shape: Shape,
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -25,6 +25,10 @@ const PICTURE: &str = "/image/mandelbrot";
 
 pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
     let folder = match folder {
+        Some(folder) if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) => {
+            let what = format!("`{}` is not empty: the demonstration wants a new folder", folder.display());
+            return Err(Failure::fault(what));
+        }
         Some(folder) => folder,
         None => temporary_folder()?,
     };

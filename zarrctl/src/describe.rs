@@ -145,11 +145,11 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
 pub(crate) struct Stored {
     /// Chunks that are there.
     pub(crate) chunks: u64,
-    /// Chunks of the grid.
-    pub(crate) all: u64,
+    /// Chunks of the grid, if that is a number of 64 bits.
+    pub(crate) all: Option<u64>,
     /// Bytes of the stored chunks.
     pub(crate) size: u64,
-    /// Bytes of all elements of the array, if elements have a fixed size.
+    /// Bytes of all elements of the array, if elements have a fixed size and that is a number of 64 bits.
     pub(crate) raw: Option<u64>,
 }
 
@@ -162,13 +162,17 @@ impl Stored {
             size = size.saturating_add(array.chunk_size(index)?.unwrap_or(0));
             each(1, indices.len() as u64);
         }
-        let product = |lengths: &[u64]| lengths.iter().copied().fold(1u64, u64::saturating_mul);
+        let times = |product: u64, length: &u64| product.checked_mul(*length);
+        let product = |lengths: &[u64]| match lengths.contains(&0) {
+            true => Some(0),
+            false => lengths.iter().try_fold(1, times),
+        };
         let element = array.data_type().elements().size();
         Ok(Self {
             chunks: indices.len() as u64,
             all: product(array.chunk_grid().grid_shape()),
             size,
-            raw: element.map(|element| product(array.shape()).saturating_mul(element as u64)),
+            raw: element.and_then(|element| product(array.shape())?.checked_mul(element as u64)),
         })
     }
 

@@ -8,6 +8,8 @@ use std::io;
 pub(crate) enum Failure {
     /// The data or the request is at fault.
     Fault(Box<dyn Error>),
+    /// Standard output, or the file that is being read or written, fails.
+    Io(io::Error),
     /// Nobody reads standard output any more.
     NobodyReads,
 }
@@ -22,14 +24,37 @@ impl Failure {
     pub(crate) fn while_doing(self, what: &str) -> Self {
         match self {
             Self::Fault(error) => Self::fault(format!("{what}: {}", chain(&*error))),
+            other => other.while_at(what),
+        }
+    }
+
+    /// With words in front that name the file, if that is what fails.
+    pub(crate) fn while_at(self, file: &str) -> Self {
+        match self {
+            Self::Io(error) => Self::fault(format!("{file}: {}", chain(&error))),
             other => other,
+        }
+    }
+
+    /// The message, if there is something to say.
+    pub(crate) fn message(&self) -> Option<String> {
+        match self {
+            Self::Fault(error) => Some(chain(&**error)),
+            Self::Io(error) => Some(format!("writing to standard output: {}", chain(error))),
+            Self::NobodyReads => None,
         }
     }
 }
 
 impl From<zarr_kit::Error> for Failure {
+    /// Where the paths of nodes are at fault, with the verb that lists them.
     fn from(error: zarr_kit::Error) -> Self {
-        Self::Fault(error.into())
+        match error {
+            zarr_kit::Error::NoNode(_) | zarr_kit::Error::WrongKind { .. } => {
+                Self::fault(format!("{error}; `zarrctl tree` lists what there is"))
+            }
+            error => Self::Fault(error.into()),
+        }
     }
 }
 
@@ -37,23 +62,35 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            _ => Self::Fault(error.into()),
+            _ => Self::Io(error),
         }
     }
 }
 
 /// A message with all its causes, each once: many messages hold that of their cause already.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
+    let mut text = without_code(error.to_string());
     let mut cause = error.source();
     while let Some(error) = cause {
-        let more = error.to_string();
+        let more = without_code(error.to_string());
         if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
         cause = error.source();
     }
     text
+}
+
+/// Without the number that the system has for an error, which stands behind its words.
+fn without_code(text: String) -> String {
+    const BEFORE: &str = " (os error ";
+    let Some((words, rest)) = text.split_once(BEFORE) else { return text };
+    match rest.split_once(')') {
+        Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{words}{}", without_code(behind.to_owned()))
+        }
+        _ => text,
+    }
 }
 
 #[cfg(test)]
@@ -88,8 +125,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_the_system_are_not_told() {
+        let told = |text: &str| without_code(text.to_owned());
+        assert_eq!(told("`a`: Is a directory (os error 21); b"), "`a`: Is a directory; b");
+        assert_eq!(told("a (os error 1): b (os error 2)"), "a: b");
+        assert_eq!(told("a (os error of ours)"), "a (os error of ours)");
+    }
+
+    #[test]
+    fn what_is_written_to_is_named_unless_something_else_fails() {
+        let full = || Failure::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(full().message().unwrap().starts_with("writing to standard output: "));
+        assert!(full().while_at("writing `a`").message().unwrap().starts_with("writing `a`: "));
+        assert_eq!(Failure::fault("b").while_at("writing `a`").message().unwrap(), "b");
+    }
+
+    #[test]
     fn a_broken_pipe_is_no_fault() {
         assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)), Failure::NobodyReads));
-        assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::NotFound)), Failure::Fault(_)));
+        assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::NotFound)), Failure::Io(_)));
     }
 }

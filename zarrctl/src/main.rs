@@ -25,15 +25,11 @@ use failure::Failure;
 fn main() -> ExitCode {
     // Wrong usage ends here, with status 2.
     let arguments = Arguments::parse();
-    let (status, message) = match run(arguments.verb) {
-        Ok(()) | Err(Failure::NobodyReads) => (0, None),
-        Err(Failure::Fault(error)) => (1, Some(failure::chain(&*error))),
-    };
-    if let Some(message) = message {
-        // Where nobody reads it, the status has to do.
-        let _unread = writeln!(io::stderr(), "error: {message}");
-    }
-    ExitCode::from(status)
+    let message = run(arguments.verb).err().and_then(|failure| failure.message());
+    let Some(message) = message else { return ExitCode::SUCCESS };
+    // Where nobody reads it, the status has to do.
+    let _unread = writeln!(io::stderr(), "error: {message}");
+    ExitCode::FAILURE
 }
 
 fn run(verb: Verb) -> Result<(), Failure> {

@@ -77,7 +77,9 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
     {
         if is_v2 {
             let format = detected.format();
-            access.warn(format!("there are documents of v2 beside those of {format}, which are used"));
+            access.warn(format!(
+                "there are documents of v2 beside those of {format}, which are used unless v2 is asked for"
+            ));
         }
         return Ok(Some(detected));
     }

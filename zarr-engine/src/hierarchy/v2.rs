@@ -189,7 +189,7 @@ impl Dialect for V2 {
         let Some(name) = path.names().iter().find(|name| !name.is_ascii()) else { return Ok(()) };
         let what = format!("the name `{name}` has characters other than ASCII, which v2 wants of names");
         if access.context.mode == Mode::Strict {
-            return Err(Invalid::new(format!("{path}: {what}; other reading modes write it")).into());
+            return Err(Invalid::new(format!("{what}; strict mode does not write it")).into());
         }
         access.warn(format!("{what}; it is written all the same, as other programs do"));
         Ok(())

@@ -1,7 +1,10 @@
 //! `copy`: a hierarchy, or a part of it, to another store, format or chunking.
 
+use std::path::{Path, PathBuf};
+
 use zarr_kit::spec::Object;
 use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Child, Context, Format, Hierarchy, Kind, Mode, Node, NodePath, open_store};
 
 use crate::arguments::Copy;
@@ -28,6 +31,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         Mode::Strict => Mode::Strict,
         _ => Mode::default(),
     });
+    refuse_itself(&source, &*open_store(context.registry(), &arguments.destination)?)?;
     let existing = existing_format(&arguments.destination, &context)?;
     let format = arguments.format.or(existing).unwrap_or_else(|| source.format());
     let root = source.path(&arguments.path)?;
@@ -41,6 +45,32 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     }
     let destination = opening::create(&arguments.destination, &context, Some(format), format)?;
     write(&planned, &destination)
+}
+
+/// A copy onto or into what is copied would never be one.
+fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Failure> {
+    let (from, to) = (source.store().location(), destination.location());
+    let (Some(from), Some(to)) = (folder(&from), folder(&to)) else { return Ok(()) };
+    if from == to {
+        return Err(Failure::fault(format!("SRC and DST are both `{}`", from.display())));
+    }
+    match to.starts_with(&from) {
+        true => Err(Failure::fault(format!(
+            "DST `{}` is inside of SRC `{}`; copy to a place beside it",
+            to.display(),
+            from.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The folder that a store is, without links on the way. A name that is encoded is compared as it is.
+fn folder(location: &str) -> Option<PathBuf> {
+    let path = Path::new(location.strip_prefix("file://")?);
+    path.ancestors().find_map(|above| {
+        let real = above.canonicalize().ok()?;
+        Some(path.strip_prefix(above).map_or_else(|_| path.to_owned(), |rest| real.join(rest)))
+    })
 }
 
 /// Everything that is to be copied, or everything that cannot be.

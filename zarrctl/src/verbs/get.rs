@@ -58,13 +58,14 @@ fn writer(form: Form, array: &Array, shape: &[u64], format: Format) -> Result<Bo
 
 /// Writes beside the file and renames, so that nothing half done has its name.
 fn to_file(array: &Array, along: &[Along], writer: &mut dyn Writer, file: &Path) -> Result<(), Failure> {
-    let place = |error: Failure| error.while_doing(&format!("writing `{}`", file.display()));
+    let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
     // What is no ordinary file, such as a pipe, is written to directly.
     if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
-        return write(array, along, writer, &mut output);
+        return write(array, along, writer, &mut output).map_err(place);
     }
-    let mut name = file.file_name().ok_or_else(|| place(Failure::fault("it has no name")))?.to_owned();
+    let nameless = || Failure::fault(format!("writing `{}`: it has no name", file.display()));
+    let mut name = file.file_name().ok_or_else(nameless)?.to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = file.with_file_name(name);
     let written = (|| {

@@ -179,15 +179,23 @@ fn fill_value(metadata: &ArrayMetadata) -> String {
 
 fn write_grid(usable: &Usable, line: &mut Line<'_>) -> io::Result<()> {
     let (kind, inner) = match &usable.inner_chunk_shape {
-        Some(inner) => ("shards", format!(", inner chunks of {}", shape(inner))),
-        None => ("chunks", String::new()),
+        Some(inner) => ("shard", format!(", inner chunks of {}", shape(inner))),
+        None => ("chunk", String::new()),
     };
-    let (grid, chunk) = (shape(&usable.grid_shape), shape(&usable.chunk_shape));
-    line("", &format!("{grid} {kind} of {chunk}{inner}"))
+    let chunk = shape(&usable.chunk_shape);
+    line(
+        "",
+        &match usable.grid_shape.as_slice() {
+            [] => format!("1 {kind} of one element"),
+            [1] => format!("1 {kind} of {chunk}{inner}"),
+            grid => format!("{} {kind}s of {chunk}{inner}", shape(grid)),
+        },
+    )
 }
 
 fn write_stored(stored: &Stored, line: &mut Line<'_>) -> io::Result<()> {
-    line("chunks stored", &format!("{} of {}", stored.chunks, stored.all))?;
+    let all = stored.all.map_or_else(|| "more than 2⁶⁴".to_owned(), |all| all.to_string());
+    line("chunks stored", &format!("{} of {all}", stored.chunks))?;
     let mut text = size(stored.size);
     if let Some(raw) = stored.raw {
         text.push_str(&format!(" of {} raw", size(raw)));
@@ -283,7 +291,7 @@ fn array_members(array: &ArrayFacts, object: &mut Object) {
     }
     if let Ok(stored) = &usable.stored {
         object.insert("chunks_stored", stored.chunks);
-        object.insert("chunks", stored.all);
+        object.insert("chunks", stored.all.map_or(Value::Null, Value::from));
         object.insert("stored_size", stored.size);
         object.insert("raw_size", stored.raw.map_or(Value::Null, Value::from));
         let ratio = stored.ratio().and_then(Number::from_f64);

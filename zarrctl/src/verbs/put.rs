@@ -46,10 +46,15 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
         }
         order = header.order;
     }
-    match array.data_type().elements() {
-        Elements::Fixed { size, .. } => put_fixed(&array, &along, input, size, &order).map_err(place),
-        Elements::Variable => put_variable(&array, &along, input).map_err(place),
-    }
+    let put = match array.data_type().elements() {
+        Elements::Fixed { size, .. } => put_fixed(&array, &along, input, size, &order),
+        Elements::Variable => put_variable(&array, &along, input),
+    };
+    put.map_err(|failure| match failure {
+        // The store says for itself what it writes.
+        Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),
+        failure => place(failure),
+    })
 }
 
 /// The file, and whether it is an npy file: by its name, or by how it begins.
@@ -96,7 +101,10 @@ fn check_size(found: u64, count: u64, element: usize) -> Result<(), Failure> {
     if wanted == Some(found) {
         return Ok(());
     }
-    Err(Failure::fault(format!("{found} bytes of elements for {count} elements of {element} bytes")))
+    let wanted = wanted.map_or_else(|| "more than fits".to_owned(), |wanted| wanted.to_string());
+    Err(Failure::fault(format!(
+        "it holds {found} bytes of elements, and {count} elements of {element} bytes take {wanted}"
+    )))
 }
 
 fn put_fixed(

@@ -155,3 +155,22 @@ fn consolidated_metadata_are_written_where_the_format_has_them() {
     create(&store, &["--format", "v3-draft"]);
     assert!(refused(&["consolidate", &store], 1).contains("v3-draft"));
 }
+
+#[test]
+fn bytes_without_an_order_are_little_endian() {
+    for configuration in ["bytes", "bytes:{}", r#"bytes:{"endian":"little"}"#] {
+        let place = Place::new();
+        let store = place.at("store");
+        bytes(&["create", &store, "/a", "--shape", "2", "--dtype", "int16", "--codec", configuration]);
+        let document = std::fs::read_to_string(place.path("store/a/zarr.json")).unwrap();
+        assert!(document.contains(r#""endian": "little""#), "{document}");
+        let create = ["create", &store, "/s", "--shape", "2", "--dtype", "string", "--codec", configuration];
+        assert!(refused(&create, 1).contains("no fixed size"));
+        let create = ["create", &store, "/g", "--shape", "2", "--dtype", "int16", "--codec", "gzip"];
+        let message = refused(&[&create[..], &["--codec", configuration]].concat(), 1);
+        assert!(
+            message.contains("`codecs[1]`: codec `bytes`") && message.contains("wants an array"),
+            "{message}"
+        );
+    }
+}

@@ -153,3 +153,56 @@ fn chunks_that_an_attempt_left_behind_do_not_show() {
     bytes(&["copy", &store, &place.at("copy")]);
     same_elements(&place, &place.at("copy"));
 }
+
+#[test]
+fn a_copy_onto_or_into_itself_is_refused() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    let before = place.files("source");
+    assert!(refused(&["copy", &store, &store], 1).contains("SRC and DST are both"));
+    let inside = place.at("source/deeper/copy");
+    assert!(refused(&["copy", &store, &inside], 1).contains("is inside of SRC"));
+    assert!(refused(&["copy", &store, &place.at("source/g/../copy")], 1).contains("is inside of SRC"));
+    assert_eq!(place.files("source"), before);
+    // A name that begins with the same letters is another place.
+    bytes(&["copy", &store, &place.at("source2")]);
+    bytes(&["copy", &inside.replace("/deeper/copy", "/g"), &place.at("part")]);
+}
+
+#[test]
+fn names_of_v2_in_any_script_are_copied_unless_strictly() {
+    let place = Place::new();
+    place.file("source/.zgroup", br#"{"zarr_format":2}"#);
+    let zarray =
+        br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|i1","compressor":null,"fill_value":7,
+        "order":"C","filters":null}"#;
+    place.file("source/größe/.zarray", zarray);
+    let (store, copy) = (place.at("source"), place.at("copy"));
+    let message = refused(&["copy", &store, &copy, "--strict"], 1);
+    assert!(message.contains("`größe`") && message.contains("ASCII"), "{message}");
+    assert!(place.files("copy").is_empty());
+    let output = run(&["copy", &store, &copy]);
+    assert_eq!(output.status.code(), Some(0));
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    assert!(warnings.contains("`größe`") && warnings.lines().count() == 1, "{warnings}");
+    assert_eq!(text(&["get", &copy, "größe", "--format", "json"]), "[7, 7]\n");
+    let message = refused(&["copy", &store, &place.at("draft"), "--format", "v3-draft"], 1);
+    assert!(message.contains("has the character 'ö'; there are letters, digits and `-_.`"), "{message}");
+}
+
+#[test]
+fn differences_of_times_become_those_of_integers() {
+    let place = Place::new();
+    let store = place.at("source");
+    let create = ["create", &store, "/t", "--shape", "3", "--dtype", "<M8[s]", "--format"];
+    bytes(&[&create[..], &["v2", "--codec", r#"delta:{"dtype":"<i8"}"#]].concat());
+    let raw: Vec<u8> = [5i64, 7, 9].into_iter().flat_map(i64::to_le_bytes).collect();
+    bytes(&["put", &store, "/t", &place.file("raw", &raw)]);
+    let zarray = std::fs::read_to_string(place.path("source/t/.zarray")).unwrap();
+    place.file("source/t/.zarray", zarray.replace(r#""dtype": "<i8""#, r#""dtype": "<M8[s]""#).as_bytes());
+    let copy = place.at("copy");
+    bytes(&["copy", &store, &copy, "--format", "v3"]);
+    let document = std::fs::read_to_string(place.path("copy/t/zarr.json")).unwrap();
+    assert!(document.contains(r#""dtype": "<i8""#), "{document}");
+    assert_eq!(bytes(&["get", &copy, "/t", "--format", "raw"]), raw);
+}

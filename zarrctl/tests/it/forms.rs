@@ -196,3 +196,19 @@ fn bytes_that_are_no_booleans_are_refused() {
     let message = refused(&["put", &store, "/a", &place.file("raw", &[0, 1, 2])], 1);
     assert!(message.contains("element 2"), "{message}");
 }
+
+#[test]
+fn what_fails_is_named_and_nothing_else() {
+    let place = Place::new();
+    let store = created(&place, "v3", "4", "int8");
+    let file = place.file("raw", &[1, 2, 3, 4]);
+    bytes(&["put", &store, "/a", &file]);
+    place.file("store/a/c/0", b"");
+    let message = refused(&["get", &store, "/a", "-o", &place.at("out.npy")], 1);
+    assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
+    assert!(!place.path("out.npy").exists());
+    let message = refused(&["put", &store, "/a", &file, "--select", "0:2"], 1);
+    assert!(message.contains("it holds 4 bytes of elements, and 2 elements of 1 bytes take 2"), "{message}");
+    let message = refused(&["put", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
+    assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
+}

@@ -122,8 +122,8 @@ fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
     let output = run(&["info", &store]);
     assert_eq!(output.status.code(), Some(0));
     let warnings = String::from_utf8(output.stderr).unwrap();
-    assert!(warnings.starts_with("warning: ") && warnings.contains("`i4`"), "{warnings}");
-    assert!(warnings.lines().all(|line| line.starts_with("warning: ")), "{warnings}");
+    assert!(warnings.starts_with("warning: document `.zarray`: ") && warnings.contains("`i4`"), "{warnings}");
+    assert_eq!(warnings.lines().count(), 1, "{warnings}");
     assert!(refused(&["get", &store, "/", "--strict"], 1).contains("`i4`"));
     assert_eq!(run(&["get", &store, "/", "--compat"]).status.code(), Some(0));
 }
@@ -139,4 +139,38 @@ fn a_folder_of_two_formats_opens_as_either() {
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("/ (v3"));
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("warning: "));
     refused(&["tree", &store, "--as", "v3-draft"], 1);
+}
+
+#[test]
+fn a_document_that_is_no_json_is_told_once() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    place.file("store/g/broken/zarr.json", b"{\"zarr_format\":3");
+    let output = run(&["tree", &store]);
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(tree.matches("g/broken/zarr.json").count(), 1, "{tree}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn sizes_beyond_numbers_of_64_bits_are_not_made_up() {
+    let place = Place::new();
+    let store = place.at("store");
+    let shape = "4611686018427387904,4611686018427387904";
+    bytes(&["create", &store, "/a", "--shape", shape, "--chunks", "10,10", "--dtype", "float64"]);
+    let info = text(&["info", &store, "/a"]);
+    assert!(info.contains("0 of more than 2⁶⁴") && info.contains("stored size       0 B\n"), "{info}");
+    let json = text(&["info", &store, "/a", "--json"]);
+    assert!(json.contains(r#""chunks": null"#) && json.contains(r#""raw_size": null"#), "{json}");
+    assert_eq!(text(&["get", &store, "/a", "--select", "-1,-1", "--format", "json"]), "0.0\n");
+}
+
+#[test]
+fn one_chunk_is_one_chunk() {
+    let place = Place::new();
+    let store = place.at("store");
+    bytes(&["create", &store, "/a", "--shape", "3", "--dtype", "int8"]);
+    bytes(&["create", &store, "/scalar", "--shape", "", "--dtype", "int8"]);
+    assert!(text(&["info", &store, "/a"]).contains(" 1 chunk of 3\n"));
+    assert!(text(&["info", &store, "/scalar"]).contains(" 1 chunk of one element\n"));
 }

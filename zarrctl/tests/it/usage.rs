@@ -73,13 +73,60 @@ fn stores_that_come_later_say_so() {
 }
 
 #[test]
+fn what_is_no_store_says_what_one_is() {
+    let place = Place::new();
+    assert!(refused(&["tree", ""], 1).contains("a path, a URL or a JSON description"));
+    let file = place.file("a.txt", b"text");
+    assert!(refused(&["tree", &file], 1).contains("is a file, not a store"));
+    let zip = refused(&["tree", r#"{"type":"zip","path":"a.zip"}"#], 1);
+    assert!(zip.contains("come later; there are `filesystem`, `memory`"), "{zip}");
+    let unknown = refused(&["tree", r#"{"type":"tape"}"#], 1);
+    assert!(unknown.contains("store `tape` is unknown; there are `filesystem`, `memory`"), "{unknown}");
+}
+
+#[test]
+fn names_that_are_almost_right_are_told() {
+    let place = Place::new();
+    let store = place.at("store");
+    let create = ["create", &store, "/a", "--shape", "4", "--dtype"];
+    for (more, part) in [
+        (&["floot32"][..], "data type `floot32` is unknown; there is `float32`"),
+        (&["float"], "`float16`, `float32`, `float64`"),
+        (&["int8", "--codec", "gzp"], "codec `gzp` is unknown; there is `gzip`"),
+        (&["int8", "--chunks", "2,2"], "`chunks`: has 2 entries, and the array has 1 dimension"),
+    ] {
+        let message = refused(&[&create[..], more].concat(), 1);
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    let negative = refused(&["create", &store, "/a", "--shape", "-1", "--dtype", "int8"], 2);
+    assert!(negative.contains("`-1` is no number of elements"), "{negative}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_to_is_named_without_numbers_of_the_system() {
+    let place = Place::new();
+    let store = place.at("store");
+    bytes(&["create", &store, "/a", "--shape", "4", "--dtype", "int8"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut tree = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
+    let output = tree.args(["tree", &store]).stdout(full).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "error: writing to standard output: No space left on device\n");
+    assert_eq!(output.status.code(), Some(1));
+    let message = refused(&["get", &store, "/a", "-o", &place.at("no/such/folder")], 1);
+    assert!(message.contains("no/such/folder") && !message.contains("os error"), "{message}");
+}
+
+#[test]
 fn a_missing_node_and_one_of_the_wrong_kind_are_named() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/g/a", "--shape", "2", "--dtype", "int8"]);
     assert!(refused(&["get", &store, "/g/b"], 1).contains("/g/b"));
     assert!(refused(&["get", &store, "/g"], 1).contains("is a group"));
-    assert!(refused(&["info", &store, "/x"], 1).contains("/x"));
+    let message = refused(&["info", &store, "/x"], 1);
+    assert!(message.contains("no node at /x; `zarrctl tree` lists"), "{message}");
 }
 
 #[test]
@@ -136,5 +183,28 @@ fn the_demonstration_reads_back_what_it_wrote() {
     assert!(shown.contains("@@@"), "no picture in {shown}");
     assert!(!shown.contains('\x1b'), "colours where there is no terminal");
     // What is there already is not written over.
-    assert_eq!(run(&["demo", &folder]).status.code(), Some(1));
+    assert!(refused(&["demo", &folder], 1).contains("is not empty"));
+}
+
+#[test]
+fn the_commands_of_the_readme_work_as_they_are_written() {
+    let readme = include_str!("../../../README.md");
+    let section = readme.split("## From the terminal").nth(1).unwrap();
+    let commands = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = Place::new();
+    for line in commands.lines() {
+        let (command, _) = line.split_once("  #").unwrap_or((line, ""));
+        // What is between quotes is one argument.
+        let parts = command.strip_prefix("zarrctl ").unwrap().split('"').enumerate();
+        let arguments = parts.flat_map(|(number, part)| match number % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        let mut program = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
+        let output = program.args(arguments).current_dir(place.path("")).output().unwrap();
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), messages.as_str()), (Some(0), ""), "{line}");
+    }
+    let part = ["get", &place.at("demo/v3"), "image/mandelbrot", "--select", "0:100, ::2", "--format", "raw"];
+    assert_eq!(bytes(&part), bytes(&["get", &place.at("new.zarr"), "a", "--format", "raw"]));
 }
