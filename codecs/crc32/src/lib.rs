@@ -1,0 +1,87 @@
+//! The `crc32` codec: the bytes of a chunk and their CRC-32, four bytes, least significant first.
+//!
+//! Bytes to bytes. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding verifies, and looks at
+//! fewer bytes of the same memory.
+//!
+//! `location` is `"start"`, which is the default, or `"end"`, in all formats. The v3 draft has no codec of the kind:
+//! this project's URI is written.
+//!
+//! Source: `CRC32` of numcodecs, in v2 as `crc32`, in final v3 as `numcodecs.crc32`; RFC 1952, section 8.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::Checksum;
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/crc32/1.0"),
+            name: "numcodecs.crc32",
+            id: Some("crc32"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Puts a CRC-32 beside the bytes of each chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crc32 {
+    at_start: bool,
+}
+
+impl Crc32 {
+    /// With the checksum before the bytes.
+    #[must_use]
+    pub const fn at_start() -> Self {
+        Self { at_start: true }
+    }
+
+    /// With the checksum behind the bytes.
+    #[must_use]
+    pub const fn at_end() -> Self {
+        Self { at_start: false }
+    }
+}
+
+impl Checksum for Crc32 {
+    fn size(&self) -> usize {
+        4
+    }
+
+    fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        checksum.copy_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+    }
+}
+
+#[derive(Deserialize)]
+struct Crc32Configuration {
+    location: Option<String>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::Checksum(Arc::new(configured(creation)?)))
+}
+
+fn configured(creation: &Creation<'_>) -> Result<Crc32, CodecError> {
+    match creation.parse::<Crc32Configuration>()?.location.as_deref() {
+        None | Some("start") => Ok(Crc32::at_start()),
+        Some("end") => Ok(Crc32::at_end()),
+        Some(other) => {
+            Err(CodecError::configuration(format!("location is \"{other}\", neither \"start\" nor \"end\"")))
+        }
+    }
+}
+
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let mut configuration = Object::new();
+    configuration.insert("location", if configured(creation)?.at_start { "start" } else { "end" });
+    Ok(configuration)
+}

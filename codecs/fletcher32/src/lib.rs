@@ -1,0 +1,83 @@
+//! The `fletcher32` codec: the bytes of a chunk and their Fletcher-32, four bytes, least significant first.
+//!
+//! Bytes to bytes, without configuration. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding
+//! verifies, and looks at fewer bytes of the same memory.
+//!
+//! The sums are those of HDF5: over words of 16 bits, most significant byte first, an odd last byte with a zero byte
+//! behind it. A sum of words that are not all zero is never 0 but 65535.
+//!
+//! The v3 draft has no codec of the kind: this project's URI is written.
+//!
+//! Source: `Fletcher32` of numcodecs, in v2 as `fletcher32`, in final v3 as `numcodecs.fletcher32`; the filter of HDF5.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::Checksum;
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/fletcher32/1.0"),
+            name: "numcodecs.fletcher32",
+            id: Some("fletcher32"),
+            aliases: &["https://codec.zarrs.dev/bytes_to_bytes/fletcher32"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Puts a Fletcher-32 behind the bytes of each chunk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fletcher32;
+
+impl Checksum for Fletcher32 {
+    fn size(&self) -> usize {
+        4
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        checksum.copy_from_slice(&fletcher32(bytes).to_le_bytes());
+    }
+}
+
+/// Words after which the second sum, that of all first sums, could pass 32 bits.
+const BLOCK: usize = 360;
+
+fn fletcher32(bytes: &[u8]) -> u32 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let (mut first, mut second) = (0, 0);
+    for block in words.chunks(BLOCK) {
+        for &word in block {
+            first += u32::from(u16::from_be_bytes(word));
+            second += first;
+        }
+        (first, second) = (folded(first), folded(second));
+    }
+    if let [last] = *rest {
+        first += u32::from(u16::from_be_bytes([last, 0]));
+        second += first;
+    }
+    // A folded sum may have a seventeenth bit.
+    folded(folded(second)) << 16 | folded(folded(first))
+}
+
+/// Equal modulo 65535, and 0 only for 0.
+fn folded(sum: u32) -> u32 {
+    (sum & 0xffff) + (sum >> 16)
+}
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Codec::Checksum(Arc::new(Fletcher32)))
+}
+
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Object::new())
+}

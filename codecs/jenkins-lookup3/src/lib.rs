@@ -1,0 +1,135 @@
+//! The `jenkins_lookup3` codec: the bytes of a chunk and Bob Jenkins' lookup3 hash of them, four bytes, least
+//! significant first.
+//!
+//! Bytes to bytes. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding verifies, and looks at
+//! fewer bytes of the same memory.
+//!
+//! `initval` is what the hash starts from, 0 by default. `prefix` are bytes that are hashed before those of the chunk
+//! and not stored; no document can hold them, so that only `null` is read.
+//!
+//! The v3 draft has no codec of the kind: this project's URI is written.
+//!
+//! Source: `JenkinsLookup3` of numcodecs, in v2 as `jenkins_lookup3`, in final v3 as `numcodecs.jenkins_lookup3`; the
+//! metadata checksum of the HDF5 file format.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::Checksum;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0"),
+            name: "numcodecs.jenkins_lookup3",
+            id: Some("jenkins_lookup3"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Puts a lookup3 hash behind the bytes of each chunk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JenkinsLookup3 {
+    initval: u32,
+    prefix: Vec<u8>,
+}
+
+impl JenkinsLookup3 {
+    /// Starts from `initval` and hashes `prefix` before the bytes of the chunk.
+    #[must_use]
+    pub fn new(initval: u32, prefix: impl Into<Vec<u8>>) -> Self {
+        Self { initval, prefix: prefix.into() }
+    }
+}
+
+impl Checksum for JenkinsLookup3 {
+    fn size(&self) -> usize {
+        4
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        checksum.copy_from_slice(&lookup3(&self.prefix, bytes, self.initval).to_le_bytes());
+    }
+}
+
+/// Bytes that are mixed in at a time.
+const BLOCK: usize = 12;
+
+/// The hash of `prefix` and `bytes`, one behind the other.
+fn lookup3(prefix: &[u8], bytes: &[u8], initval: u32) -> u32 {
+    // The prefix, filled up to whole blocks, so that the rest of the chunk need not be moved.
+    let (filling, bytes) =
+        bytes.split_at(bytes.len().min(prefix.len().next_multiple_of(BLOCK) - prefix.len()));
+    let head = [prefix, filling].concat();
+    #[expect(clippy::cast_possible_truncation, reason = "the hash takes the length modulo 2^32")]
+    let length = head.len().wrapping_add(bytes.len()) as u32;
+    let mut state = [0xdead_beef_u32.wrapping_add(length).wrapping_add(initval); 3];
+    let mut blocks = head.chunks(BLOCK).chain(bytes.chunks(BLOCK)).peekable();
+    while let Some(block) = blocks.next() {
+        for (word, number) in state.iter_mut().zip(numbers(block)) {
+            *word = word.wrapping_add(number);
+        }
+        state = if blocks.peek().is_some() { mixed(state) } else { finished(state) };
+    }
+    state[2]
+}
+
+/// Three little-endian numbers; what is missing of them is zero.
+fn numbers(block: &[u8]) -> [u32; 3] {
+    let mut numbers = [[0; 4]; 3];
+    numbers.as_flattened_mut()[..block.len()].copy_from_slice(block);
+    numbers.map(u32::from_le_bytes)
+}
+
+/// Between two blocks.
+fn mixed(mut state: [u32; 3]) -> [u32; 3] {
+    for (step, rotation) in [4, 6, 8, 16, 19, 4].into_iter().enumerate() {
+        let [changed, next, last] = [step % 3, (step + 1) % 3, (step + 2) % 3];
+        state[changed] = state[changed].wrapping_sub(state[last]) ^ state[last].rotate_left(rotation);
+        state[last] = state[last].wrapping_add(state[next]);
+    }
+    state
+}
+
+/// Behind the last block.
+fn finished(mut state: [u32; 3]) -> [u32; 3] {
+    for (step, rotation) in [14, 11, 25, 16, 4, 14, 24].into_iter().enumerate() {
+        let [changed, by] = [(step + 2) % 3, (step + 1) % 3];
+        state[changed] = (state[changed] ^ state[by]).wrapping_sub(state[by].rotate_left(rotation));
+    }
+    state
+}
+
+#[derive(Deserialize)]
+struct JenkinsLookup3Configuration {
+    initval: Option<u32>,
+    prefix: Option<Value>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::Checksum(Arc::new(configured(creation)?)))
+}
+
+fn configured(creation: &Creation<'_>) -> Result<JenkinsLookup3, CodecError> {
+    let configuration: JenkinsLookup3Configuration = creation.parse()?;
+    if let Some(prefix) = configuration.prefix.filter(|prefix| !prefix.is_null()) {
+        return Err(CodecError::configuration(format!(
+            "prefix is {}: bytes, which no document can hold, or null",
+            prefix.kind_name()
+        )));
+    }
+    Ok(JenkinsLookup3::new(configuration.initval.unwrap_or(0), []))
+}
+
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let mut configuration = Object::new();
+    configuration.insert("initval", configured(creation)?.initval);
+    configuration.insert("prefix", Value::Null);
+    Ok(configuration)
+}
