@@ -25,7 +25,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
             "Error parsing object member \"id\": ",
             "filters are not supported",
             "Object includes extra members: \"checksum\"",
-            "base64-encoded bytes, but received: \"\"",
+            "base64-encoded bytes, but received: \"",
             "Expected integer in the range [0, 9], but received: -1",
         ],
     ),
@@ -37,13 +37,10 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
 const REFUSED: &[(&str, &str, &str)] = &[
     ("v2-geometries", "v3-draft", "has the character ' '"),
     ("v2-pipelines", "v3", "`crc32c` of final v3 puts the checksum behind the bytes"),
-    ("v2-tree", "v2", "is not among the characters of v2 keys"),
     ("v2-tree", "v3-draft", "is no node name in v3-draft"),
     ("v2-types", "v3-draft", "has the character '['"),
-    ("v3-fills", "v2", "is not among the characters of v2 keys"),
     ("v3-fills", "v3-draft", "is no node name in v3-draft"),
     ("v3-nan-fills", "v2", "v2 has no form of the NaN"),
-    ("v3-tree", "v2", "is not among the characters of v2 keys"),
     ("v3-tree", "v3-draft", "is no node name in v3-draft"),
     ("v3-types", "v3-draft", "only counts of one unit have one"),
 ];
@@ -110,6 +107,14 @@ fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec
             && loses.iter().any(|name| case["path"].as_str().unwrap().contains(name))
         {
             case["skip"] = json!({"zarr3": "it loses such NaNs in fill values", "zarr2": "so it does"});
+        }
+        if format == "v2" && case["store"].as_str().unwrap().contains("v3-fills") {
+            let path = case["path"].as_str().unwrap().trim_start_matches('/');
+            if path.starts_with("bytes-") {
+                case["skip"] = json!({"zarr2": "it takes the base64 of fill values as it is"});
+            } else if ["c8--0.0_-0.0", "c16--0.0_-0.0"].iter().any(|name| path.starts_with(name)) {
+                case["skip"] = json!({"zarr2": "it adds the parts of complex fill values, and loses signs"});
+            }
         }
         case
     });
