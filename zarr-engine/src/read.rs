@@ -4,10 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use zarr_spec::data_type::Kind;
 use zarr_spec::pipeline::{Layout, Pipeline, ShardPipeline, Swap};
 use zarr_spec::store::{Contents, Got};
-use zarr_spec::{ByteRange, CodecError, DataType, Elements, FillValue, Format, Output, Size};
+use zarr_spec::{ByteRange, CodecError, Elements, FillValue, Format, Output, Size};
 
 use crate::array::{Array, ArrayInner, KeptIndex, Worker};
 use crate::context::{Threads, UndefinedFill};
@@ -168,7 +167,7 @@ impl Array {
             regions.map(|(located, memory)| region(located, size, memory, true, total >= STREAMED)).collect();
         self.inner.read_regions(&regions?, total)?;
         let data_type = self.data_type();
-        memories.iter_mut().for_each(|memory| settle_booleans(&**data_type, memory));
+        memories.iter_mut().for_each(|memory| data_type.settle(memory));
         let arrays = located.into_iter().zip(memories);
         Ok(arrays
             .map(|(located, memory)| ElementArray::fixed(located.shape, Arc::clone(data_type), memory))
@@ -212,15 +211,8 @@ impl Array {
             let want = Want { piece: &piece, region: &region, strides: &region.strides };
             self.inner.read_cell(index, &pipeline, &[want])?;
         }
-        settle_booleans(&*data_type, &mut memory);
+        data_type.settle(&mut memory);
         Ok(ElementArray::fixed(chunk.shape, data_type, memory))
-    }
-}
-
-/// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
-pub(crate) fn settle_booleans(data_type: &dyn DataType, elements: &mut [u8]) {
-    if data_type.kind() == Some(Kind::Bool) && data_type.check(elements).is_err() {
-        elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
     }
 }
 
@@ -259,7 +251,7 @@ impl ArrayInner {
                 self.read_regions(&[region], total)?;
             }
         }
-        settle_booleans(&*self.resolved.chunk.data_type, destination);
+        self.resolved.chunk.data_type.settle(destination);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::element::{Element, as_bytes, type_matches};
 use crate::error::Error;
 use crate::pipeline::{Stages, StepError, decode, encode, swap_of};
 use crate::plan::{Axis, Combination, Piece, Plan, Run};
-use crate::read::{contents, each_element, settle_booleans};
+use crate::read::{contents, each_element};
 use crate::selection::{Along, Selection, Wanted};
 use crate::shard::{ShardIndex, ShardWriter, c_strides, inner_count, is_fill, part};
 use crate::variable::{Assembly, Variable, for_each_index};
@@ -497,7 +497,7 @@ fn gather_fixed(
     match existing {
         Existing::Elements(elements) if elements.len() == size => {
             target.copy_from_slice(elements);
-            settle_booleans(&*pipeline.array.data_type, target);
+            pipeline.array.data_type.settle(target);
         }
         Existing::Elements(elements) => {
             return Err(CodecError::corrupt(format!(

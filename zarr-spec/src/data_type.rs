@@ -124,6 +124,13 @@ pub trait DataType: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Turns stored bytes into elements in place, one after another, where several stored forms stand for one element:
+    /// any byte but 0 is true, and some types ignore part of a byte. Afterwards [`DataType::check`] finds nothing wrong
+    /// with that. Types whose stored forms are all different elements do nothing.
+    fn settle(&self, elements: &mut [u8]) {
+        let _all_are_elements = elements;
+    }
+
     /// Whether documents of v3 may leave the byte order of its elements unsaid, even to strict readers: they are
     /// little endian then.
     fn may_omit_byte_order(&self) -> bool {

@@ -9,6 +9,7 @@
 //! this module, dropping included, needs little stack.
 
 mod de;
+mod decimal;
 mod number;
 mod object;
 mod parse;

@@ -7,7 +7,6 @@ use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
 use crate::bits;
-use crate::decimal::Decimal;
 use crate::integer::Tolerate;
 
 /// A float of `size` bytes, in native byte order.
@@ -85,7 +84,7 @@ fn nearest_f16(number: &Number) -> Option<f16> {
     let quantum = quantum_of_f16(magnitude);
     let quotient = magnitude / quantum;
     let middle = quotient.fract() == 0.5;
-    let side = if middle { Decimal::parse(number.text())?.compare(magnitude)? } else { Ordering::Equal };
+    let side = if middle { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
     let rounded = match side {
         Ordering::Less => quotient.floor(),
         Ordering::Equal => quotient.round_ties_even(),

@@ -5,8 +5,6 @@ use std::fmt;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
-use crate::decimal;
-
 /// `true` or `false`; v2 and v3 also tolerate 0 and 1.
 pub(crate) fn parse_bool(json: &Value, context: &FillContext<'_>) -> Result<bool, String> {
     match json {
@@ -70,7 +68,7 @@ fn tolerated_integer(number: &Number, context: &FillContext<'_>) -> Result<i128,
         Format::V3 => !exponent,
         Format::V3Draft => false,
     };
-    let value = decimal::integer(number).filter(|_| tolerable && !number.is_integer());
+    let value = number.to_integer().filter(|_| tolerable && !number.is_integer());
     let value = value
         .ok_or_else(|| format!("{number} is no integer of up to 64 bits without fraction and exponent"))?;
     context.tolerate(format!("fill value {number} is an integer in the notation of a float"))?;

@@ -11,7 +11,6 @@
 //! Source: "Data types" of the Zarr v3 specification and its draft of December 2022; "Data type encoding" of v2.
 
 mod bits;
-mod decimal;
 mod float;
 mod integer;
 mod raw;
@@ -259,6 +258,13 @@ impl DataType for CoreType {
                 let plus = if imaginary.starts_with('-') { "" } else { "+" };
                 write!(to, "{}{plus}{imaginary}i", float::print(real))
             }
+        }
+    }
+
+    /// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
+    fn settle(&self, elements: &mut [u8]) {
+        if *self == Self::Bool && self.check(elements).is_err() {
+            elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
         }
     }
 

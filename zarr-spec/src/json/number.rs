@@ -1,6 +1,9 @@
 //! Numbers as text.
 
+use std::cmp::Ordering;
 use std::fmt;
+
+use super::decimal::Decimal;
 
 /// A JSON number kept as its text: 2^64 - 1, `-0.0` and `1e400` survive.
 ///
@@ -85,6 +88,20 @@ impl Number {
     /// The nearest `f32`, correctly rounded from the text (not by way of `f64`).
     pub fn as_f32(&self) -> Option<f32> {
         self.0.parse().ok()
+    }
+
+    /// The integer that the text stands for in any notation, `1.0` and `1e3` too, if it is between -2^127 and 2^127.
+    pub fn to_integer(&self) -> Option<i128> {
+        let magnitude = Decimal::parse(&self.0)?.integer()?;
+        Some(if self.0.starts_with('-') { -magnitude } else { magnitude })
+    }
+
+    /// Whether the number is less than, equal to or greater than `float`, both without their signs and without rounding:
+    /// for whoever rounds to a type that is narrower than [`Number::as_f64`] and meets the middle between two values.
+    ///
+    /// `float` is not zero and a multiple of 2^-140. `None` for an exponent that does not fit 64 bits.
+    pub fn compare_magnitude(&self, float: f64) -> Option<Ordering> {
+        Decimal::parse(&self.0)?.compare(float)
     }
 }
 

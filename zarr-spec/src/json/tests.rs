@@ -575,3 +575,31 @@ fn random_string(bits: u64) -> String {
     let parts = ["\0", "\"", "\\", "/", "~", "é", "😀", "\n", "abc", "\u{7f}"];
     (0..bits % 7).map(|at| parts[usize::try_from((bits >> (8 * at + 3)) % 10).unwrap()]).collect()
 }
+
+#[test]
+fn numbers_are_compared_and_made_integers_without_rounding() {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+
+    let number = |text: &str| Number::parse(text).unwrap();
+    let integers = [
+        ("1.0", Some(1)),
+        ("-1e3", Some(-1000)),
+        ("1.5", None),
+        ("0e9", Some(0)),
+        ("-12.50e1", Some(-125)),
+        ("1e39", None),
+    ];
+    for (text, wanted) in integers {
+        assert_eq!(number(text).to_integer(), wanted, "{text}");
+    }
+    for (text, float, wanted) in [
+        ("1.00390625", 1.003_906_25, Equal),
+        ("-1.00390625000000000000000000000001", 1.003_906_25, Greater),
+        ("100390624.9999999999999999999999e-8", 1.003_906_25, Less),
+        ("1e-999", 2f64.powi(-134), Less),
+        ("0", 0.5, Less),
+    ] {
+        assert_eq!(number(text).compare_magnitude(float), Some(wanted), "{text}");
+    }
+    assert_eq!(number("1e99999999999999999999").compare_magnitude(1.0), None);
+}
