@@ -16,8 +16,23 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-astype",
+        &["https://zarr-kit.example/spec/codecs/astype/1.0", "numcodecs.astype", "astype"],
+    ),
+    entry(
+        Codec,
         "codec-base64",
         &["https://zarr-kit.example/spec/codecs/base64/1.0", "numcodecs.base64", "base64"],
+    ),
+    entry(
+        Codec,
+        "codec-bitround",
+        &[
+            "https://zarr-kit.example/spec/codecs/bitround/1.0",
+            "bitround",
+            "numcodecs.bitround",
+            "https://codec.zarrs.dev/array_to_array/bitround",
+        ],
     ),
     entry(
         Codec,
@@ -117,6 +132,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/lzma/1.0",
         ],
     ),
+    entry(
+        Codec,
+        "codec-quantize",
+        &["https://zarr-kit.example/spec/codecs/quantize/1.0", "numcodecs.quantize", "quantize"],
+    ),
     entry(Codec, "codec-sharding-indexed", &["sharding_indexed"]),
     entry(
         Codec,
@@ -168,6 +188,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/zstd/1.0",
         ],
     ),
+    entry(DataType, "dtype-bfloat16", &["https://zarr-kit.example/spec/data-types/bfloat16/1.0", "bfloat16"]),
     entry(
         DataType,
         "dtype-bytes",
@@ -262,6 +283,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         ],
     ),
     entry(
+        DataType,
+        "dtype-sub-byte",
+        &["https://zarr-kit.example/spec/data-types/sub-byte/1.0", "int2", "int4", "uint2", "uint4"],
+    ),
+    entry(
         ChunkGrid,
         "grid-rectilinear",
         &["https://zarr-kit.example/spec/grids/rectilinear/1.0", "rectilinear", "rectangular"],
@@ -275,6 +301,9 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
+    entry(Store, "transformer-cache", &["cache"]),
+    entry(Store, "transformer-prefix", &["prefix"]),
+    entry(Store, "transformer-read-only", &["read-only"]),
     entry(
         StorageTransformer,
         "transformer-sharding",
@@ -285,6 +314,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
         ],
     ),
+    entry(Store, "transformer-statistics", &["statistics"]),
 ];
 
 const fn entry(
@@ -302,4 +332,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 }

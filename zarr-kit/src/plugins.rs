@@ -2,8 +2,12 @@
 
 #[cfg(feature = "codec-adler32")]
 use zarr_codec_adler32 as _;
+#[cfg(feature = "codec-astype")]
+use zarr_codec_astype as _;
 #[cfg(feature = "codec-base64")]
 use zarr_codec_base64 as _;
+#[cfg(feature = "codec-bitround")]
+use zarr_codec_bitround as _;
 #[cfg(feature = "codec-blosc")]
 use zarr_codec_blosc as _;
 #[cfg(feature = "codec-bytes")]
@@ -28,6 +32,8 @@ use zarr_codec_jenkins_lookup3 as _;
 use zarr_codec_lz4 as _;
 #[cfg(feature = "codec-lzma")]
 use zarr_codec_lzma as _;
+#[cfg(feature = "codec-quantize")]
+use zarr_codec_quantize as _;
 #[cfg(feature = "codec-sharding-indexed")]
 use zarr_codec_sharding_indexed as _;
 #[cfg(feature = "codec-shuffle")]
@@ -42,6 +48,8 @@ use zarr_codec_vlen_utf8 as _;
 use zarr_codec_zlib as _;
 #[cfg(feature = "codec-zstd")]
 use zarr_codec_zstd as _;
+#[cfg(feature = "dtype-bfloat16")]
+use zarr_dtype_bfloat16 as _;
 #[cfg(feature = "dtype-bytes")]
 use zarr_dtype_bytes as _;
 #[cfg(feature = "dtype-core")]
@@ -54,6 +62,8 @@ use zarr_dtype_fixed_length as _;
 use zarr_dtype_string as _;
 #[cfg(feature = "dtype-struct")]
 use zarr_dtype_struct as _;
+#[cfg(feature = "dtype-sub-byte")]
+use zarr_dtype_sub_byte as _;
 #[cfg(feature = "grid-rectilinear")]
 use zarr_grid_rectilinear as _;
 #[cfg(feature = "grid-regular")]
@@ -74,5 +84,13 @@ use zarr_metadata_encoding_json as _;
 use zarr_store_filesystem as _;
 #[cfg(feature = "store-memory")]
 use zarr_store_memory as _;
+#[cfg(feature = "transformer-cache")]
+use zarr_transformer_cache as _;
+#[cfg(feature = "transformer-prefix")]
+use zarr_transformer_prefix as _;
+#[cfg(feature = "transformer-read-only")]
+use zarr_transformer_read_only as _;
 #[cfg(feature = "transformer-sharding")]
 use zarr_transformer_sharding as _;
+#[cfg(feature = "transformer-statistics")]
+use zarr_transformer_statistics as _;

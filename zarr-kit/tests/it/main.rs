@@ -36,7 +36,9 @@ fn registered_stores(registry: &Registry) -> impl Iterator<Item = (ExtensionPoin
     registry.stores().iter().flat_map(|store| {
         let schemes = store.schemes.iter().map(|scheme| format!("{scheme}:"));
         let identifiers = std::iter::once(store.name.to_owned()).chain(schemes);
-        identifiers.map(|identifier| (ExtensionPoint::Store, format!("store-{}", store.name), identifier))
+        let package = store.origin.package;
+        let feature = package.strip_prefix("zarr-").unwrap_or(package);
+        identifiers.map(|identifier| (ExtensionPoint::Store, feature.to_owned(), identifier))
     })
 }
 
@@ -62,13 +64,15 @@ fn is_on(feature: &str) -> bool {
         };
     }
     features! {
-        "codec-adler32" "codec-base64" "codec-blosc" "codec-bytes" "codec-bz2" "codec-crc32" "codec-crc32c"
-        "codec-delta" "codec-fixedscaleoffset" "codec-fletcher32" "codec-gzip" "codec-jenkins-lookup3"
-        "codec-lz4" "codec-lzma" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
-        "codec-vlen-utf8" "codec-zlib" "codec-zstd" "dtype-bytes" "dtype-core" "dtype-datetime"
-        "dtype-fixed-length" "dtype-string" "dtype-struct" "grid-rectilinear" "grid-regular"
-        "key-encoding-default" "key-encoding-default-suffix" "key-encoding-v2" "layout-c" "layout-f"
-        "metadata-encoding-json" "store-filesystem" "store-memory" "transformer-sharding"
+        "codec-adler32" "codec-astype" "codec-base64" "codec-bitround" "codec-blosc" "codec-bytes" "codec-bz2"
+        "codec-crc32" "codec-crc32c" "codec-delta" "codec-fixedscaleoffset" "codec-fletcher32" "codec-gzip"
+        "codec-jenkins-lookup3" "codec-lz4" "codec-lzma" "codec-quantize" "codec-sharding-indexed"
+        "codec-shuffle" "codec-transpose" "codec-vlen-bytes" "codec-vlen-utf8" "codec-zlib" "codec-zstd"
+        "dtype-bfloat16" "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length" "dtype-string"
+        "dtype-struct" "dtype-sub-byte" "grid-rectilinear" "grid-regular" "key-encoding-default"
+        "key-encoding-default-suffix" "key-encoding-v2" "layout-c" "layout-f" "metadata-encoding-json"
+        "store-filesystem" "store-memory" "transformer-cache" "transformer-prefix" "transformer-read-only"
+        "transformer-sharding" "transformer-statistics"
     }
 }
 

@@ -1,0 +1,209 @@
+//! `bfloat16`: the upper half of a binary32 float. One sign bit, 8 of exponent (bias 127), 7 of mantissa.
+//!
+//! Two bytes, which byte order applies to. Codecs that compute with numbers do not know it.
+//!
+//! | format | form |
+//! |---|---|
+//! | v3 | `bfloat16`; fill values as for other floats, bit patterns of four digits |
+//! | draft | an extension of ours with the fallback `r16`; fill values also as the bytes that are stored |
+//! | v2 | none |
+//!
+//! Source: `data-types/bfloat16` in the Zarr extension registry; `docs/spec/data-types-bfloat16.md` for the draft.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use half::bf16;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Number, Units, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/bfloat16/1.0";
+const NAME: &str = "bfloat16";
+/// What `"NaN"` stands for.
+const NAN: u16 = 0x7fc0;
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] },
+    create,
+));
+
+/// The upper half of a binary32 float.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BFloat16;
+
+/// There is nothing to configure; the draft's `type` is the name again, with a byte order where that is big endian.
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    match creation.configuration {
+        Value::Null => {}
+        Value::Object(members) if members.is_empty() => {}
+        _ => return Err(Invalid::new("there is no configuration").into()),
+    }
+    let order = match (creation.format, creation.type_name.and_then(Value::as_str)) {
+        (Format::V3Draft, Some("bfloat16")) => ByteOrder::Little,
+        (Format::V3Draft, Some(">bfloat16")) => ByteOrder::Big,
+        (Format::V3Draft, _) => {
+            let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
+            return Err(Invalid::new(format!("`type` is {what}, not \"bfloat16\" or \">bfloat16\"")).into());
+        }
+        _ => ByteOrder::Little,
+    };
+    Ok((Arc::new(BFloat16), order))
+}
+
+fn parse_fill(json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
+    let text = match json {
+        Value::Number(number) if number.is_finite_token() => {
+            return nearest(number).map(bf16::to_bits).ok_or_else(|| format!("{number} has too many digits"));
+        }
+        Value::String(text) => text.as_str(),
+        _ => return Err(format!("{json} is no number")),
+    };
+    match (text, context.format) {
+        ("NaN", _) => Ok(NAN),
+        ("Infinity", _) => Ok(bf16::INFINITY.to_bits()),
+        ("-Infinity", _) => Ok(bf16::NEG_INFINITY.to_bits()),
+        ("+Infinity", Format::V3) => {
+            let what = "fill value \"+Infinity\" is a spelling of older drafts";
+            context.reading.tolerate(what).map_err(|invalid| invalid.to_string())?;
+            Ok(bf16::INFINITY.to_bits())
+        }
+        ("+Infinity", _) => Ok(bf16::INFINITY.to_bits()),
+        _ => {
+            let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 4);
+            let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+            let pattern = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+            let pattern = pattern.ok_or_else(|| format!("\"{text}\" is no form of a float"))?;
+            Ok(if context.format == Format::V3Draft {
+                as_stored(pattern, context.byte_order)
+            } else {
+                pattern
+            })
+        }
+    }
+}
+
+/// Between bits, and the two stored bytes read as digits: first byte first.
+fn as_stored(bits: u16, order: &ByteOrder) -> u16 {
+    if *order == ByteOrder::Big { bits } else { bits.swap_bytes() }
+}
+
+/// The nearest element, rounded once from the decimal text; ties to even, overflow to infinity.
+fn nearest(number: &Number) -> Option<bf16> {
+    let double = number.as_f64()?;
+    let magnitude = double.abs();
+    if magnitude.is_infinite() {
+        return Some(bf16::from_f64(double));
+    }
+    let quantum = quantum(magnitude);
+    let quotient = magnitude / quantum;
+    // The double is as good as the text, unless it lies in the middle between two elements.
+    let middle = quotient.fract() == 0.5;
+    let side = if middle { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
+    let rounded = match side {
+        Ordering::Less => quotient.floor(),
+        Ordering::Equal => quotient.round_ties_even(),
+        Ordering::Greater => quotient.ceil(),
+    };
+    // Exact by now, but for what is too large and becomes infinite.
+    Some(bf16::from_f64((rounded * quantum).copysign(double)))
+}
+
+/// The distance of neighbouring elements at a number, a power of two: 2^-133 below 2^-126.
+fn quantum(magnitude: f64) -> f64 {
+    let exponent = (magnitude.to_bits() >> 52).max(1023 - 126);
+    f64::from_bits((exponent - 7) << 52)
+}
+
+/// The float of the fewest digits that is this element when rounded.
+fn shortest(element: bf16) -> f64 {
+    let value = element.to_f64();
+    let reads_back = |text: &String| {
+        Number::parse(text).and_then(|number| nearest(&number)).is_some_and(|read| read == element)
+    };
+    let shortest = (0..5).map(|digits| format!("{value:.digits$e}")).find(reads_back);
+    shortest.and_then(|text| text.parse().ok()).unwrap_or(value)
+}
+
+impl DataType for BFloat16 {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(NAME)
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: 2, units: Units::Uniform(2) }
+    }
+
+    /// A float of two bytes would be binary16.
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        match format {
+            Format::V3 => Ok(DataTypeDocument::named(NAME)),
+            Format::V2 => Err(DataTypeError::NotInFormat {
+                name: NAME.to_owned(),
+                format,
+                hint: "; `float32` has every value of it".to_owned(),
+            }),
+            Format::V3Draft => {
+                let type_name = Value::from(if *order == ByteOrder::Big { ">bfloat16" } else { NAME });
+                let members = [
+                    ("extension", Value::from(URI)),
+                    ("type", type_name.clone()),
+                    ("fallback", ["r16"].into_iter().collect()),
+                ];
+                Ok(DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    type_name: Some(type_name),
+                    fallback: vec![DataTypeDocument::named("r16")],
+                    ..DataTypeDocument::named(URI)
+                })
+            }
+        }
+    }
+
+    /// A number, `"NaN"`, an infinity or `0x` and four digits: the bits in v3, the stored bytes in the draft.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let bits = parse_fill(json, context);
+        bits.map(|bits| FillValue::new(bits.to_ne_bytes()))
+            .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {NAME}")))
+    }
+
+    /// In the draft the stored bytes, which the fallback reads too.
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        let bits = element.try_into().map(u16::from_ne_bytes).map_err(|_| {
+            DataTypeError::FillValue(format!("{} bytes are no element of {NAME}", element.len()))
+        })?;
+        if format == Format::V3Draft {
+            return Ok(Value::from(format!("{:#06x}", as_stored(bits, order))));
+        }
+        let value = bf16::from_bits(bits);
+        Ok(match Number::from_f64(shortest(value)) {
+            Some(number) => Value::Number(number),
+            None if bits == NAN => Value::from("NaN"),
+            None if value.is_nan() => Value::from(format!("{bits:#06x}")),
+            None if value.is_sign_negative() => Value::from("-Infinity"),
+            None => Value::from("Infinity"),
+        })
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        let Ok(bytes) = element.try_into() else {
+            return element.iter().try_for_each(|byte| write!(to, "{byte:02x}"));
+        };
+        let text = format!("{:?}", shortest(bf16::from_ne_bytes(bytes)));
+        to.write_str(text.strip_suffix(".0").unwrap_or(&text))
+    }
+}

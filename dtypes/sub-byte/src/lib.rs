@@ -1,0 +1,219 @@
+//! Integers of less than a byte: `int2`, `uint2`, `int4` and `uint4`.
+//!
+//! An element is one byte in memory and in what the `bytes` codec stores: its low bits count, and the others repeat the
+//! sign (or are 0). Whatever they hold in a stored chunk is ignored.
+//!
+//! | format | form |
+//! |---|---|
+//! | v3 | `int2`, `uint2`, `int4`, `uint4` |
+//! | draft | an extension of ours with the same names as types, and the fallback `r8` |
+//! | v2 | none |
+//!
+//! Source: `data-types/int2` and its neighbours in the Zarr extension registry; `docs/spec/data-types-sub-byte.md` for
+//! the draft.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Units, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
+
+// All four share the URI, which can be registered once: the draft's `type` tells.
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] },
+    create,
+));
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("uint2"), create));
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("int4"), create));
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("uint4"), create));
+
+/// An integer of less than a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SubByte {
+    /// −2 to 1.
+    Int2,
+    /// 0 to 3.
+    UInt2,
+    /// −8 to 7.
+    Int4,
+    /// 0 to 15.
+    UInt4,
+}
+
+impl SubByte {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Int2, Self::UInt2, Self::Int4, Self::UInt4];
+
+    /// Bits that count.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Int2 | Self::UInt2 => 2,
+            Self::Int4 | Self::UInt4 => 4,
+        }
+    }
+
+    fn identifier(self) -> &'static str {
+        match self {
+            Self::Int2 => "int2",
+            Self::UInt2 => "uint2",
+            Self::Int4 => "int4",
+            Self::UInt4 => "uint4",
+        }
+    }
+
+    fn is_signed(self) -> bool {
+        matches!(self, Self::Int2 | Self::Int4)
+    }
+
+    /// The byte whose low bits are those of `stored`, as an element has it.
+    fn settled(self, stored: u8) -> u8 {
+        let unused = 8 - self.bits();
+        match self.is_signed() {
+            true => ((stored << unused).cast_signed() >> unused).cast_unsigned(),
+            false => (stored << unused) >> unused,
+        }
+    }
+
+    /// The number that a byte stands for.
+    fn value(self, stored: u8) -> i16 {
+        let byte = self.settled(stored);
+        if self.is_signed() { i16::from(byte.cast_signed()) } else { i16::from(byte) }
+    }
+
+    fn parse_fill(self, json: &Value, format: Format) -> Result<u8, String> {
+        if let (Value::String(text), Format::V3Draft) = (json, format) {
+            return self.parse_byte(text);
+        }
+        let number = json.as_number().ok_or_else(|| format!("{json} is no number"))?;
+        let value = number.as_i128().ok_or_else(|| format!("{number} is no integer"))?;
+        let (least, most) = match self.is_signed() {
+            true => (-(1i128 << (self.bits() - 1)), (1 << (self.bits() - 1)) - 1),
+            false => (0, (1 << self.bits()) - 1),
+        };
+        if !(least..=most).contains(&value) {
+            return Err(format!("{json} is not between {least} and {most}"));
+        }
+        Ok(value.to_le_bytes()[0])
+    }
+
+    /// `0x` and the byte of an element.
+    fn parse_byte(self, text: &str) -> Result<u8, String> {
+        let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 2);
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let byte = byte.ok_or_else(|| format!("\"{text}\" is not `0x` and two digits"))?;
+        if self.settled(byte) != byte {
+            return Err(format!("\"{text}\" has other bits than those of an element"));
+        }
+        Ok(byte)
+    }
+}
+
+/// v3 has a name for each, the draft a `type` beside the URI. There is nothing to configure.
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    match creation.configuration {
+        Value::Null => {}
+        Value::Object(members) if members.is_empty() => {}
+        _ => return Err(Invalid::new("there is no configuration").into()),
+    }
+    let name = match creation.format {
+        Format::V3Draft => creation.type_name.and_then(Value::as_str).unwrap_or_default(),
+        Format::V2 | Format::V3 => creation.identifier,
+    };
+    let found = SubByte::ALL.into_iter().find(|sub_byte| sub_byte.identifier() == name);
+    let sub_byte = found
+        .ok_or_else(|| Invalid::new(format!("`type` is `{name}`; there are int2, uint2, int4 and uint4")))?;
+    Ok((Arc::new(sub_byte), ByteOrder::Little))
+}
+
+impl DataType for SubByte {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.identifier())
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: 1, units: Units::Uniform(1) }
+    }
+
+    /// With their signs repeated, elements are integers of a byte.
+    fn kind(&self) -> Option<Kind> {
+        Some(if self.is_signed() { Kind::Int } else { Kind::UInt })
+    }
+
+    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let name = self.identifier();
+        match format {
+            Format::V3 => Ok(DataTypeDocument::named(name)),
+            Format::V2 => Err(DataTypeError::NotInFormat {
+                name: name.to_owned(),
+                format,
+                hint: "; integers have at least one byte there".to_owned(),
+            }),
+            Format::V3Draft => {
+                let members = [
+                    ("extension", Value::from(URI)),
+                    ("type", Value::from(name)),
+                    ("fallback", ["r8"].into_iter().collect()),
+                ];
+                Ok(DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    type_name: Some(Value::from(name)),
+                    fallback: vec![DataTypeDocument::named("r8")],
+                    ..DataTypeDocument::named(URI)
+                })
+            }
+        }
+    }
+
+    /// An integer; in the draft also the byte of an element.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let byte = self.parse_fill(json, context.format);
+        byte.map(|byte| FillValue::new([byte])).map_err(|what| {
+            DataTypeError::FillValue(format!("{what}; the data type is {}", self.identifier()))
+        })
+    }
+
+    /// In the draft the byte of an element, which the fallback reads too.
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        let &[byte] = element else {
+            let what = format!("{} bytes are no element of {}", element.len(), self.identifier());
+            return Err(DataTypeError::FillValue(what));
+        };
+        self.check(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
+        Ok(match format {
+            Format::V3Draft => Value::from(format!("0x{byte:02x}")),
+            Format::V2 | Format::V3 => Value::from(i64::from(self.value(byte))),
+        })
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        match element {
+            &[byte] => write!(to, "{}", self.value(byte)),
+            _ => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
+        }
+    }
+
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        match elements.iter().find(|&&byte| self.settled(byte) != byte) {
+            None => Ok(()),
+            Some(byte) => Err(Invalid::new(format!("byte {byte:#04x} is no {}", self.identifier()))),
+        }
+    }
+
+    fn settle(&self, elements: &mut [u8]) {
+        elements.iter_mut().for_each(|byte| *byte = self.settled(*byte));
+    }
+}
