@@ -114,6 +114,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-json2",
+        &["https://zarr-kit.example/spec/codecs/json2/1.0", "numcodecs.json2", "json2"],
+    ),
+    entry(
+        Codec,
         "codec-lz4",
         &[
             "https://zarr-kit.example/spec/codecs/lz4/1.0",
@@ -131,6 +136,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "lzma",
             "https://purl.org/zarr/spec/codec/lzma/1.0",
         ],
+    ),
+    entry(
+        Codec,
+        "codec-msgpack2",
+        &["https://zarr-kit.example/spec/codecs/msgpack2/1.0", "numcodecs.msgpack2", "msgpack2"],
     ),
     entry(
         Codec,
@@ -269,6 +279,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         DataType,
+        "dtype-json",
+        &["https://zarr-kit.example/spec/data-types/json/1.0", "zarr-kit.json", "O/json2"],
+    ),
+    entry(
+        DataType,
         "dtype-string",
         &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8"],
     ),
@@ -298,6 +313,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(ChunkKeyEncoding, "key-encoding-v2", &["v2"]),
     entry(MemoryLayout, "layout-c", &["C"]),
     entry(MemoryLayout, "layout-f", &["F"]),
+    entry(MemoryLayout, "layout-morton", &["https://zarr-kit.example/spec/layouts/morton/1.0"]),
     entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
@@ -332,4 +348,7 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 }
+submit! {
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    39 40 41 42 43 44 45 46 47 48 49 50
+}

@@ -28,10 +28,14 @@ use zarr_codec_fletcher32 as _;
 use zarr_codec_gzip as _;
 #[cfg(feature = "codec-jenkins-lookup3")]
 use zarr_codec_jenkins_lookup3 as _;
+#[cfg(feature = "codec-json2")]
+use zarr_codec_json2 as _;
 #[cfg(feature = "codec-lz4")]
 use zarr_codec_lz4 as _;
 #[cfg(feature = "codec-lzma")]
 use zarr_codec_lzma as _;
+#[cfg(feature = "codec-msgpack2")]
+use zarr_codec_msgpack2 as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
 #[cfg(feature = "codec-sharding-indexed")]
@@ -58,6 +62,8 @@ use zarr_dtype_core as _;
 use zarr_dtype_datetime as _;
 #[cfg(feature = "dtype-fixed-length")]
 use zarr_dtype_fixed_length as _;
+#[cfg(feature = "dtype-json")]
+use zarr_dtype_json as _;
 #[cfg(feature = "dtype-string")]
 use zarr_dtype_string as _;
 #[cfg(feature = "dtype-struct")]
@@ -78,6 +84,8 @@ use zarr_key_encoding_v2 as _;
 use zarr_layout_c as _;
 #[cfg(feature = "layout-f")]
 use zarr_layout_f as _;
+#[cfg(feature = "layout-morton")]
+use zarr_layout_morton as _;
 #[cfg(feature = "metadata-encoding-json")]
 use zarr_metadata_encoding_json as _;
 #[cfg(feature = "store-filesystem")]

@@ -1,0 +1,129 @@
+//! The places of elements in C order, listed in Z-order.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zarr_spec::CodecError;
+
+/// Elements whose places are kept from chunk to chunk, over all shapes: 32 MiB on most machines.
+const KEPT: usize = 1 << 22;
+
+/// Places in C order, in Z-order.
+#[derive(Debug, Clone)]
+pub(crate) enum Order {
+    Listed(Arc<[usize]>),
+    /// Of so large a chunk that they are found anew each time.
+    Walked(Vec<Half>, Vec<u64>),
+}
+
+impl Order {
+    /// Hands each place to `visit`.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
+        match self {
+            Self::Listed(positions) => positions.iter().copied().for_each(visit),
+            Self::Walked(halves, shape) => walk(halves, &mut shape.clone(), 0, &mut visit),
+        }
+    }
+}
+
+/// The orders of the shapes that were met last. Chunks of an array mostly have one.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// The order of one shape.
+#[derive(Debug)]
+struct Kept {
+    shape: Vec<u64>,
+    positions: Arc<[usize]>,
+}
+
+impl Orders {
+    /// The order of a chunk of `shape`, computed unless it is kept.
+    pub(crate) fn of(&self, shape: &[u64]) -> Result<Order, CodecError> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = kept().iter().find(|kept| kept.shape == shape) {
+            return Ok(Order::Listed(Arc::clone(&found.positions)));
+        }
+        let (strides, count) = strides(shape)?;
+        if count > KEPT {
+            return Ok(Order::Walked(halves(shape, &strides), shape.to_vec()));
+        }
+        let positions: Arc<[usize]> = positions(shape)?.into();
+        let mut kept = kept();
+        if kept.iter().map(|kept| kept.positions.len()).sum::<usize>() + count > KEPT {
+            kept.clear();
+        }
+        kept.push(Kept { shape: shape.to_vec(), positions: Arc::clone(&positions) });
+        Ok(Order::Listed(positions))
+    }
+}
+
+/// The place in C order of each element of a chunk of `shape`, in Z-order.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] if this machine cannot address the elements.
+pub fn positions(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
+    let (strides, count) = strides(shape)?;
+    let mut positions = Vec::new();
+    positions.try_reserve_exact(count).map_err(|_| too_large(shape))?;
+    if count > 0 {
+        walk(&halves(shape, &strides), &mut shape.to_vec(), 0, &mut |position| positions.push(position));
+    }
+    Ok(positions)
+}
+
+/// Elements from one to the next along each dimension in C order, and how many there are.
+fn strides(shape: &[u64]) -> Result<(Vec<usize>, usize), CodecError> {
+    let mut strides = vec![1usize; shape.len()];
+    if shape.contains(&0) {
+        return Ok((strides, 0));
+    }
+    let mut count = 1usize;
+    for (stride, &length) in strides.iter_mut().zip(shape).rev() {
+        *stride = count;
+        let longer = usize::try_from(length).ok().and_then(|length| count.checked_mul(length));
+        count = longer.ok_or_else(|| too_large(shape))?;
+    }
+    Ok((strides, count))
+}
+
+/// What is said of chunks that this machine cannot address.
+pub(crate) fn too_large(shape: &[u64]) -> CodecError {
+    CodecError::Unsupported(format!("a chunk of shape {shape:?} is too large"))
+}
+
+/// One bit of a Morton code: it moves along one dimension by half of what the bits before left.
+#[derive(Debug, Clone)]
+pub(crate) struct Half {
+    dimension: usize,
+    /// Elements along the dimension.
+    step: u64,
+    /// Elements of the chunk in C order.
+    distance: usize,
+}
+
+/// The bits of the codes that are not 0 everywhere, the highest first.
+fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
+    let longest = shape.iter().max().copied().unwrap_or(1);
+    let levels = (0..u64::BITS - (longest - 1).leading_zeros()).rev();
+    let of_level = |level: u32| {
+        let dimensions = shape.iter().zip(strides).enumerate();
+        dimensions.filter(move |&(_, (&length, _))| (1 << level) < length).map(
+            move |(dimension, (_, &stride))| Half { dimension, step: 1 << level, distance: stride << level },
+        )
+    };
+    levels.flat_map(of_level).collect()
+}
+
+/// Visits the elements of the box that `left` reaches from `position` on, in elements per dimension.
+fn walk(halves: &[Half], left: &mut [u64], position: usize, visit: &mut impl FnMut(usize)) {
+    let Some((half, finer)) = halves.split_first() else { return visit(position) };
+    walk(finer, left, position, visit);
+    if left[half.dimension] > half.step {
+        left[half.dimension] -= half.step;
+        walk(finer, left, position + half.distance, visit);
+        left[half.dimension] += half.step;
+    }
+}
