@@ -4,6 +4,7 @@
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
 mod casts;
+pub mod json_items;
 pub mod numbers;
 mod sides;
 pub mod typestrings;

@@ -1,0 +1,189 @@
+//! The `json2` codec of Zarr: the items of a chunk as one JSON text.
+//!
+//! Array to bytes, for data type `zarr-kit.json` alone, which is what `|O` is in v2 with this codec in front. The text
+//! is the nested list of the items with two more at its end, the typestring `|O` and the shape: `["foo",1,"|O",[2]]`.
+//! The encoded size depends on the items.
+//!
+//! The configuration is that of Python's `json`. `ensure_ascii`, `sort_keys`, `allow_nan`, `indent` and `separators`
+//! say how text is written, none of them how it is read. The others have no meaning for items that are JSON: any
+//! `skipkeys`, `check_circular` and `strict` is taken; `encoding` is UTF-8. What `json` reads and JSON does not have,
+//! half surrogate pairs and control characters in strings, is corrupt; `NaN`, `Infinity` and `-Infinity` are read.
+//!
+//! Source: `JSON` of numcodecs, in v2 as `json2`; in final v3 `numcodecs.json2` is a name that nobody else writes yet.
+
+mod write;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
+    Representation, Size, Value,
+};
+
+use write::Writer;
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/json2/1.0"),
+            name: "numcodecs.json2",
+            id: Some("json2"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Writes the items of a chunk as one JSON text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json2 {
+    /// Whether other characters than those of ASCII are escaped.
+    pub ensure_ascii: bool,
+    /// Whether the members of objects are sorted by name.
+    pub sort_keys: bool,
+    /// Whether numbers that are not finite are written, as no JSON.
+    pub allow_nan: bool,
+    indent: Option<usize>,
+    separators: [String; 2],
+}
+
+impl Default for Json2 {
+    /// As numcodecs does it: nothing but ASCII, sorted, without white space.
+    fn default() -> Self {
+        Self {
+            ensure_ascii: true,
+            sort_keys: true,
+            allow_nan: true,
+            indent: None,
+            separators: [",", ":"].map(str::to_owned),
+        }
+    }
+}
+
+/// The most blanks that a level is indented by.
+const MAX_INDENT: usize = 64;
+
+impl Json2 {
+    /// With every item on a line of its own, `indent` blanks further right for each level.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] above 64.
+    pub fn with_indent(self, indent: usize) -> Result<Self, CodecError> {
+        if indent > MAX_INDENT {
+            return Err(CodecError::configuration(format!("indent is {indent}, more than {MAX_INDENT}")));
+        }
+        Ok(Self { indent: Some(indent), ..self })
+    }
+
+    /// With `item` behind items and `name` behind the names of members: a comma, a colon, and white space.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for anything that leaves no JSON.
+    pub fn with_separators(self, item: &str, name: &str) -> Result<Self, CodecError> {
+        let blank = |character| matches!(character, ' ' | '\t' | '\n' | '\r');
+        if (item.trim_matches(blank), name.trim_matches(blank)) != (",", ":") {
+            return Err(CodecError::configuration(format!(
+                "separators are {item:?} and {name:?}, not a comma and a colon"
+            )));
+        }
+        Ok(Self { separators: [item, name].map(str::to_owned), ..self })
+    }
+}
+
+impl ArrayToBytesCodec for Json2 {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        json_items::check_array(array)?;
+        Ok(Size::Unknown)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let document = json_items::document(array, decoded)?;
+        if !self.allow_nan
+            && let Some(path) = document.find_non_finite()
+        {
+            return Err(CodecError::encode(format!("the number at \"{path}\" is not finite")));
+        }
+        Writer { codec: self, encoded }.document(&document)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        json_items::check_array(array)?;
+        let document = json_items::parse_document(encoded, array.shape.len())?;
+        json_items::put_elements(array, &document, decoded)
+    }
+}
+
+#[derive(Deserialize)]
+struct Json2Configuration {
+    encoding: Option<String>,
+    skipkeys: Option<bool>,
+    ensure_ascii: Option<bool>,
+    check_circular: Option<bool>,
+    allow_nan: Option<bool>,
+    sort_keys: Option<bool>,
+    indent: Option<usize>,
+    separators: Option<[String; 2]>,
+    strict: Option<bool>,
+}
+
+impl Json2Configuration {
+    fn codec(&self) -> Result<Json2, CodecError> {
+        let encoding = self.encoding.as_deref().unwrap_or("utf-8");
+        if !["utf-8", "utf8"].contains(&encoding.to_ascii_lowercase().as_str()) {
+            return Err(CodecError::configuration(format!("encoding is \"{encoding}\", not \"utf-8\"")));
+        }
+        let codec = Json2 {
+            ensure_ascii: self.ensure_ascii.unwrap_or(true),
+            sort_keys: self.sort_keys.unwrap_or(true),
+            allow_nan: self.allow_nan.unwrap_or(true),
+            ..Json2::default()
+        };
+        let codec = match self.indent {
+            Some(indent) => codec.with_indent(indent)?,
+            None => codec,
+        };
+        match (&self.separators, self.indent) {
+            (Some([item, name]), _) => codec.with_separators(item, name),
+            (None, Some(_)) => codec.with_separators(", ", ": "),
+            (None, None) => Ok(codec),
+        }
+    }
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let codec = creation.parse::<Json2Configuration>()?.codec()?;
+    json_items::check_array(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
+
+/// All members, as numcodecs writes them.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let configuration: Json2Configuration = creation.parse()?;
+    let codec = configuration.codec()?;
+    let mut members = Object::new();
+    members.insert("encoding", "utf-8");
+    members.insert("skipkeys", configuration.skipkeys.unwrap_or(false));
+    members.insert("ensure_ascii", codec.ensure_ascii);
+    members.insert("check_circular", configuration.check_circular.unwrap_or(true));
+    members.insert("allow_nan", codec.allow_nan);
+    members.insert("indent", codec.indent.map_or(Value::Null, Value::from));
+    members.insert("separators", codec.separators.into_iter().collect::<Value>());
+    members.insert("sort_keys", codec.sort_keys);
+    members.insert("strict", configuration.strict.unwrap_or(true));
+    Ok(members)
+}

@@ -1,0 +1,116 @@
+//! Values from MessagePack.
+
+use rmp::Marker;
+use rmp::decode::{RmpRead, ValueReadError, bytes::Bytes, bytes::BytesReadError, read_marker};
+use zarr_spec::json::Number;
+use zarr_spec::{CodecError, Object, Value};
+
+/// The one value that `encoded` is, of at most `depth` levels.
+pub(crate) fn document(encoded: &[u8], depth: usize) -> Result<Value, CodecError> {
+    let mut encoded = Bytes::new(encoded);
+    let document = value(&mut encoded, depth)?;
+    match encoded.remaining_slice().len() {
+        0 => Ok(document),
+        more => Err(CodecError::corrupt(format!("{more} bytes follow the value"))),
+    }
+}
+
+fn value(encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+    let marker = read_marker(encoded).map_err(|_| ends())?;
+    Ok(match marker {
+        Marker::Null => Value::Null,
+        Marker::True => Value::Bool(true),
+        Marker::False => Value::Bool(false),
+        Marker::FixPos(number) => integer(number),
+        Marker::FixNeg(number) => integer(number),
+        Marker::U8 => integer(read(encoded.read_data_u8())?),
+        Marker::U16 => integer(read(encoded.read_data_u16())?),
+        Marker::U32 => integer(read(encoded.read_data_u32())?),
+        Marker::U64 => integer(read(encoded.read_data_u64())?),
+        Marker::I8 => integer(read(encoded.read_data_i8())?),
+        Marker::I16 => integer(read(encoded.read_data_i16())?),
+        Marker::I32 => integer(read(encoded.read_data_i32())?),
+        Marker::I64 => integer(read(encoded.read_data_i64())?),
+        Marker::F32 => real(f64::from(read(encoded.read_data_f32())?))?,
+        Marker::F64 => real(read(encoded.read_data_f64())?)?,
+        Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
+            Value::String(text(encoded, marker)?)
+        }
+        Marker::FixArray(length) => list(u32::from(length), encoded, depth)?,
+        Marker::Array16 => list(u32::from(read(encoded.read_data_u16())?), encoded, depth)?,
+        Marker::Array32 => list(read(encoded.read_data_u32())?, encoded, depth)?,
+        Marker::FixMap(length) => map(u32::from(length), encoded, depth)?,
+        Marker::Map16 => map(u32::from(read(encoded.read_data_u16())?), encoded, depth)?,
+        Marker::Map32 => map(read(encoded.read_data_u32())?, encoded, depth)?,
+        other => return Err(CodecError::corrupt(format!("{other:?} has no form in JSON"))),
+    })
+}
+
+/// Nothing is reserved for a length that was only said: each item takes a byte at least, and the bytes end.
+fn list(length: u32, encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+    let depth = deeper(depth)?;
+    let mut items = Vec::new();
+    for _ in 0..length {
+        items.push(value(encoded, depth)?);
+    }
+    Ok(Value::Array(items))
+}
+
+/// Of two members of one name, the last one stays.
+fn map(length: u32, encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+    let depth = deeper(depth)?;
+    let mut members = Object::new();
+    for _ in 0..length {
+        let marker = read_marker(encoded).map_err(|_| ends())?;
+        let name = text(encoded, marker)?;
+        members.insert(name, value(encoded, depth)?);
+    }
+    Ok(Value::Object(members))
+}
+
+fn deeper(depth: usize) -> Result<usize, CodecError> {
+    depth.checked_sub(1).ok_or_else(|| CodecError::corrupt("items nest too deep"))
+}
+
+fn text(encoded: &mut Bytes<'_>, marker: Marker) -> Result<String, CodecError> {
+    let length = match marker {
+        Marker::FixStr(length) => u32::from(length),
+        Marker::Str8 => u32::from(read(encoded.read_data_u8())?),
+        Marker::Str16 => u32::from(read(encoded.read_data_u16())?),
+        Marker::Str32 => read(encoded.read_data_u32())?,
+        other => return Err(CodecError::corrupt(format!("a name is {other:?}, not text"))),
+    };
+    let length = usize::try_from(length).map_err(|_| ends())?;
+    let rest = encoded.remaining_slice();
+    let (text, rest) = rest.split_at_checked(length).ok_or_else(ends)?;
+    *encoded = Bytes::new(rest);
+    let text =
+        str::from_utf8(text).map_err(|error| CodecError::corrupt(format!("text is no UTF-8: {error}")))?;
+    Ok(text.to_owned())
+}
+
+fn integer(number: impl Into<Number>) -> Value {
+    Value::Number(number.into())
+}
+
+/// What JSON has no number for stands as Python's `json` writes it.
+fn real(number: f64) -> Result<Value, CodecError> {
+    match Number::from_f64(number) {
+        Some(number) => Ok(Value::Number(number)),
+        None if number.is_nan() => item("NaN"),
+        None if number > 0.0 => item("Infinity"),
+        None => item("-Infinity"),
+    }
+}
+
+fn item(token: &str) -> Result<Value, CodecError> {
+    zarr_spec::codec::json_items::item(token.as_bytes()).map_err(CodecError::corrupt)
+}
+
+fn read<T>(result: Result<T, ValueReadError<BytesReadError>>) -> Result<T, CodecError> {
+    result.map_err(|_| ends())
+}
+
+fn ends() -> CodecError {
+    CodecError::corrupt("it ends within a value")
+}

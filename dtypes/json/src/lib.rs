@@ -1,0 +1,127 @@
+//! Arbitrary JSON: null, booleans, numbers, strings, arrays and objects.
+//!
+//! v2 has objects and the codec `json2` or `msgpack2` instead. Final v3 has no such type: `zarr-kit.json` is a name of
+//! ours; and the draft has an extension of ours.
+//!
+//! An element is of variable size: the JSON text of the item. `NaN`, `Infinity` and `-Infinity` may stand in it, as
+//! Python writes them; no fill value of a document can hold them. The default fill value is `null`.
+//!
+//! Source: the codecs `JSON` and `MsgPack` of numcodecs; RFC 8259.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::codec::json_items::{self, DATA_TYPE};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Value,
+};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/json/1.0";
+/// What v2 calls objects that are written as JSON.
+const ID: &str = "O/json2";
+
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: Some(URI), name: DATA_TYPE, id: Some(ID), aliases: &[] },
+    create,
+));
+
+// The same items in another form: in v2 alone, where the codec is part of what objects are.
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: None, name: "", id: Some("O/msgpack2"), aliases: &[] },
+    create,
+));
+
+/// Any JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Json;
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let fits = match (creation.format, creation.type_name) {
+        (_, Some(name)) => name.as_str() == Some("json"),
+        (Format::V3Draft, None) => creation.identifier.starts_with("O/"),
+        _ => true,
+    };
+    if !fits {
+        return Err(Invalid::new(format!("the draft has JSON as extension `{URI}`, type `json`")).into());
+    }
+    match creation.configuration {
+        Value::Object(members) if !members.is_empty() => {
+            Err(Invalid::new("the data type has no configuration").into())
+        }
+        _ => Ok((Arc::new(Json), ByteOrder::Little)),
+    }
+}
+
+fn item(element: &[u8]) -> Result<Value, Invalid> {
+    json_items::item(element).map_err(|error| Invalid::new(format!("the item is no JSON: {error}")))
+}
+
+impl DataType for Json {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(DATA_TYPE)
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Variable
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        Ok(match format {
+            Format::V2 => DataTypeDocument {
+                json: Value::from("|O"),
+                configuration: Value::from("|O"),
+                ..DataTypeDocument::named(ID)
+            },
+            Format::V3Draft => DataTypeDocument {
+                json: [("extension", URI), ("type", "json")].into_iter().collect(),
+                type_name: Some(Value::from("json")),
+                ..DataTypeDocument::named(URI)
+            },
+            Format::V3 => DataTypeDocument::named(DATA_TYPE),
+        })
+    }
+
+    /// The item itself.
+    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let text = json.to_string();
+        item(text.as_bytes()).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
+        Ok(FillValue::new(text.into_bytes()))
+    }
+
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        _order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        let item = item(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
+        if let Some(path) = item.find_non_finite() {
+            return Err(DataTypeError::FillValue(format!("{format} has no number for that at \"{path}\"")));
+        }
+        Ok(item)
+    }
+
+    fn default_fill_value(&self) -> FillValue {
+        FillValue::new(*b"null")
+    }
+
+    /// The JSON text; control characters as escapes.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        String::from_utf8_lossy(element).chars().try_for_each(|character| match character.is_control() {
+            true => write!(to, "\\u{:04x}", u32::from(character)),
+            false => to.write_char(character),
+        })
+    }
+
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        item(element).map(drop)
+    }
+}
