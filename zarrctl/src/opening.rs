@@ -75,7 +75,15 @@ pub(crate) fn create(
         Some(format) => format,
         None => existing_format(location, context)?.unwrap_or(default),
     };
+    if !is_kept(location) {
+        warn(&format!("what is written to `{location}` is gone when this program ends"));
+    }
     Ok(Opened(Hierarchy::create(store, context, format)?))
+}
+
+/// Whether others can find later what is written there now.
+fn is_kept(location: &str) -> bool {
+    !location.starts_with("memory:")
 }
 
 /// The format of the hierarchy that is there, if there is one.

@@ -15,7 +15,7 @@ pub(crate) fn parse_bool(json: &Value, context: &FillContext<'_>) -> Result<bool
                 Some(1) => true,
                 _ => return Err(format!("{json} is neither false nor true")),
             };
-            context.tolerate(format!("fill value {json} stands for {value}"))?;
+            context.tolerate(format!("fill value {json} instead of {value}"))?;
             Ok(value)
         }
         _ => Err(format!("{json} is neither false nor true")),

@@ -316,9 +316,11 @@ impl Building<'_> {
 pub(super) fn unknown<P: Plugin>(member: &str, table: &Table<P>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
-    match similar.is_empty() || unknown.known_elsewhere.is_some() {
-        true => invalid(member, unknown),
-        false => invalid(member, format!("{unknown}; there is {}", similar.join(", "))),
+    match similar.len() {
+        _ if unknown.known_elsewhere.is_some() => invalid(member, unknown),
+        0 => invalid(member, unknown),
+        1 => invalid(member, format!("{unknown}; there is {}", similar[0])),
+        _ => invalid(member, format!("{unknown}; there are {}", similar.join(", "))),
     }
 }
 

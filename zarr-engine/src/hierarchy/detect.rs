@@ -197,7 +197,8 @@ fn names(access: &Access) -> Result<Option<Vec<String>>, Error> {
     }
     let root = access.store.list_dir(&Prefix::root())?;
     let prefixes = root.prefixes.iter().map(|prefix| format!("`{prefix}`"));
-    let mut names: Vec<String> = prefixes.chain(root.keys.iter().map(|key| format!("`{key}`"))).collect();
+    // Documents say more than folders.
+    let mut names: Vec<String> = root.keys.iter().map(|key| format!("`{key}`")).chain(prefixes).collect();
     if names.len() > SHOWN_NAMES {
         let more = names.len() - SHOWN_NAMES;
         names.truncate(SHOWN_NAMES);

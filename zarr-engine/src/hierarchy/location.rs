@@ -59,22 +59,28 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     if let Some(remark) = parsed.remarks.first() {
         return Err(wrong(remark.to_string()));
     }
-    let name = parsed.value.as_object().and_then(|members| members.get("type")).and_then(Value::as_str);
-    let Some(name) = name else {
-        return Err(wrong(format!("`type` is missing or no string; {}", known_types(registry))));
+    check_types(registry, &parsed.value).map_err(wrong)?;
+    let configuration: Box<dyn StoreConfiguration> =
+        json::from_value(&parsed.value).map_err(|error| wrong(error.to_string()))?;
+    Ok(configuration.open()?)
+}
+
+/// Whether there are stores of the types that a description names, also those in its members `store`.
+fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
+    let member = |name| description.as_object().and_then(|members| members.get(name));
+    let Some(name) = member("type").and_then(Value::as_str) else {
+        return Err(format!("`type` is missing or no string; {}", known_types(registry)));
     };
     if !registry.stores().iter().any(|plugin| plugin.name == name) {
         let known = known_types(registry);
-        return Err(wrong(match name {
+        return Err(match name {
             later if LATER.contains(&later) => {
                 format!("stores of type `{later}` are not in this build, and come later; {known}")
             }
             name => format!("{}; {known}", registry.unknown_store(name)),
-        }));
+        });
     }
-    let configuration: Box<dyn StoreConfiguration> =
-        json::from_value(&parsed.value).map_err(|error| wrong(error.to_string()))?;
-    Ok(configuration.open()?)
+    member("store").map_or(Ok(()), |inside| check_types(registry, inside))
 }
 
 fn known_types(registry: &Registry) -> String {
@@ -205,6 +211,12 @@ mod tests {
         );
         assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or no string; there are `files`"));
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
+        // In whatever depth.
+        for inside in [r#"{"type":"nothing"}"#, r#"{"type":"files","store":{"type":"nothing"}}"#] {
+            let nested = message(&format!(r#"{{"type":"files","store":{inside}}}"#));
+            assert!(nested.contains("store `nothing` is unknown; there are `files`"), "{nested}");
+        }
+        assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
     }
 
     #[test]

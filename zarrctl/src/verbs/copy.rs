@@ -69,7 +69,10 @@ fn folder(location: &str) -> Option<PathBuf> {
     let path = Path::new(location.strip_prefix("file://")?);
     path.ancestors().find_map(|above| {
         let real = above.canonicalize().ok()?;
-        Some(path.strip_prefix(above).map_or_else(|_| path.to_owned(), |rest| real.join(rest)))
+        Some(
+            path.strip_prefix(above)
+                .map_or(real.clone(), |rest| real.components().chain(rest.components()).collect()),
+        )
     })
 }
 

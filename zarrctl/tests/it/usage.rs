@@ -79,9 +79,19 @@ fn what_is_no_store_says_what_one_is() {
     let file = place.file("a.txt", b"text");
     assert!(refused(&["tree", &file], 1).contains("is a file, not a store"));
     let zip = refused(&["tree", r#"{"type":"zip","path":"a.zip"}"#], 1);
-    assert!(zip.contains("come later; there are `filesystem`, `memory`"), "{zip}");
+    assert!(zip.contains("`zip` are not in this build, and come later; there are "), "{zip}");
     let unknown = refused(&["tree", r#"{"type":"tape"}"#], 1);
-    assert!(unknown.contains("store `tape` is unknown; there are `filesystem`, `memory`"), "{unknown}");
+    assert!(
+        unknown.contains("store `tape` is unknown; there are ") && unknown.contains("`memory`"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn what_is_written_to_memory_is_not_kept_and_told_so() {
+    let output = run(&["create", "memory:", "/a", "--shape", "4", "--dtype", "int8"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("is gone when this program ends"));
 }
 
 #[test]
@@ -91,7 +101,7 @@ fn names_that_are_almost_right_are_told() {
     let create = ["create", &store, "/a", "--shape", "4", "--dtype"];
     for (more, part) in [
         (&["floot32"][..], "data type `floot32` is unknown; there is `float32`"),
-        (&["float"], "`float16`, `float32`, `float64`"),
+        (&["float"], "there are `float16`, `float32`, `float64`"),
         (&["int8", "--codec", "gzp"], "codec `gzp` is unknown; there is `gzip`"),
         (&["int8", "--chunks", "2,2"], "`chunks`: has 2 entries, and the array has 1 dimension"),
     ] {
