@@ -34,7 +34,7 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
             );
         }
     };
-    for name in ["zarrs.default_suffix", "suffix", "V2", "default.v2"] {
+    for name in ["default_suffix", "suffix", "V2", "default.v2"] {
         refused(
             json!({"chunk_key_encoding": {"name": name}}),
             "chunk_key_encoding",
@@ -45,6 +45,10 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
     for name in ["default", "v2"] {
         assert!(stored(&json!({"chunk_key_encoding": {"name": name}})).strictly().try_array().is_ok());
     }
+    let bare = stored(&json!({"chunk_key_encoding": {"name": "zarrs.default_suffix"}}));
+    assert!(problems(&bare)[0].reason.contains("suffix"), "{:?}", problems(&bare));
+    let suffix = json!({"name": "zarrs.default_suffix", "configuration": {"suffix": ".bin"}});
+    assert!(stored(&json!({"chunk_key_encoding": suffix})).strictly().try_array().is_ok());
     for name in
         ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.squeeze", "zarrs.gdeflate", "zarrs.optional"]
     {
@@ -59,21 +63,21 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
     for name in ["zarrs.optional", "<V8", "|V8", "nope"] {
         refused(json!({"data_type": {"name": name, "configuration": {}}}), "data_type", "data type", name);
     }
-    let grid = json!({"name": "rectangular", "configuration": {"chunk_shape": [[2, 2]]}});
-    refused(json!({"chunk_grid": grid}), "chunk_grid", "chunk grid", "rectangular");
+    let grid = json!({"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [2]}});
+    refused(json!({"chunk_grid": grid}), "chunk_grid", "chunk grid", "zarrs.regular_bounded");
 }
 
 /// Tests EX-GRID-09.
 #[test]
 fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
-    for name in ["rectangular", "zarrs.regular_bounded"] {
+    for name in ["rectilinear.bounded", "zarrs.regular_bounded"] {
         let grid = json!({"name": name, "configuration": {"chunk_shape": [2]}});
         let stored = stored(&json!({"chunk_grid": grid}));
         assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown"));
         let mut registry = Registry::linked().unwrap();
         registry.add_catalogue_entry(CatalogueEntry {
             point: ExtensionPoint::ChunkGrid,
-            identifiers: &["rectangular", "zarrs.regular_bounded"],
+            identifiers: &["rectilinear.bounded", "zarrs.regular_bounded"],
             feature: "grid-of-somebody",
             package: "somebody",
         });
@@ -82,6 +86,13 @@ fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
         assert_eq!(problems(&known)[0].reason, format!("chunk grid `{name}` {wanted}"));
     }
     assert!(stored(&json!({"chunk_grid": chunks_of(&[3])})).try_array().is_ok());
+    let older = json!({"name": "rectangular", "configuration": {"chunk_shape": [[2, 2]]}});
+    let older = stored(&json!({"shape": [4], "chunk_grid": older}));
+    let array = older.array();
+    assert_eq!(array.chunk_grid().grid_shape(), [2]);
+    let warnings = array.hierarchy().warnings();
+    assert!(warnings.iter().any(|warning| warning.contains("older form of `rectilinear`")), "{warnings:?}");
+    assert!(problems(&older.strictly())[0].reason.contains("older form of `rectilinear`"));
 }
 
 /// Tests EX-RULE-03.
