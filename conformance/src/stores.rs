@@ -53,6 +53,28 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     rules().map(|(name, _)| name)
 }
 
+/// The rows that a doc line cites: `Tests D3-STORE-04, D3-STORE-05.` A line without any has one that is no rule.
+pub fn cited_rows(doc: &str) -> Vec<&str> {
+    let list = doc.trim().trim_start_matches("Tests ").trim_end_matches('.');
+    list.split(", ").collect()
+}
+
+/// Writes tests that hold a store to the rules that their doc lines cite, and to no others.
+///
+/// First stands a function of the crate that holds its store to a list of rules; then the tests, without bodies.
+#[macro_export]
+macro_rules! test_rules {
+    ($holds:path; $(#[doc = $citation:literal] #[test] fn $name:ident();)+) => {
+        $(
+            #[doc = $citation]
+            #[test]
+            fn $name() {
+                $holds(&$crate::stores::cited_rows($citation));
+            }
+        )+
+    };
+}
+
 fn rules() -> impl Iterator<Item = Rule> {
     let groups = [reading::RULES, writing::RULES, removing::RULES, under_load::RULES];
     groups.into_iter().flatten().copied()

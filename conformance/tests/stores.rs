@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zarr_conformance::stores::{MinimalStore, check_rules, check_store, rule_names};
+use zarr_conformance::stores::{MinimalStore, check_rules, check_store, cited_rows, rule_names};
 use zarr_spec::store::{
     Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError,
 };
@@ -50,8 +50,11 @@ fn rules_have_names_of_their_own_and_unknown_ones_are_refused() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), rule_names().count());
+    assert!(names.len() > 35, "{} rules", names.len());
     let error = check_rules(&minimal(ALL), &["D3-STORE-99"]).unwrap_err();
     assert_eq!(error, "D3-STORE-99: there is no such rule");
+    assert_eq!(cited_rows(" Tests D3-STORE-04, D3-STORE-05."), ["D3-STORE-04", "D3-STORE-05"]);
+    assert!(check_rules(&minimal(ALL), &cited_rows(" Values are set.")).is_err());
 }
 
 /// What a store may get wrong, and the rules that notice.
