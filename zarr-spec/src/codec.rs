@@ -4,9 +4,11 @@
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
 mod casts;
+pub mod items;
 pub mod json_items;
 pub mod numbers;
 mod sides;
+pub mod stream;
 pub mod typestrings;
 
 use std::fmt::Debug;

@@ -1,6 +1,7 @@
 //! Data types: what the elements of an array are.
 
 mod document;
+mod objects;
 mod typestring;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
 use crate::representation::{ByteOrder, Elements, FillValue};
 
+pub use objects::ObjectNames;
 pub use typestring::{TIME_UNITS, Typestring};
 
 /// The largest element that is read, in bytes: a document must not name a size that fills the memory.

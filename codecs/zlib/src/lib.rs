@@ -15,9 +15,9 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
-    Representation,
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Pool, Representation,
 };
 
 zarr_spec::register!(
@@ -70,51 +70,24 @@ impl BytesToBytesCodec for Zlib {
     }
 }
 
-/// Memory asked for at least when it grows, in bytes.
-const STEP: usize = 1 << 16;
-
 fn deflate(compress: &mut Compress, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
     compress.reset();
-    loop {
-        let (before, done) = (compress.total_out(), bytes(compress.total_in()));
-        let room = encoded.spare(encoded.remaining().clamp(1, STEP))?;
-        let status =
-            compress.compress(&decoded[done..], room, FlushCompress::Finish).map_err(CodecError::encode)?;
-        encoded.advance(bytes(compress.total_out() - before));
-        if status == Status::StreamEnd {
-            return Ok(());
-        }
-    }
+    stream::encode(decoded, encoded, |decoded, room| {
+        let status = compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
+        let (read, written) = (compress.total_in(), compress.total_out());
+        Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+    })
 }
 
 fn inflate(decompress: &mut Decompress, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
     decompress.reset(true);
-    loop {
-        let (before, done) = (decompress.total_out(), bytes(decompress.total_in()));
-        // A full output may still be followed by the end of the stream, which one byte of room lets through.
-        let mut beyond = [0];
-        let full = decoded.remaining() == 0;
-        let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(STEP))? };
-        let status = decompress
-            .decompress(&encoded[done..], room, FlushDecompress::None)
-            .map_err(CodecError::corrupt)?;
-        let more = bytes(decompress.total_out() - before);
-        if full && more > 0 {
-            return Err(LimitExceeded { limit: decoded.written().len() }.into());
-        }
-        decoded.advance(more);
-        if status == Status::StreamEnd {
-            return Ok(());
-        }
-        if more == 0 && bytes(decompress.total_in()) == done {
-            return Err(CodecError::corrupt("the zlib stream is cut off"));
-        }
-    }
-}
-
-/// A count within a slice, which fits.
-fn bytes(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
+    let _ignored = stream::decode(encoded, decoded, |encoded, room| {
+        let status =
+            decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
+        let (read, written) = (decompress.total_in(), decompress.total_out());
+        Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+    })?;
+    Ok(())
 }
 
 #[derive(Deserialize)]

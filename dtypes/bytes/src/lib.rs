@@ -11,46 +11,28 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Value,
 };
 
-/// What the draft calls the extension.
-const URI: &str = "https://zarr-kit.example/spec/data-types/bytes/1.0";
-/// What v2 calls objects that the codec turns into bytes.
-const ID: &str = "O/vlen-bytes";
+const NAMES: ObjectNames = ObjectNames {
+    name: "bytes",
+    id: "O/vlen-bytes",
+    uri: "https://zarr-kit.example/spec/data-types/bytes/1.0",
+    type_name: "bytes",
+    aliases: &["variable_length_bytes", "binary"],
+};
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers {
-        uri: Some(URI),
-        name: "bytes",
-        id: Some(ID),
-        aliases: &["variable_length_bytes", "binary"],
-    },
-    create,
-));
+zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
 
 /// Any number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VariableBytes;
 
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-    let fits = match (creation.format, creation.type_name) {
-        (_, Some(name)) => name.as_str() == Some("bytes"),
-        (Format::V3Draft, None) => creation.identifier == ID,
-        _ => true,
-    };
-    if !fits {
-        return Err(Invalid::new(format!("the draft has bytes as extension `{URI}`, type `bytes`")).into());
-    }
-    match creation.configuration {
-        Value::Object(members) if !members.is_empty() => {
-            Err(Invalid::new("the data type has no configuration").into())
-        }
-        _ => Ok((Arc::new(VariableBytes), ByteOrder::Little)),
-    }
+    NAMES.check(creation)?;
+    Ok((Arc::new(VariableBytes), ByteOrder::Little))
 }
 
 fn byte(json: &Value) -> Result<u8, DataTypeError> {
@@ -60,7 +42,7 @@ fn byte(json: &Value) -> Result<u8, DataTypeError> {
 
 impl DataType for VariableBytes {
     fn name(&self) -> Cow<'_, str> {
-        Cow::Borrowed("bytes")
+        Cow::Borrowed(NAMES.name)
     }
 
     fn elements(&self) -> Elements {
@@ -72,19 +54,7 @@ impl DataType for VariableBytes {
     }
 
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        Ok(match format {
-            Format::V2 => DataTypeDocument {
-                json: Value::from("|O"),
-                configuration: Value::from("|O"),
-                ..DataTypeDocument::named(ID)
-            },
-            Format::V3Draft => DataTypeDocument {
-                json: [("extension", URI), ("type", "bytes")].into_iter().collect(),
-                type_name: Some(Value::from("bytes")),
-                ..DataTypeDocument::named(URI)
-            },
-            Format::V3 => DataTypeDocument::named("bytes"),
-        })
+        Ok(NAMES.document(format))
     }
 
     /// Base64, or a list of integers. In v2, and in the generation of the draft that took its forms, 0 is no bytes.

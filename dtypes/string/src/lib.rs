@@ -9,41 +9,28 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Invalid, Value,
 };
 
-/// What the draft calls the extension.
-const URI: &str = "https://zarr-kit.example/spec/data-types/string/1.0";
-/// What v2 calls objects that the codec turns into text.
-const ID: &str = "O/vlen-utf8";
+const NAMES: ObjectNames = ObjectNames {
+    name: "string",
+    id: "O/vlen-utf8",
+    uri: "https://zarr-kit.example/spec/data-types/string/1.0",
+    type_name: "string",
+    aliases: &[],
+};
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: Some(URI), name: "string", id: Some(ID), aliases: &[] },
-    create,
-));
+zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
 
 /// Text of any length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text;
 
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-    let fits = match (creation.format, creation.type_name) {
-        (_, Some(name)) => name.as_str() == Some("string"),
-        (Format::V3Draft, None) => creation.identifier == ID,
-        _ => true,
-    };
-    if !fits {
-        return Err(Invalid::new(format!("the draft has text as extension `{URI}`, type `string`")).into());
-    }
-    match creation.configuration {
-        Value::Object(members) if !members.is_empty() => {
-            Err(Invalid::new("the data type has no configuration").into())
-        }
-        _ => Ok((Arc::new(Text), ByteOrder::Little)),
-    }
+    NAMES.check(creation)?;
+    Ok((Arc::new(Text), ByteOrder::Little))
 }
 
 fn text(element: &[u8]) -> Result<&str, Invalid> {
@@ -52,7 +39,7 @@ fn text(element: &[u8]) -> Result<&str, Invalid> {
 
 impl DataType for Text {
     fn name(&self) -> Cow<'_, str> {
-        Cow::Borrowed("string")
+        Cow::Borrowed(NAMES.name)
     }
 
     fn elements(&self) -> Elements {
@@ -64,19 +51,7 @@ impl DataType for Text {
     }
 
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        Ok(match format {
-            Format::V2 => DataTypeDocument {
-                json: Value::from("|O"),
-                configuration: Value::from("|O"),
-                ..DataTypeDocument::named(ID)
-            },
-            Format::V3Draft => DataTypeDocument {
-                json: [("extension", URI), ("type", "string")].into_iter().collect(),
-                type_name: Some(Value::from("string")),
-                ..DataTypeDocument::named(URI)
-            },
-            Format::V3 => DataTypeDocument::named("string"),
-        })
+        Ok(NAMES.document(format))
     }
 
     /// The text itself. In v2, and in the generation of the draft that took its forms, 0 is the empty text.
