@@ -314,7 +314,17 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(MemoryLayout, "layout-c", &["C"]),
     entry(MemoryLayout, "layout-f", &["F"]),
     entry(MemoryLayout, "layout-morton", &["https://zarr-kit.example/spec/layouts/morton/1.0"]),
+    entry(
+        MetadataEncoding,
+        "metadata-encoding-cbor",
+        &["https://zarr-kit.example/spec/metadata-encodings/cbor/1.0", "cbor"],
+    ),
     entry(MetadataEncoding, "metadata-encoding-json", &["json"]),
+    entry(
+        MetadataEncoding,
+        "metadata-encoding-msgpack",
+        &["https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0", "msgpack"],
+    ),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
     entry(Store, "transformer-cache", &["cache"]),
@@ -348,7 +358,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! {
-    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
-    39 40 41 42 43 44 45 46 47 48 49 50
-}
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 }

@@ -86,8 +86,12 @@ use zarr_layout_c as _;
 use zarr_layout_f as _;
 #[cfg(feature = "layout-morton")]
 use zarr_layout_morton as _;
+#[cfg(feature = "metadata-encoding-cbor")]
+use zarr_metadata_encoding_cbor as _;
 #[cfg(feature = "metadata-encoding-json")]
 use zarr_metadata_encoding_json as _;
+#[cfg(feature = "metadata-encoding-msgpack")]
+use zarr_metadata_encoding_msgpack as _;
 #[cfg(feature = "store-filesystem")]
 use zarr_store_filesystem as _;
 #[cfg(feature = "store-memory")]

@@ -1,0 +1,84 @@
+//! The CBOR metadata encoding of Zarr: an extension of this framework for the draft.
+//!
+//! A document is one data item: maps with text keys in the order of the members, arrays, text, booleans, null.
+//! Every number of JSON survives with its text: integers as integers or bignums, what a `float64` says exactly so as
+//! one, and any other text, such as `1.50` or `1e400`, behind the tag [`NUMBER_TEXT`]. Documents are read up to the
+//! size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//!
+//! The items are read and written here rather than by a library: those of the libraries that have a model of values
+//! have none for numbers with their text, and the items that documents need are few.
+//!
+//! Source: `docs/spec/metadata-encodings-cbor.md`; RFC 8949 for the items.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
+
+mod decode;
+mod encode;
+
+zarr_spec::register!(MetadataEncodingPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
+        name: "cbor",
+        id: None,
+        aliases: &[],
+    },
+    create,
+));
+
+/// The tag of text that is a number of JSON: `zarr` in ASCII, from the tags that are first come, first served.
+pub const NUMBER_TEXT: u64 = 0x7a61_7272;
+
+/// CBOR.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CborMetadata;
+
+impl MetadataEncoding for CborMetadata {
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let limit = reading.document_size();
+        if bytes.len() > limit {
+            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+        }
+        Ok(decode::document(bytes)?)
+    }
+
+    fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
+        let mut bytes = Vec::new();
+        encode::item(document, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn key_suffix(&self) -> &str {
+        ".cbor"
+    }
+}
+
+/// Major types of items.
+mod major {
+    pub(crate) const POSITIVE: u8 = 0;
+    pub(crate) const NEGATIVE: u8 = 1;
+    pub(crate) const BYTES: u8 = 2;
+    pub(crate) const TEXT: u8 = 3;
+    pub(crate) const ARRAY: u8 = 4;
+    pub(crate) const MAP: u8 = 5;
+    pub(crate) const TAG: u8 = 6;
+    pub(crate) const OTHER: u8 = 7;
+}
+
+/// Tags of RFC 8949: an integer of any size, -1 minus such a one, and "this is CBOR".
+mod tag {
+    pub(crate) const POSITIVE: u64 = 2;
+    pub(crate) const NEGATIVE: u64 = 3;
+    pub(crate) const SELF_DESCRIBED: u64 = 55799;
+}
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Arc::new(CborMetadata))
+}

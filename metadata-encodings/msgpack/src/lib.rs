@@ -1,0 +1,63 @@
+//! The MessagePack metadata encoding of Zarr: an extension of this framework for the draft.
+//!
+//! A document is one object: maps with string keys in the order of the members, arrays, strings, booleans, nil.
+//! Every number of JSON survives with its text: integers of up to 64 bits as integers, what a `float 64` says exactly
+//! so as one, and any other text, such as `1.50` or `1e400`, as an extension of type [`NUMBER_TEXT`]. Documents are
+//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//!
+//! The markers are those of the crate `rmp`. What it has above them passes numbers through serde, and their text would
+//! be lost.
+//!
+//! Source: `docs/spec/metadata-encodings-msgpack.md`; the MessagePack specification for the objects.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
+
+mod decode;
+mod encode;
+
+zarr_spec::register!(MetadataEncodingPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
+        name: "msgpack",
+        id: None,
+        aliases: &[],
+    },
+    create,
+));
+
+/// The extension type of text that is a number of JSON: `z` in ASCII, from the types that applications may choose.
+pub const NUMBER_TEXT: i8 = 0x7a;
+
+/// MessagePack.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MsgpackMetadata;
+
+impl MetadataEncoding for MsgpackMetadata {
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let limit = reading.document_size();
+        if bytes.len() > limit {
+            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+        }
+        Ok(decode::document(bytes)?)
+    }
+
+    fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
+        encode::document(document)
+    }
+
+    fn key_suffix(&self) -> &str {
+        ".msgpack"
+    }
+}
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Arc::new(MsgpackMetadata))
+}

@@ -1,0 +1,241 @@
+//! The `statistics` transformer: another store, and how often, how much and how long it is used.
+//!
+//! Described as `{"type": "statistics", "store": {…}}`. A store that was opened so writes its table to standard error
+//! when it is closed; [`StatisticsStore::new`] does not.
+//!
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use zarr_spec::store::{
+    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
+    StorePlugin,
+};
+use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
+
+zarr_spec::register!(StorePlugin::new("statistics", &[], without_a_url));
+
+/// What became of one operation of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// How often it was asked for.
+    pub calls: u64,
+    /// Values or parts of values in these calls: more than calls for `get_many` and `set_partial_values`.
+    pub values: u64,
+    /// Bytes of values that were read or written.
+    pub bytes: u64,
+    /// Calls, and values within a call, that ended in an error.
+    pub errors: u64,
+    /// Spent in the store, all threads together.
+    pub time: Duration,
+}
+
+/// What became of each operation that was asked for, by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Statistics(pub BTreeMap<&'static str, Usage>);
+
+impl Statistics {
+    /// What became of `operation`, such as `get`; all zero if it was not asked for.
+    #[must_use]
+    pub fn of(&self, operation: &str) -> Usage {
+        self.0.get(operation).copied().unwrap_or_default()
+    }
+}
+
+/// A table.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<20}{:>10}{:>10}{:>14}{:>8}{:>12}",
+            "operation", "calls", "values", "bytes", "errors", "ms"
+        )?;
+        for (operation, Usage { calls, values, bytes, errors, time }) in &self.0 {
+            let milliseconds = time.as_secs_f64() * 1e3;
+            writeln!(f, "{operation:<20}{calls:>10}{values:>10}{bytes:>14}{errors:>8}{milliseconds:>12.1}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Another store, and its [`Statistics`].
+#[derive(Debug)]
+pub struct StatisticsStore {
+    store: Arc<dyn Store>,
+    statistics: Mutex<Statistics>,
+    reports: bool,
+}
+
+impl StatisticsStore {
+    /// Around `store`, with all counts at zero.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, statistics: Mutex::default(), reports: false }
+    }
+
+    /// The counts since the store was made, or since [`StatisticsStore::take`].
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.statistics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same, and all counts start over.
+    #[must_use]
+    pub fn take(&self) -> Statistics {
+        std::mem::take(&mut *self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn count(&self, operation: &'static str, change: impl FnOnce(&mut Usage)) {
+        let mut statistics = self.statistics.lock().unwrap_or_else(PoisonError::into_inner);
+        change(statistics.0.entry(operation).or_default());
+    }
+
+    /// Runs one call, which concerns so many values; `bytes` tells how many bytes it moved.
+    fn measure<T>(
+        &self,
+        operation: &'static str,
+        values: usize,
+        call: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+        bytes: impl FnOnce(&T) -> u64,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let result = call(&*self.store);
+        let time = start.elapsed();
+        self.count(operation, |usage| {
+            usage.calls += 1;
+            usage.values += values as u64;
+            usage.time += time;
+            match &result {
+                Ok(value) => usage.bytes += bytes(value),
+                Err(_) => usage.errors += 1,
+            }
+        });
+        result
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for StatisticsStore {
+    fn location(&self) -> String {
+        self.store.location()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.store.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let before = to.written().len();
+        let get = |store: &dyn Store| {
+            let got = store.get(key, range, to)?;
+            let size = match got.as_ref().map(|got| &got.contents) {
+                Some(Contents::Shared(bytes)) => bytes.len(),
+                Some(Contents::Written) => to.written().len() - before,
+                None => 0,
+            };
+            Ok((got, size))
+        };
+        self.measure("get", 1, get, |(_, size)| *size as u64).map(|(got, _)| got)
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        const OPERATION: &str = "get_many";
+        let (start, values) = (Instant::now(), requests.len() as u64);
+        let mut deliveries = self.store.get_many(requests, budget);
+        self.count(OPERATION, |usage| {
+            usage.calls += 1;
+            usage.values += values;
+            usage.time += start.elapsed();
+        });
+        Box::new(std::iter::from_fn(move || {
+            let start = Instant::now();
+            let delivery = deliveries.next();
+            self.count(OPERATION, |usage| {
+                usage.time += start.elapsed();
+                match &delivery {
+                    Some((_, Ok(Some(bytes)))) => usage.bytes += bytes.len() as u64,
+                    Some((_, Err(_))) => usage.errors += 1,
+                    Some((_, Ok(None))) | None => {}
+                }
+            });
+            delivery
+        }))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.measure("set", 1, |store| store.set(key, value), |()| value.len() as u64)
+    }
+
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        let bytes = values.iter().map(|(_, _, part)| part.len() as u64).sum();
+        let set = |store: &dyn Store| store.set_partial_values(values);
+        self.measure("set_partial_values", values.len(), set, |()| bytes)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.measure("erase", 1, |store| store.erase(key), |()| 0)
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        self.measure("erase_values", keys.len(), |store| store.erase_values(keys), |()| 0)
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.measure("erase_prefix", 1, |store| store.erase_prefix(prefix), |()| 0)
+    }
+
+    fn list(&self) -> Result<Vec<Key>, StoreError> {
+        self.measure("list", 1, |store| store.list(), |_| 0)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.measure("list_prefix", 1, |store| store.list_prefix(prefix), |_| 0)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        self.measure("list_dir", 1, |store| store.list_dir(prefix), |_| 0)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.measure("size", 1, |store| store.size(key), |_| 0)
+    }
+}
+
+impl Drop for StatisticsStore {
+    fn drop(&mut self) {
+        if self.reports {
+            eprint!("{}\n{}", self.store.location(), self.statistics());
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatisticsConfiguration {
+    store: Box<dyn StoreConfiguration>,
+}
+
+#[typetag::deserialize(name = "statistics")]
+impl StoreConfiguration for StatisticsConfiguration {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let mut store = StatisticsStore::new(self.store.open()?);
+        store.reports = true;
+        Ok(Arc::new(store))
+    }
+}
+
+/// No scheme leads here.
+fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(Invalid::new(format!("`{url}`: statistics are described in JSON, with the store they are of")).into())
+}
