@@ -49,11 +49,13 @@ pub fn is_time(data_type: &dyn DataType) -> bool {
 }
 
 impl Number {
-    /// What elements of `data_type` are; `None` if they are no numbers.
+    /// What elements of `data_type` are; `None` if they are no numbers, and for integers that do not use all bits of
+    /// their byte, such as `int4`: what is calculated might not fit.
     #[must_use]
     pub fn of(data_type: &dyn DataType) -> Option<Self> {
         Some(match (data_type.kind()?, data_type.elements().size()?) {
             (Kind::Bool, 1) => Self::Bool,
+            (Kind::Int | Kind::UInt, 1) if data_type.check(&[0x40]).is_err() => return None,
             (Kind::Int, 1) => Self::I8,
             (Kind::Int, 2) => Self::I16,
             (Kind::Int, 4) => Self::I32,

@@ -1,0 +1,123 @@
+//! The `astype` codec of Zarr: numbers stored as another data type.
+//!
+//! Array to array: each element cast from `decode_dtype`, which says again what the chunk holds, to `encode_dtype`, and
+//! back when it is decoded. Casts are those of NumPy, which lose what the other type cannot hold without a word:
+//! integers wrap around, floats are cut off towards zero, complex numbers lose their imaginary part.
+//!
+//! The fill value of the encoded side is that of the decoded one, cast.
+//!
+//! Source: `AsType` of numcodecs, in v2 as `astype`, in final v3 as `numcodecs.astype`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Number, cast_each};
+use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
+    Output, Representation,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/astype/1.0"),
+            name: "numcodecs.astype",
+            id: Some("astype"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Stores numbers as another data type.
+#[derive(Debug, Clone)]
+pub struct AsType(Sides);
+
+impl AsType {
+    /// From elements of `decode_dtype` to elements of `encode_dtype`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if elements of one of them are no numbers.
+    pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+        let (decoded, encoded) = (number(decode_dtype)?, number(&*encode_dtype)?);
+        Ok(Self(Sides { decoded, encoded, encoded_type: encode_dtype, encoded_order: None }))
+    }
+
+    fn to_encoded(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+        cast_each((self.0.decoded, decoded), (self.0.encoded, encoded));
+        Ok(())
+    }
+}
+
+impl ArrayToArrayCodec for AsType {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        self.0.representation(decoded, |from, to| self.to_encoded(from, to))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.0.encode(array, decoded, encoded, |from, to| self.to_encoded(from, to))
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.0.decode(array, encoded, decoded, |from, to| {
+            cast_each((self.0.encoded, from), (self.0.decoded, to));
+            Ok(())
+        })
+    }
+}
+
+fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
+    Number::of(data_type).ok_or_else(|| {
+        CodecError::Unsupported(format!("elements of data type `{}` cannot be cast", data_type.name()))
+    })
+}
+
+#[derive(Deserialize)]
+struct AsTypeConfiguration {
+    encode_dtype: String,
+    decode_dtype: String,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::ArrayToArray(Arc::new(parse(creation, array(decoded)?)?)))
+}
+
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType, CodecError> {
+    let configuration: AsTypeConfiguration = creation.parse()?;
+    number(&*array.data_type)?;
+    let (decoded, order) = typestrings::data_type(creation, "decode_dtype", &configuration.decode_dtype)?;
+    typestrings::check_same(creation, "decode_dtype", (&*decoded, &order), array)?;
+    let (encoded, encoded_order) =
+        typestrings::data_type(creation, "encode_dtype", &configuration.encode_dtype)?;
+    let mut codec = AsType::new(&*array.data_type, encoded)?;
+    codec.0.encoded_order = typestrings::have_orders(creation).then_some(encoded_order);
+    Ok(codec)
+}
+
+/// All formats have typestrings here.
+fn translate(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    format: Format,
+) -> Result<Object, CodecError> {
+    let array = array(decoded)?;
+    let encoded = parse(creation, array)?.encoded(array)?;
+    let members = [
+        typestrings::member("encode_dtype", &encoded, format),
+        typestrings::member("decode_dtype", array, format),
+    ];
+    members.into_iter().collect()
+}

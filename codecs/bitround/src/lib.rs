@@ -1,0 +1,180 @@
+//! The `bitround` codec of Zarr: numbers rounded to their leading bits, so that they compress better.
+//!
+//! Array to array, with losses: of floats (and of both parts of complex numbers) `keepbits` bits of the mantissa stay, of
+//! integers `keepbits` bits from the highest one that is set in the magnitude. Rounded is to the nearest value; of two,
+//! to the one whose last kept bit is 0. Floats may become infinite; an integer that would pass the largest one of its
+//! type is rounded down. NaN and infinities stay as they are, and times are the `int64` that they count.
+//!
+//! Data type and fill value of the encoded side are those of the decoded one, the fill value rounded. Decoding changes
+//! nothing.
+//!
+//! `keepbits` is at least 1. In v2 and as `numcodecs.bitround` it may be 0, which keeps the exponent alone; numcodecs
+//! knows real floats only, so that others are read there with a warning.
+//!
+//! Source: `bitround` in the Zarr extension registry; `BitRound` of numcodecs.
+
+mod round;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Complex, Number, each};
+use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
+    Output, Representation, with_number,
+};
+
+use round::Round;
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
+            name: "bitround",
+            id: Some("bitround"),
+            aliases: &["numcodecs.bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Rounds to leading bits.
+#[derive(Debug, Clone)]
+pub struct BitRound {
+    keepbits: u32,
+    sides: Sides,
+}
+
+impl BitRound {
+    /// Keeps `keepbits` bits of each number of `data_type`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if elements are no integers, floats, complex numbers or times;
+    /// [`CodecError::InvalidConfiguration`] for more bits than the mantissa has, and for no bit of an integer.
+    pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> Result<Self, CodecError> {
+        let name = data_type.name();
+        let number = Number::or_time(&*data_type).filter(|&number| number != Number::Bool);
+        let number = number.ok_or_else(|| {
+            CodecError::Unsupported(format!("elements of data type `{name}` have no bits to be rounded"))
+        })?;
+        if number.is_integer() && keepbits == 0 {
+            return Err(CodecError::configuration(
+                "`keepbits` is 0, and of an integer nothing would be left",
+            ));
+        }
+        if let Some(bits) = mantissa(number).filter(|&bits| keepbits > bits) {
+            return Err(CodecError::configuration(format!(
+                "`keepbits` is {keepbits}, and the mantissa of `{name}` has {bits} bits"
+            )));
+        }
+        let (decoded, encoded) = (number, number);
+        Ok(Self { keepbits, sides: Sides { decoded, encoded, encoded_type: data_type, encoded_order: None } })
+    }
+
+    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+        let keepbits = self.keepbits;
+        match self.sides.decoded {
+            Number::C64 => each(decoded, encoded, |complex: Complex<f32>| complex.rounded(keepbits)),
+            Number::C128 => each(decoded, encoded, |complex: Complex<f64>| complex.rounded(keepbits)),
+            number => with_number!(number, T => {
+                integer: each(decoded, encoded, |integer: T| integer.rounded(keepbits)),
+                float: each(decoded, encoded, |float: T| float.rounded(keepbits)),
+                other: return Err(CodecError::Unsupported("booleans have no bits to be rounded".into())),
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// Bits of the mantissa that are stored; of one part, if there are two.
+fn mantissa(number: Number) -> Option<u32> {
+    match number {
+        Number::F16 => Some(10),
+        Number::F32 | Number::C64 => Some(23),
+        Number::F64 | Number::C128 => Some(52),
+        _ => None,
+    }
+}
+
+impl ArrayToArrayCodec for BitRound {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        self.sides.representation(decoded, |from, to| self.round(from, to))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.encode(array, decoded, encoded, |from, to| self.round(from, to))
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.decode(array, encoded, decoded, |from, to| {
+            to.copy_from_slice(from);
+            Ok(())
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct BitRoundConfiguration {
+    keepbits: u32,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let array = array(decoded)?;
+    let codec = parse(creation, array)?;
+    let number = codec.sides.decoded;
+    if is_of_numcodecs(creation) && !number.is_float() {
+        let name = array.data_type.name();
+        creation
+            .reading
+            .tolerate(format!("`{}` of numcodecs does not know `{name}`", creation.identifier))?;
+    }
+    Ok(Codec::ArrayToArray(Arc::new(codec)))
+}
+
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<BitRound, CodecError> {
+    let BitRoundConfiguration { keepbits } = creation.parse()?;
+    if keepbits == 0 && !is_of_numcodecs(creation) {
+        return Err(CodecError::configuration("`keepbits` is 0, not at least 1"));
+    }
+    BitRound::new(keepbits, Arc::clone(&array.data_type))
+}
+
+/// Whether a document means the codec of numcodecs: in v2, in the draft's first generation, which has the names of v2,
+/// and by its old name in final v3.
+fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
+    let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
+    creation.format == Format::V2 || is_older_draft || creation.identifier == "numcodecs.bitround"
+}
+
+/// The configuration is the same everywhere, as far as a format has it.
+fn translate(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    format: Format,
+) -> Result<Object, CodecError> {
+    let array = array(decoded)?;
+    let codec = parse(creation, array)?;
+    if format == Format::V2 && !codec.sides.decoded.is_float() {
+        let name = array.data_type.name();
+        return Err(CodecError::Unsupported(format!("in v2 `bitround` does not know `{name}`")));
+    }
+    if format != Format::V2 && codec.keepbits == 0 {
+        return Err(CodecError::Unsupported("only in v2 `keepbits` may be 0".into()));
+    }
+    let mut configuration = Object::new();
+    configuration.insert("keepbits", codec.keepbits);
+    Ok(configuration)
+}

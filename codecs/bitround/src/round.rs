@@ -1,0 +1,70 @@
+//! Rounding of one number.
+
+use zarr_spec::codec::numbers::{Complex, f16};
+
+/// What has leading bits.
+pub(crate) trait Round: Copy {
+    /// With `keepbits` of them, at most as many as there are.
+    fn rounded(self, keepbits: u32) -> Self;
+}
+
+impl<T: Round> Round for Complex<T> {
+    fn rounded(self, keepbits: u32) -> Self {
+        Self(self.0.rounded(keepbits), self.1.rounded(keepbits))
+    }
+}
+
+/// As an integer, the next float away from zero is one more: a carry out of the mantissa goes to the exponent, and at
+/// the end to infinity.
+macro_rules! floats {
+    ($($type:ty: $mantissa:literal;)*) => {$(
+        impl Round for $type {
+            fn rounded(self, keepbits: u32) -> Self {
+                let cut = $mantissa - keepbits;
+                if cut == 0 || !self.is_finite() {
+                    return self;
+                }
+                let bits = self.to_bits();
+                let last_kept = (bits >> cut) & 1;
+                let below_half = (1 << (cut - 1)) - 1;
+                Self::from_bits((bits + below_half + last_kept) >> cut << cut)
+            }
+        }
+    )*};
+}
+
+floats! {
+    f16: 10;
+    f32: 23;
+    f64: 52;
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Round for $type {
+            fn rounded(self, keepbits: u32) -> Self {
+                let largest = if self > 0 { Self::MAX.abs_diff(0) } else { Self::MIN.abs_diff(0) };
+                let magnitude = magnitude(self.abs_diff(0).into(), keepbits, largest.into());
+                // It is at most the magnitude of MIN or MAX, so that the conversion to fewer bits loses nothing.
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    reason = "the magnitude is that of a number of this type; not every type has fewer bits"
+                )]
+                if self > 0 { magnitude as Self } else { (0 as Self).wrapping_sub(magnitude as Self) }
+            }
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+/// `keepbits` leading bits of `magnitude`, rounded down if up would pass `largest`.
+fn magnitude(magnitude: u64, keepbits: u32, largest: u64) -> u64 {
+    let bits = u64::BITS - magnitude.leading_zeros();
+    let Some(cut) = bits.checked_sub(keepbits).filter(|&cut| cut > 0) else { return magnitude };
+    let down = magnitude >> cut << cut;
+    let (rest, half) = (magnitude - down, 1 << (cut - 1));
+    let is_up = rest > half || (rest == half && (down >> cut) & 1 == 1);
+    let up = if is_up { down.checked_add(1 << cut) } else { Some(down) };
+    up.filter(|&up| up <= largest).unwrap_or(down)
+}

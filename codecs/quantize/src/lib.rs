@@ -1,0 +1,181 @@
+//! The `quantize` codec of Zarr: floats rounded to decimal digits.
+//!
+//! Array to array, with losses: each element becomes the nearest multiple of `1 / 2^bits` (of two, the even one), where
+//! `2^bits` is the smallest power of two that is not below `10^digits`; then it is cast to `astype`. All is calculated in
+//! `dtype`. Decoding casts back.
+//!
+//! The fill value of the encoded side is that of the decoded one, encoded.
+//!
+//! Source: `Quantize` of numcodecs, in v2 as `quantize`, in final v3 as `numcodecs.quantize`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Number, cast_each, each, f16};
+use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array, typestrings};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
+    Output, Representation, Value, with_number,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/quantize/1.0"),
+            name: "numcodecs.quantize",
+            id: Some("quantize"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Rounds to decimal digits.
+#[derive(Debug, Clone)]
+pub struct Quantize {
+    scale: f64,
+    sides: Sides,
+}
+
+impl Quantize {
+    /// Keeps `digits` digits behind the point of elements of `dtype`, and stores them as `astype`. With negative
+    /// `digits`, some before the point are lost.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if one of the types is no float; [`CodecError::InvalidConfiguration`] for a number of
+    /// digits whose power of two `dtype` cannot hold.
+    pub fn new(digits: i32, dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+        let (decoded, encoded) = (float(dtype)?, float(&*astype)?);
+        let scale = (f64::from(digits) * std::f64::consts::LOG2_10).ceil().exp2();
+        let (largest, smallest) = match decoded {
+            Number::F16 => (f16::MAX.to_f64(), f16::MIN_POSITIVE.to_f64()),
+            Number::F32 => (f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE)),
+            _ => (f64::MAX, f64::MIN_POSITIVE),
+        };
+        if !(smallest..=largest).contains(&scale) {
+            let name = dtype.name();
+            return Err(CodecError::configuration(format!("`digits` is {digits}, too many for `{name}`")));
+        }
+        Ok(Self { scale, sides: Sides { decoded, encoded, encoded_type: astype, encoded_order: None } })
+    }
+
+    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+        let (scale, sides) = (self.scale, &self.sides);
+        with_number!(sides.decoded, D => {
+            integer: return Err(no_float(&sides.encoded_type.name())),
+            float: {
+                let scale: D = scale.cast();
+                with_number!(sides.encoded, E => {
+                    each(decoded, encoded, |element: D| -> E { ((element * scale).nearest() / scale).cast() });
+                });
+            },
+            other: return Err(no_float(&sides.encoded_type.name())),
+        });
+        Ok(())
+    }
+}
+
+/// Rounds to the nearest integer; of two, to the even one.
+trait Nearest {
+    fn nearest(self) -> Self;
+}
+
+impl Nearest for f16 {
+    fn nearest(self) -> Self {
+        Self::from_f32(self.to_f32().round_ties_even())
+    }
+}
+
+impl Nearest for f32 {
+    fn nearest(self) -> Self {
+        self.round_ties_even()
+    }
+}
+
+impl Nearest for f64 {
+    fn nearest(self) -> Self {
+        self.round_ties_even()
+    }
+}
+
+impl ArrayToArrayCodec for Quantize {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        self.sides.representation(decoded, |from, to| self.round(from, to))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.encode(array, decoded, encoded, |from, to| self.round(from, to))
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.decode(array, encoded, decoded, |from, to| {
+            cast_each((self.sides.encoded, from), (self.sides.decoded, to));
+            Ok(())
+        })
+    }
+}
+
+fn float(data_type: &dyn DataType) -> Result<Number, CodecError> {
+    let number = Number::of(data_type).filter(|number| number.is_float());
+    number.ok_or_else(|| no_float(&data_type.name()))
+}
+
+fn no_float(name: &str) -> CodecError {
+    CodecError::Unsupported(format!("`{name}` is no float, and has no digits to be rounded to"))
+}
+
+#[derive(Deserialize)]
+struct QuantizeConfiguration {
+    digits: i32,
+    dtype: String,
+    astype: Option<String>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let configuration = creation.parse()?;
+    Ok(Codec::ArrayToArray(Arc::new(build(creation, &configuration, array(decoded)?)?)))
+}
+
+fn build(
+    creation: &Creation<'_>,
+    configuration: &QuantizeConfiguration,
+    array: &ArrayRepresentation,
+) -> Result<Quantize, CodecError> {
+    float(&*array.data_type)?;
+    let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
+    typestrings::check_same(creation, "dtype", (&*dtype, &order), array)?;
+    let (astype, encoded_order) = match &configuration.astype {
+        Some(text) => typestrings::data_type(creation, "astype", text)?,
+        None => (dtype, order),
+    };
+    let mut codec = Quantize::new(configuration.digits, &*array.data_type, astype)?;
+    codec.sides.encoded_order = typestrings::have_orders(creation).then_some(encoded_order);
+    Ok(codec)
+}
+
+/// All formats have typestrings here.
+fn translate(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    format: Format,
+) -> Result<Object, CodecError> {
+    let array = array(decoded)?;
+    let configuration: QuantizeConfiguration = creation.parse()?;
+    let encoded = build(creation, &configuration, array)?.encoded(array)?;
+    let astype = configuration.astype.is_some().then(|| typestrings::member("astype", &encoded, format));
+    let digits = Ok(("digits".to_owned(), Value::from(configuration.digits)));
+    let dtype = typestrings::member("dtype", array, format);
+    [digits, dtype].into_iter().chain(astype).collect()
+}
