@@ -199,7 +199,7 @@ impl Trial {
             3..6 => self.write(),
             _ => {}
         }
-        let selection = self.random.selection(&self.array.shape().to_vec(), true);
+        let selection = self.random.selection(self.array.shape(), true);
         self.check(&selection);
     }
 
