@@ -1,0 +1,163 @@
+//! The `pcodec` codec of Zarr: the numbers of a chunk as one standalone pco file.
+//!
+//! Array to bytes, for integers and floats of 16, 32 and 64 bits. Every value survives, NaN payloads and negative zero
+//! included. The encoded size depends on the numbers.
+//!
+//! The configuration says how numbers are written, not how they are read: `level` 0 to 12; `mode_spec` `auto` or
+//! `classic`; `delta_spec` `auto`, `no_op` (once `none`), `try_consecutive` with its `delta_encoding_order`, or
+//! `try_lookback`; `equal_pages_up_to`, how many numbers a page has at most. `paging_spec` has but one value.
+//!
+//! Source: `PCodec` of numcodecs, in v2 as `pcodec`, in final v3 as `numcodecs.pcodec`; the format of pco.
+
+mod numbers;
+
+use std::sync::Arc;
+
+use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
+use serde::Deserialize;
+use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
+    Representation, Size, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/pcodec/1.0"),
+            name: "numcodecs.pcodec",
+            id: Some("pcodec"),
+            aliases: &["https://codec.zarrs.dev/array_to_bytes/pcodec"],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Writes the numbers of a chunk as a standalone pco file.
+#[derive(Debug, Clone, Default)]
+pub struct Pcodec(ChunkConfig);
+
+impl Pcodec {
+    /// Writes files as `configuration` of pco says.
+    #[must_use]
+    pub const fn new(configuration: ChunkConfig) -> Self {
+        Self(configuration)
+    }
+}
+
+impl ArrayToBytesCodec for Pcodec {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        numbers::number(array).map(|_| Size::Unknown)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        numbers::encode(&self.0, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        numbers::decode(array, encoded, decoded)
+    }
+}
+
+/// The most numbers of a page, as pco has it.
+const MAX_PAGE: usize = 1 << 24;
+
+#[derive(Deserialize)]
+struct PcodecConfiguration {
+    level: Option<usize>,
+    mode_spec: Option<String>,
+    delta_spec: Option<String>,
+    paging_spec: Option<String>,
+    delta_encoding_order: Option<usize>,
+    equal_pages_up_to: Option<usize>,
+}
+
+impl PcodecConfiguration {
+    fn codec(&self) -> Result<Pcodec, CodecError> {
+        let level = self.level.unwrap_or(8);
+        if level > 12 {
+            return Err(CodecError::configuration(format!("level is {level}, not 0 to 12")));
+        }
+        let mode = match self.mode_spec.as_deref() {
+            None | Some("auto") => ModeSpec::Auto,
+            Some("classic") => ModeSpec::Classic,
+            Some(other) => return Err(unknown("mode_spec", other, "auto or classic")),
+        };
+        match self.paging_spec.as_deref() {
+            None | Some("equal_pages_up_to") => {}
+            Some(other) => return Err(unknown("paging_spec", other, "equal_pages_up_to")),
+        }
+        let page = self.equal_pages_up_to.unwrap_or(1 << 18);
+        if !(1..=MAX_PAGE).contains(&page) {
+            return Err(CodecError::configuration(format!(
+                "equal_pages_up_to is {page}, not 1 to {MAX_PAGE}"
+            )));
+        }
+        let configuration = ChunkConfig::default()
+            .with_compression_level(level)
+            .with_mode_spec(mode)
+            .with_delta_spec(self.delta()?)
+            .with_paging_spec(PagingSpec::EqualPagesUpTo(page));
+        Ok(Pcodec(configuration))
+    }
+
+    /// An order alone means consecutive differences: configurations are older than `delta_spec`.
+    fn delta(&self) -> Result<DeltaSpec, CodecError> {
+        match (self.delta_spec.as_deref(), self.delta_encoding_order) {
+            (_, Some(order)) if order > 7 => {
+                Err(CodecError::configuration(format!("delta_encoding_order is {order}, not 0 to 7")))
+            }
+            (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order)),
+            (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
+            (Some("no_op" | "none"), None) => Ok(DeltaSpec::NoOp),
+            (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
+            (Some("try_consecutive"), None) => {
+                Err(CodecError::configuration("`try_consecutive` wants a `delta_encoding_order`"))
+            }
+            (Some(other @ ("no_op" | "none" | "try_lookback")), Some(_)) => {
+                Err(CodecError::configuration(format!("`{other}` has no `delta_encoding_order`")))
+            }
+            (Some(other), _) => {
+                Err(unknown("delta_spec", other, "auto, no_op, try_consecutive or try_lookback"))
+            }
+        }
+    }
+}
+
+fn unknown(member: &str, value: &str, known: &str) -> CodecError {
+    CodecError::configuration(format!("{member} is \"{value}\", not {known}"))
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let codec = creation.parse::<PcodecConfiguration>()?.codec()?;
+    numbers::number(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
+
+/// All members, as numcodecs writes them.
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let configuration: PcodecConfiguration = creation.parse()?;
+    configuration.codec()?;
+    let text =
+        |member: Option<String>, default: &str| Value::String(member.unwrap_or_else(|| default.to_owned()));
+    let mut members = Object::new();
+    members.insert("level", configuration.level.unwrap_or(8));
+    members.insert("mode_spec", text(configuration.mode_spec, "auto"));
+    members.insert("delta_spec", text(configuration.delta_spec, "auto"));
+    members.insert("paging_spec", text(configuration.paging_spec, "equal_pages_up_to"));
+    members
+        .insert("delta_encoding_order", configuration.delta_encoding_order.map_or(Value::Null, Value::from));
+    members.insert("equal_pages_up_to", configuration.equal_pages_up_to.unwrap_or(1 << 18));
+    Ok(members)
+}
