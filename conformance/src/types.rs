@@ -27,6 +27,12 @@ impl Number {
     pub fn size(&self) -> usize {
         self.size
     }
+
+    /// Of another name, such as `int4`, which takes a byte in memory. No registry knows it.
+    #[must_use]
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
 }
 
 macro_rules! numbers {

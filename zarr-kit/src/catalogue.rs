@@ -144,6 +144,16 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-packbits",
+        &[
+            "https://zarr-kit.example/spec/codecs/packbits/1.0",
+            "packbits",
+            "https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0",
+            "numcodecs.packbits",
+        ],
+    ),
+    entry(
+        Codec,
         "codec-pcodec",
         &[
             "https://zarr-kit.example/spec/codecs/pcodec/1.0",
@@ -368,7 +378,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! {
-    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
-    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53
-}
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 }

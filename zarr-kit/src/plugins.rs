@@ -36,6 +36,8 @@ use zarr_codec_lz4 as _;
 use zarr_codec_lzma as _;
 #[cfg(feature = "codec-msgpack2")]
 use zarr_codec_msgpack2 as _;
+#[cfg(feature = "codec-packbits")]
+use zarr_codec_packbits as _;
 #[cfg(feature = "codec-pcodec")]
 use zarr_codec_pcodec as _;
 #[cfg(feature = "codec-quantize")]

@@ -1,0 +1,130 @@
+//! The codec of numcodecs, for booleans.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::Number;
+use zarr_spec::codec::{ArrayToArrayCodec, array};
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format, Identifiers,
+    Output, Representation,
+};
+
+use crate::padding;
+
+zarr_spec::register!(CodecPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
+        name: "numcodecs.packbits",
+        id: Some("packbits"),
+        aliases: &[],
+    },
+    create,
+));
+
+/// Packs booleans to an array of bytes, the most significant bit first.
+#[derive(Debug, Clone)]
+pub struct PackBooleans {
+    bytes: Arc<dyn DataType>,
+}
+
+impl PackBooleans {
+    /// `uint8` is the data type of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if it is another one.
+    pub fn new(uint8: Arc<dyn DataType>) -> Result<Self, CodecError> {
+        if Number::of(&*uint8) != Some(Number::U8) {
+            return Err(CodecError::Unsupported(format!("booleans are not packed to `{}`", uint8.name())));
+        }
+        Ok(Self { bytes: uint8 })
+    }
+}
+
+/// The number of elements, if they are booleans.
+fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+    if Number::of(&*array.data_type) != Some(Number::Bool) {
+        let name = array.data_type.name();
+        return Err(CodecError::Unsupported(format!("elements of data type `{name}` are no booleans")));
+    }
+    array
+        .element_count()
+        .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+impl ArrayToArrayCodec for PackBooleans {
+    /// The fill value is 0: bytes do not stand for one element each.
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        Ok(ArrayRepresentation {
+            shape: vec![1 + count(decoded)?.div_ceil(8) as u64],
+            data_type: Arc::clone(&self.bytes),
+            fill_value: FillValue::zero(1),
+            byte_order: decoded.byte_order.clone(),
+        })
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let count = count(array)?;
+        if decoded.len() != count {
+            return Err(CodecError::encode(format!("{} bytes are not {count} booleans", decoded.len())));
+        }
+        let size = 1 + count.div_ceil(8);
+        let (first, packed) = encoded.spare(size)?[..size].split_at_mut(1);
+        first[0] = padding(count);
+        for (byte, booleans) in packed.iter_mut().zip(decoded.chunks(8)) {
+            let bits = booleans.iter().zip([128, 64, 32, 16, 8, 4, 2, 1]);
+            *byte = bits.filter(|(boolean, _)| **boolean != 0).map(|(_, bit)| bit).sum();
+        }
+        encoded.advance(size);
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let count = count(array)?;
+        let [said, packed @ ..] = encoded else {
+            return Err(CodecError::corrupt("no bytes, not even the number of unused bits"));
+        };
+        if packed.len() != count.div_ceil(8) {
+            return Err(CodecError::corrupt(format!(
+                "{} bytes are not {count} packed booleans",
+                packed.len()
+            )));
+        }
+        if *said != padding(count) {
+            let padding = padding(count);
+            return Err(CodecError::corrupt(format!("{said} bits are said to be unused, and {padding} are")));
+        }
+        let booleans = &mut decoded.spare(count)?[..count];
+        for (booleans, byte) in booleans.chunks_mut(8).zip(packed) {
+            for (boolean, bit) in booleans.iter_mut().zip([128, 64, 32, 16, 8, 4, 2, 1]) {
+                *boolean = u8::from(byte & bit != 0);
+            }
+        }
+        decoded.advance(count);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct PackBooleansConfiguration {}
+
+pub(crate) fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let PackBooleansConfiguration {} = creation.parse()?;
+    count(array(decoded)?)?;
+    let document = DataTypeDocument::named("uint8");
+    let uint8 = creation.registry.data_type(Format::V3, &document, creation.reading);
+    let (uint8, _order) = uint8.map_err(|error| CodecError::Unsupported(error.to_string()))?;
+    Ok(Codec::ArrayToArray(Arc::new(PackBooleans::new(uint8)?)))
+}
