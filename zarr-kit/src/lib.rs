@@ -3,7 +3,7 @@
 //! This crate has no logic of its own: it gathers the engine and the plugins that its features choose. See the README
 //! for the table of plugins.
 //!
-//! ```
+//! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 //!
