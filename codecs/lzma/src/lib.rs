@@ -24,9 +24,10 @@ use std::sync::Arc;
 use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
 use serde::{Deserialize, Serialize};
 use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output,
-    Representation, Value, json,
+    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Value,
+    json,
 };
 
 pub use filter::Filter;
@@ -181,54 +182,28 @@ const MEMORY_LIMIT: u64 = filter::MAXIMUM_DICTIONARY_SIZE as u64 + (1 << 20);
 
 impl BytesToBytesCodec for Lzma {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        let mut stream = self.encoder().map_err(CodecError::encode)?;
-        loop {
-            let (before, done) = (stream.total_out(), bytes(stream.total_in()));
-            let room = encoded.spare(encoded.remaining().clamp(1, STEP))?;
-            let status =
-                stream.process(&decoded[done..], room, Action::Finish).map_err(CodecError::encode)?;
-            encoded.advance(bytes(stream.total_out() - before));
-            if status == Status::StreamEnd {
-                return Ok(());
-            }
-        }
+        let mut library = self.encoder().map_err(CodecError::encode)?;
+        stream::encode(decoded, encoded, |decoded, room| {
+            progress(&mut library, decoded, room).map_err(CodecError::encode)
+        })
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        let mut stream = self.decoder().map_err(CodecError::corrupt)?;
-        loop {
-            let (before, done) = (stream.total_out(), bytes(stream.total_in()));
-            // A full output may still be followed by the end of the stream, which one byte of room lets through.
-            let mut beyond = [0];
-            let full = decoded.remaining() == 0;
-            let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(STEP))? };
-            let status =
-                stream.process(&encoded[done..], room, Action::Finish).map_err(CodecError::corrupt)?;
-            let more = bytes(stream.total_out() - before);
-            if full && more > 0 {
-                return Err(LimitExceeded { limit: decoded.written().len() }.into());
-            }
-            decoded.advance(more);
-            let end = bytes(stream.total_in());
-            if status == Status::StreamEnd {
-                return match encoded.len() - end {
-                    0 => Ok(()),
-                    rest => Err(CodecError::corrupt(format!("{rest} bytes follow the stream"))),
-                };
-            }
-            if more == 0 && end == done {
-                return Err(CodecError::corrupt("the stream is cut off"));
-            }
+        let mut library = self.decoder().map_err(CodecError::corrupt)?;
+        let rest = stream::decode(encoded, decoded, |encoded, room| {
+            progress(&mut library, encoded, room).map_err(CodecError::corrupt)
+        })?;
+        match rest.len() {
+            0 => Ok(()),
+            more => Err(CodecError::corrupt(format!("{more} bytes follow the stream"))),
         }
     }
 }
 
-/// Memory asked for at least when it grows, in bytes.
-const STEP: usize = 1 << 16;
-
-/// A count within a slice, which fits.
-fn bytes(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
+fn progress(library: &mut Stream, bytes: &[u8], room: &mut [u8]) -> Result<Progress, Error> {
+    let status = library.process(bytes, room, Action::Finish)?;
+    let (read, written) = (library.total_in(), library.total_out());
+    Ok(Progress { read, written, is_end: status == Status::StreamEnd })
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {

@@ -27,7 +27,7 @@ zarr_spec::register!(CodecPlugin::new(
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenBytes;
 
-/// The one that it encodes.
+/// The data type that it encodes.
 const DATA_TYPE: &str = "bytes";
 
 impl ArrayToBytesCodec for VlenBytes {

@@ -30,7 +30,7 @@ zarr_spec::register!(CodecPlugin::new(
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenUtf8;
 
-/// The one that it encodes.
+/// The data type that it encodes.
 const DATA_TYPE: &str = "string";
 
 impl ArrayToBytesCodec for VlenUtf8 {

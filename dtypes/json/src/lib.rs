@@ -13,21 +13,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use zarr_spec::codec::json_items::{self, DATA_TYPE};
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
     Invalid, Value,
 };
 
-/// What the draft calls the extension.
-const URI: &str = "https://zarr-kit.example/spec/data-types/json/1.0";
-/// What v2 calls objects that are written as JSON.
-const ID: &str = "O/json2";
+const NAMES: ObjectNames = ObjectNames {
+    name: DATA_TYPE,
+    id: "O/json2",
+    uri: "https://zarr-kit.example/spec/data-types/json/1.0",
+    type_name: "json",
+    aliases: &[],
+};
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: Some(URI), name: DATA_TYPE, id: Some(ID), aliases: &[] },
-    create,
-));
+zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
 
 // The same items in another form: in v2 alone, where the codec is part of what objects are.
 zarr_spec::register!(DataTypePlugin::new(
@@ -40,20 +40,8 @@ zarr_spec::register!(DataTypePlugin::new(
 pub struct Json;
 
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-    let fits = match (creation.format, creation.type_name) {
-        (_, Some(name)) => name.as_str() == Some("json"),
-        (Format::V3Draft, None) => creation.identifier.starts_with("O/"),
-        _ => true,
-    };
-    if !fits {
-        return Err(Invalid::new(format!("the draft has JSON as extension `{URI}`, type `json`")).into());
-    }
-    match creation.configuration {
-        Value::Object(members) if !members.is_empty() => {
-            Err(Invalid::new("the data type has no configuration").into())
-        }
-        _ => Ok((Arc::new(Json), ByteOrder::Little)),
-    }
+    NAMES.check(creation)?;
+    Ok((Arc::new(Json), ByteOrder::Little))
 }
 
 fn item(element: &[u8]) -> Result<Value, Invalid> {
@@ -74,19 +62,7 @@ impl DataType for Json {
     }
 
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        Ok(match format {
-            Format::V2 => DataTypeDocument {
-                json: Value::from("|O"),
-                configuration: Value::from("|O"),
-                ..DataTypeDocument::named(ID)
-            },
-            Format::V3Draft => DataTypeDocument {
-                json: [("extension", URI), ("type", "json")].into_iter().collect(),
-                type_name: Some(Value::from("json")),
-                ..DataTypeDocument::named(URI)
-            },
-            Format::V3 => DataTypeDocument::named(DATA_TYPE),
-        })
+        Ok(NAMES.document(format))
     }
 
     /// The item itself.

@@ -1,4 +1,4 @@
-//! Elements of variable size, each behind its length: the form of `vlen-utf8` and `vlen-bytes`.
+//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`: each behind its length.
 //!
 //! A count of the elements comes first. It and the lengths are u32, little endian; a length counts bytes.
 

@@ -7,6 +7,7 @@
 //! writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`) may stand in it.
 
 use crate::codec::CodecError;
+use crate::codec::items::Items;
 use crate::json::{self, Limits, ParseError, ParseOptions, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::representation::{ArrayRepresentation, Elements};
@@ -82,10 +83,11 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
 ///
 /// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Encode`] for elements that are no items.
 pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, CodecError> {
+    check_array(array)?;
     let shape = lengths(array)?;
     let wrong = |error| CodecError::encode(format!("an item is no JSON: {error}"));
-    let payloads = payloads(count(array)?, decoded)?;
-    let mut items = payloads.into_iter().map(|payload| item(payload).map_err(wrong));
+    let payloads = Items::new(array, decoded)?;
+    let mut items = payloads.iter().map(|payload| item(payload).map_err(wrong));
     let mut list = match shape[..] {
         [] => items.by_ref().take(1).collect::<Result<_, _>>()?,
         _ => nested(&shape, &mut items)?,
@@ -136,12 +138,6 @@ fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
     Ok(json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
 }
 
-fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
-    check_array(array)?;
-    let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
-    count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
-}
-
 /// The shape, if not even lists without an item in them are more than a document may have.
 fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
     let lists = array.shape.iter().take_while(|&&length| length > 0);
@@ -151,21 +147,6 @@ fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
     lists
         .and(lengths)
         .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
-}
-
-/// The payloads of `count` decoded elements: offsets rise from 0 to the end of the payload.
-fn payloads(count: usize, decoded: &[u8]) -> Result<Vec<&[u8]>, CodecError> {
-    let wrong = || CodecError::encode("the elements are not an offset each and the bytes they point to");
-    let (offsets, payload) = decoded.split_at_checked((count + 1) * OFFSET).ok_or_else(wrong)?;
-    let (offsets, _) = offsets.as_chunks::<OFFSET>();
-    let offsets: Vec<usize> = offsets
-        .iter()
-        .map(|&offset| usize::try_from(u64::from_ne_bytes(offset)).map_err(|_| wrong()))
-        .collect::<Result<_, _>>()?;
-    if offsets.first() != Some(&0) || offsets.last() != Some(&payload.len()) {
-        return Err(wrong());
-    }
-    offsets.windows(2).map(|ends| payload.get(ends[0]..ends[1]).ok_or_else(wrong)).collect()
 }
 
 /// The items of one list of the outermost of the dimensions that are left.
