@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use zarr_spec::grid::GridError;
 use zarr_spec::metadata::DocumentError;
 use zarr_spec::registry::Unknown;
 use zarr_spec::store::StoreError;
@@ -120,6 +121,13 @@ impl Error {
     /// A document that is not what its format wants.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         Self::Document { key: key.to_string(), source }
+    }
+}
+
+/// What a chunk grid does not know was asked for by a selection.
+impl From<GridError> for Error {
+    fn from(error: GridError) -> Self {
+        Self::Selection(error.to_string())
     }
 }
 

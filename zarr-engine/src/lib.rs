@@ -22,6 +22,7 @@ mod plan;
 mod read;
 mod resolve;
 mod selection;
+mod shape;
 mod shard;
 mod variable;
 mod write;

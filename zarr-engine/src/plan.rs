@@ -3,162 +3,30 @@
 //! A cell is a chunk of the array, or an inner chunk of a shard. A plan does no I/O and keeps no list of cells
 //! where arithmetic tells them: the `i`-th one is computed when it is asked for.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+mod dimension;
+mod points;
 
-use zarr_spec::grid::{ChunkGrid, GridError};
+use zarr_spec::grid::GridError;
 
 use crate::copy::MAX_RANK;
 
-/// Elements along one dimension that are evenly spaced in the array and neighbours in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
-    /// The first element: of the array, or within a cell.
-    pub(crate) start: u64,
-    /// How many there are.
-    pub(crate) count: usize,
-    /// Elements from one to the next; 0 and negative ones come from lists.
-    pub(crate) step: i64,
-    /// Where the first one goes, counted along the same dimension of memory.
-    pub(crate) out: usize,
-}
+pub(crate) use dimension::{Axis, Run};
+use dimension::{DimensionPlan, Runs};
+use points::{Points, PointsPlan};
 
-impl Run {
-    fn element(&self, number: usize) -> u64 {
-        self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
-    }
-
-    /// The part of the run from element number `from` to before `to`, relative to `origin`.
-    fn part(&self, from: usize, to: usize, origin: u64) -> Self {
-        Self { start: self.element(from) - origin, count: to - from, step: self.step, out: self.out + from }
-    }
-}
-
-/// How one dimension is divided into cells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Axis<'a> {
-    /// As a chunk grid divides the array.
-    Grid(&'a dyn ChunkGrid, usize),
-    /// In cells of one length, as a shard divides a chunk.
-    Even {
-        /// Elements of a cell.
-        length: u64,
-        /// Elements of the chunk.
-        whole: u64,
-    },
-}
-
-impl Axis<'_> {
-    fn cell_of(&self, element: u64) -> Result<u64, GridError> {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_of(dimension, element),
-            Self::Even { length, whole } if element < whole && length > 0 => Ok(element / length),
-            Self::Even { whole, .. } => Err(GridError::OutOfBounds(format!("element {element} of {whole}"))),
-        }
-    }
-
-    fn range(&self, cell: u64) -> Result<Range<u64>, GridError> {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_range(dimension, cell),
-            Self::Even { length, .. } => Ok(cell * length..(cell + 1) * length),
-        }
-    }
-
-    /// A step below which no cell between the first and the last is left out.
-    fn shortest(&self) -> u64 {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_shape().map_or(1, |shape| shape[dimension]),
-            Self::Even { length, .. } => length,
-        }
-    }
-}
-
-/// The cells along one dimension.
-#[derive(Debug)]
-enum DimensionPlan<'a> {
-    /// One run over neighbouring cells.
-    Neighbours { axis: Axis<'a>, run: Run, first: u64, cells: usize },
-    /// Any cells, in ascending order.
-    Listed(Vec<(u64, Vec<Run>)>),
-}
-
-/// The runs of one cell along one dimension; never empty.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Runs<'p> {
-    One(Run),
-    Many(&'p [Run]),
-}
-
-impl Runs<'_> {
-    pub(crate) fn as_slice(&self) -> &[Run] {
-        match self {
-            Self::One(run) => std::slice::from_ref(run),
-            Self::Many(runs) => runs,
-        }
-    }
-}
-
-impl<'a> DimensionPlan<'a> {
-    fn new(axis: Axis<'a>, runs: &[Run]) -> Result<Self, GridError> {
-        if let [run] = runs
-            && run.count > 0
-            && run.step > 0
-            && run.step.unsigned_abs() <= axis.shortest()
-        {
-            let (first, last) = (axis.cell_of(run.start)?, axis.cell_of(run.element(run.count - 1))?);
-            let cells = usize::try_from(last - first + 1);
-            let cells = cells.map_err(|_| GridError::OutOfBounds("too many chunks".to_owned()))?;
-            return Ok(Self::Neighbours { axis, run: *run, first, cells });
-        }
-        let mut listed: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
-        for run in runs {
-            let mut from = 0;
-            while from < run.count {
-                let cell = axis.cell_of(run.element(from))?;
-                let range = axis.range(cell)?;
-                let inside = |number: &usize| range.contains(&run.element(*number));
-                let to = (from..run.count).take_while(inside).count() + from;
-                listed.entry(cell).or_default().push(run.part(from, to, range.start));
-                from = to;
-            }
-        }
-        Ok(Self::Listed(listed.into_iter().collect()))
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Neighbours { cells, .. } => *cells,
-            Self::Listed(cells) => cells.len(),
-        }
-    }
-
-    fn cell(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
-        match self {
-            Self::Listed(cells) => {
-                let (cell, runs) = &cells[number];
-                Ok((*cell, Runs::Many(runs)))
-            }
-            Self::Neighbours { axis, run, first, .. } => {
-                let cell = first + number as u64;
-                let range = axis.range(cell)?;
-                let step = run.step.unsigned_abs();
-                let before =
-                    |element: u64| element.saturating_sub(run.start).div_ceil(step).min(run.count as u64);
-                let (from, to) = (before(range.start), before(range.end));
-                // Both are at most `count`.
-                let (from, to) =
-                    (usize::try_from(from).unwrap_or(run.count), usize::try_from(to).unwrap_or(run.count));
-                Ok((cell, Runs::One(run.part(from, to, range.start))))
-            }
-        }
-    }
-}
-
-/// The cells of one region: runs along each dimension, and all combinations of them.
+/// The cells of one region.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
-    dimensions: Vec<DimensionPlan<'a>>,
+    cells: Cells<'a>,
     len: usize,
+}
+
+#[derive(Debug)]
+enum Cells<'a> {
+    /// Runs along each dimension, and all combinations of them.
+    Box(Vec<DimensionPlan<'a>>),
+    /// Single elements.
+    Points(Box<PointsPlan<'a>>),
 }
 
 /// A cell, and which of its elements are wanted.
@@ -166,7 +34,14 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Piece<'p> {
     rank: usize,
     cell: [u64; MAX_RANK],
-    runs: [Runs<'p>; MAX_RANK],
+    elements: PieceElements<'p>,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "on the stack alone, and for a short time")]
+enum PieceElements<'p> {
+    Box([Runs<'p>; MAX_RANK]),
+    Points(Points<'p>),
 }
 
 impl<'a> Plan<'a> {
@@ -175,16 +50,29 @@ impl<'a> Plan<'a> {
     /// # Errors
     ///
     /// If a run leads out of the array, or there are more cells than this machine can count.
-    pub(crate) fn new(axes: impl IntoIterator<Item = (Axis<'a>, Vec<Run>)>) -> Result<Self, GridError> {
+    pub(crate) fn new<R: AsRef<[Run]>>(
+        axes: impl IntoIterator<Item = (Axis<'a>, R)>,
+    ) -> Result<Self, GridError> {
         let dimensions: Result<Vec<_>, _> =
-            axes.into_iter().map(|(axis, runs)| DimensionPlan::new(axis, &runs)).collect();
+            axes.into_iter().map(|(axis, runs)| DimensionPlan::new(axis, runs.as_ref())).collect();
         let dimensions = dimensions?;
         let len =
             dimensions.iter().try_fold(1usize, |product, dimension| product.checked_mul(dimension.len()));
-        match len {
-            Some(len) if dimensions.len() <= MAX_RANK => Ok(Self { dimensions, len }),
-            _ => Err(GridError::OutOfBounds("too many chunks or dimensions".to_owned())),
+        let len = len.filter(|_| dimensions.len() <= MAX_RANK).ok_or_else(too_many)?;
+        Ok(Self { cells: Cells::Box(dimensions), len })
+    }
+
+    /// Single elements: the coordinates of each, one element after another. An array has one axis at least. In the
+    /// result they are counted along the last dimension.
+    ///
+    /// # Errors
+    ///
+    /// If an element is outside of the array.
+    pub(crate) fn of_points(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
+        if axes.len() > MAX_RANK {
+            return Err(too_many());
         }
+        Ok(PointsPlan::of_list(axes, coordinates)?.into())
     }
 
     /// Number of cells.
@@ -194,67 +82,124 @@ impl<'a> Plan<'a> {
 
     /// The cell number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
-        let none = Run { start: 0, count: 1, step: 1, out: 0 };
-        let mut piece =
-            Piece { rank: self.dimensions.len(), cell: [0; MAX_RANK], runs: [Runs::One(none); MAX_RANK] };
-        let mut rest = number;
-        for (place, dimension) in self.dimensions.iter().enumerate().rev() {
-            let (cell, runs) = dimension.cell(rest % dimension.len())?;
-            rest /= dimension.len();
-            piece.cell[place] = cell;
-            piece.runs[place] = runs;
+        match &self.cells {
+            Cells::Box(dimensions) => Piece::of_box(dimensions, number),
+            Cells::Points(points) => Piece::of_points(points, number),
         }
-        Ok(piece)
     }
 }
 
+impl<'a> From<PointsPlan<'a>> for Plan<'a> {
+    fn from(points: PointsPlan<'a>) -> Self {
+        Self { len: points.len(), cells: Cells::Points(Box::new(points)) }
+    }
+}
+
+fn too_many() -> GridError {
+    GridError::OutOfBounds("too many chunks or dimensions".to_owned())
+}
+
 impl<'p> Piece<'p> {
+    fn of_box(dimensions: &'p [DimensionPlan<'_>], number: usize) -> Result<Self, GridError> {
+        let mut cell = [0; MAX_RANK];
+        let mut elements = [Runs::One(Run::ONE); MAX_RANK];
+        let mut rest = number;
+        for (place, dimension) in dimensions.iter().enumerate().rev() {
+            (cell[place], elements[place]) = dimension.cell(rest % dimension.len())?;
+            rest /= dimension.len();
+        }
+        Ok(Self { rank: dimensions.len(), cell, elements: PieceElements::Box(elements) })
+    }
+
+    fn of_points(plan: &'p PointsPlan<'_>, number: usize) -> Result<Self, GridError> {
+        let mut cell = [0; MAX_RANK];
+        let points = plan.cell(number, &mut cell)?;
+        Ok(Self { rank: plan.rank(), cell, elements: PieceElements::Points(points) })
+    }
+
     /// Position of the cell per dimension.
     pub(crate) fn cell(&self) -> &[u64] {
         &self.cell[..self.rank]
     }
 
-    /// The wanted elements per dimension.
-    pub(crate) fn runs(&self) -> &[Runs<'p>] {
-        &self.runs[..self.rank]
+    /// The inner cells of a cell that is divided further; dimension `i` of them is dimension `order[i]` of the cell.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::new`].
+    pub(crate) fn divided<'s>(
+        &'s self,
+        order: &[usize],
+        axes: impl IntoIterator<Item = Axis<'s>>,
+    ) -> Result<Plan<'s>, GridError> {
+        match &self.elements {
+            PieceElements::Box(runs) => {
+                Plan::new(axes.into_iter().zip(order.iter().map(|&dimension| runs[dimension].as_slice())))
+            }
+            PieceElements::Points(points) => {
+                Ok(PointsPlan::of_points(axes.into_iter().collect(), points.permuted(order))?.into())
+            }
+        }
     }
 
     /// The only combination of runs, if there is just one.
     pub(crate) fn only(&self) -> Option<Combination> {
-        let mut combination = Combination::new(self.rank);
-        for (place, runs) in self.runs().iter().enumerate() {
-            match runs.as_slice() {
-                [run] => combination.runs[place] = *run,
-                _ => return None,
-            }
-        }
-        Some(combination)
+        let mut combinations = self.combinations();
+        let first = combinations.next()?;
+        combinations.next().is_none().then_some(first)
     }
 
     /// Every combination of runs: each is one strided box of the cell.
-    pub(crate) fn combinations(&self) -> impl Iterator<Item = Combination> + '_ {
-        let total: usize = self.runs().iter().map(|runs| runs.as_slice().len()).product();
-        (0..total).map(|number| {
-            let mut combination = Combination::new(self.rank);
-            let mut rest = number;
-            for (place, runs) in self.runs().iter().enumerate().rev() {
-                let runs = runs.as_slice();
-                combination.runs[place] = runs[rest % runs.len()];
-                rest /= runs.len();
+    pub(crate) fn combinations(&self) -> Combinations<'_> {
+        match &self.elements {
+            PieceElements::Points(points) => Combinations::Points(*points),
+            PieceElements::Box(runs) => {
+                let runs = &runs[..self.rank];
+                let count = runs.iter().map(|runs| runs.as_slice().len()).product();
+                Combinations::Box { runs, number: 0, count }
             }
-            combination
-        })
+        }
     }
 
-    /// Whether every element of a cell of `shape` is wanted.
+    /// Whether every element of a cell of `shape` is wanted, one after another.
     pub(crate) fn covers(&self, shape: impl Iterator<Item = u64>) -> bool {
-        self.runs().iter().zip(shape).all(|(runs, length)| {
-            let slice = runs.as_slice();
-            slice.len() == 1
-                && slice[0].start == 0
-                && slice[0].count as u64 == length
-                && (length == 1 || slice[0].step == 1)
+        self.only().is_some_and(|combination| {
+            combination.runs().iter().zip(shape).all(|(run, length)| {
+                run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
+            })
         })
+    }
+}
+
+/// What [`Piece::combinations`] goes through.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "on the stack alone, and for a short time")]
+pub(crate) enum Combinations<'p> {
+    #[expect(private_interfaces, reason = "nobody looks into it")]
+    Box { runs: &'p [Runs<'p>], number: usize, count: usize },
+    #[expect(private_interfaces, reason = "nobody looks into it")]
+    Points(Points<'p>),
+}
+
+impl Iterator for Combinations<'_> {
+    type Item = Combination;
+
+    fn next(&mut self) -> Option<Combination> {
+        match self {
+            Self::Points(points) => points.take_run(),
+            Self::Box { number, count, .. } if number == count => None,
+            Self::Box { runs, number, .. } => {
+                let mut combination = Combination::new(runs.len());
+                let mut rest = *number;
+                for (place, runs) in runs.iter().enumerate().rev() {
+                    let runs = runs.as_slice();
+                    combination.runs[place] = runs[rest % runs.len()];
+                    rest /= runs.len();
+                }
+                *number += 1;
+                Some(combination)
+            }
+        }
     }
 }
 
@@ -267,7 +212,7 @@ pub(crate) struct Combination {
 
 impl Combination {
     fn new(rank: usize) -> Self {
-        Self { rank, runs: [Run { start: 0, count: 1, step: 1, out: 0 }; MAX_RANK] }
+        Self { rank, runs: [Run::ONE; MAX_RANK] }
     }
 
     /// The run of each dimension.
@@ -283,6 +228,10 @@ impl Combination {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
+    use zarr_spec::grid::ChunkGrid;
+
     use super::*;
 
     /// A grid of any chunk lengths.
@@ -323,12 +272,13 @@ mod tests {
 
     /// Element of the array and place in memory, as a plan yields them.
     fn elements(axis: Axis<'_>, runs: &[Run]) -> Vec<(u64, usize)> {
-        let plan = Plan::new([(axis, runs.to_vec())]).unwrap();
+        let plan = Plan::new([(axis, runs)]).unwrap();
         let mut all = Vec::new();
         for number in 0..plan.len() {
             let piece = plan.piece(number).unwrap();
             let start = axis.range(piece.cell()[0]).unwrap().start;
-            for run in piece.runs()[0].as_slice() {
+            for combination in piece.combinations() {
+                let run = combination.runs()[0];
                 assert!(run.count > 0);
                 for number in 0..run.count {
                     assert_eq!(axis.cell_of(start + run.element(number)).unwrap(), piece.cell()[0]);
@@ -378,8 +328,58 @@ mod tests {
 
     #[test]
     fn an_array_without_dimensions_has_one_cell() {
-        let plan = Plan::new([]).unwrap();
+        let plan = Plan::new::<&[Run]>([]).unwrap();
         assert_eq!(plan.len(), 1);
         assert!(plan.piece(0).unwrap().covers(std::iter::empty()));
+    }
+
+    /// A cell; starts, counts and places in the result of runs.
+    type CellPoints = (Vec<u64>, Vec<(u64, usize, usize)>);
+
+    fn points(plan: &Plan<'_>) -> Vec<CellPoints> {
+        let piece = |number| {
+            let piece = plan.piece(number).unwrap();
+            let last = |combination: Combination| {
+                let run = *combination.runs().last().unwrap();
+                (run.start, run.count, run.out)
+            };
+            (piece.cell().to_vec(), piece.combinations().map(last).collect())
+        };
+        (0..plan.len()).map(piece).collect()
+    }
+
+    #[test]
+    fn points_are_put_together_by_cells_and_neighbours_are_one_run() {
+        let axes = vec![Axis::Even { length: 4, whole: 8 }, Axis::Even { length: 4, whole: 8 }];
+        let coordinates = [7, 7, 0, 1, 0, 2, 0, 3, 0, 4, 7, 7, 0, 2];
+        let plan = Plan::of_points(axes, &coordinates).unwrap();
+        let wanted = vec![
+            (vec![0, 0], vec![(1, 3, 1), (2, 1, 6)]),
+            (vec![0, 1], vec![(0, 1, 4)]),
+            (vec![1, 1], vec![(3, 1, 0), (3, 1, 5)]),
+        ];
+        assert_eq!(points(&plan), wanted);
+    }
+
+    #[test]
+    fn points_of_a_cell_are_divided_further_with_its_dimensions_in_another_order() {
+        let axes = vec![Axis::Even { length: 4, whole: 8 }, Axis::Even { length: 6, whole: 12 }];
+        let coordinates = [4, 11, 7, 6, 5, 7];
+        let plan = Plan::of_points(axes, &coordinates).unwrap();
+        let piece = plan.piece(0).unwrap();
+        assert_eq!((plan.len(), piece.cell()), (1, &[1, 1][..]));
+        let inner = [Axis::Even { length: 3, whole: 6 }, Axis::Even { length: 2, whole: 4 }];
+        let inner = piece.divided(&[1, 0], inner).unwrap();
+        let wanted =
+            vec![(vec![0, 0], vec![(1, 1, 2)]), (vec![0, 1], vec![(1, 1, 1)]), (vec![1, 0], vec![(0, 1, 0)])];
+        assert_eq!(points(&inner), wanted);
+    }
+
+    #[test]
+    fn a_point_that_is_all_of_its_cell_covers_it() {
+        let plan = Plan::of_points(vec![Axis::Even { length: 1, whole: 3 }], &[2, 0, 0]).unwrap();
+        let covers = |number| plan.piece(number).unwrap().covers([1].into_iter());
+        // Of the first cell, an element is wanted twice: that is said to be no whole cell.
+        assert_eq!((plan.len(), covers(0), covers(1)), (2, false, true));
     }
 }

@@ -6,6 +6,7 @@ use zarr_spec::ArraySubset;
 
 use crate::error::Error;
 use crate::plan::Run;
+use crate::shape::{c_strides, for_each_index};
 
 /// Which elements of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,8 +140,22 @@ pub(crate) enum Wanted {
         /// Elements of the result along each dimension of the array, dropped ones included.
         counts: Vec<usize>,
     },
-    /// Single elements: the position of each, one dimension after another.
+    /// Single elements: the coordinates of each, one dimension after another.
     Points(Vec<u64>),
+}
+
+impl Wanted {
+    /// Elements of the result between neighbours, per dimension of an array of `rank` dimensions. Single elements
+    /// follow one another, along whatever dimension they are counted.
+    pub(crate) fn strides(&self, rank: usize) -> Result<Vec<usize>, Error> {
+        match self {
+            Self::Points(_) => Ok(vec![1; rank]),
+            Self::Box { counts, .. } => {
+                let shape: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
+                c_strides(&shape).map_err(|error| Error::Selection(error.to_string()))
+            }
+        }
+    }
 }
 
 impl Located {
@@ -185,7 +200,8 @@ fn locate(along: &Along, length: u64) -> Result<Vec<Run>, String> {
         }
         Along::Range { start, stop, step } => {
             let count = usize::try_from((stop - start).div_ceil(*step)).map_err(|_| too_many)?;
-            let step = i64::try_from(*step).unwrap_or(i64::MAX);
+            // One that `i64` cannot hold is the same step modulo 2^64, as runs count.
+            let step = if count == 1 { 1 } else { step.cast_signed() };
             Ok(vec![Run { start: *start, count, step, out: 0 }])
         }
         Along::Index(index) if *index < length => Ok(vec![Run { start: *index, count: 1, step: 1, out: 0 }]),
@@ -250,7 +266,7 @@ fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<Located, Error> {
     }
     let mut points = Vec::new();
     let mut count = 0;
-    crate::variable::for_each_index(shape, |position, index| {
+    for_each_index(shape, |position, index| {
         if mask[position] {
             count += 1;
             points.extend(index.iter().map(|&index| index as u64));

@@ -3,6 +3,9 @@
 use zarr_spec::pipeline::Layout;
 use zarr_spec::{ArrayRepresentation, CodecError};
 
+use crate::plan::Combination;
+use crate::shape::for_each_index;
+
 const OFFSET: usize = size_of::<u64>();
 
 /// The elements of a chunk or an array, in C order or another one.
@@ -67,32 +70,27 @@ impl<'a> Variable<'a> {
     }
 }
 
-fn read(entry: &[u8]) -> u64 {
-    entry.try_into().map_or(0, u64::from_ne_bytes)
+/// Calls `visit` with the place of each element of a strided box, in the cell and in the result, counted in elements.
+pub(crate) fn each_element(
+    combination: &Combination,
+    layout: &Layout,
+    strides: &[usize],
+    mut visit: impl FnMut(usize, usize),
+) {
+    let counts: Vec<u64> = combination.runs().iter().map(|run| run.count as u64).collect();
+    for_each_index(&counts, |_, index| {
+        let (mut from, mut to) = (0, 0);
+        for (dimension, (run, &number)) in combination.runs().iter().zip(index).enumerate() {
+            let element = run.start.wrapping_add_signed(run.step.wrapping_mul(number as i64));
+            from += usize::try_from(element).unwrap_or(usize::MAX).saturating_mul(layout.strides[dimension]);
+            to += (run.out + number) * strides[dimension];
+        }
+        visit(from, to);
+    });
 }
 
-/// Calls `visit` with the position in C order and the index of every element.
-pub(crate) fn for_each_index(shape: &[u64], mut visit: impl FnMut(usize, &[usize])) {
-    if shape.contains(&0) {
-        return;
-    }
-    let mut index = vec![0usize; shape.len()];
-    let mut position = 0;
-    loop {
-        visit(position, &index);
-        position += 1;
-        let advanced = (0..shape.len()).rev().find(|&dimension| {
-            index[dimension] += 1;
-            let carry = index[dimension] as u64 == shape[dimension];
-            if carry {
-                index[dimension] = 0;
-            }
-            !carry
-        });
-        if advanced.is_none() {
-            return;
-        }
-    }
+fn read(entry: &[u8]) -> u64 {
+    entry.try_into().map_or(0, u64::from_ne_bytes)
 }
 
 /// Elements that come together in any order; those that never come are the fill value.
@@ -125,6 +123,11 @@ impl Assembly {
         self.payload.extend_from_slice(element);
     }
 
+    /// Makes an element the fill value again.
+    pub(crate) fn clear(&mut self, position: usize) {
+        self.places[position] = None;
+    }
+
     /// The element at a position, as it is now.
     pub(crate) fn element(&self, position: usize) -> &[u8] {
         self.places[position].map_or(&self.fill, |(start, size)| &self.payload[start..start + size])
@@ -134,13 +137,12 @@ impl Assembly {
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
         let mut size = 0usize;
         for position in 0..self.places.len() {
-            size = size
-                .checked_add(self.element(position).len())
-                .ok_or_else(|| CodecError::corrupt("too large"))?;
+            size = size.checked_add(self.element(position).len()).ok_or_else(too_large)?;
         }
-        let table = (self.places.len() + 1) * OFFSET;
+        let table = self.places.len().checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
+        let size = table.and_then(|table| table.checked_add(size)).ok_or_else(too_large)?;
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(table + size).map_err(CodecError::corrupt)?;
+        bytes.try_reserve_exact(size).map_err(CodecError::corrupt)?;
         let mut offset = 0u64;
         bytes.extend_from_slice(&offset.to_ne_bytes());
         for position in 0..self.places.len() {
@@ -152,4 +154,8 @@ impl Assembly {
         }
         Ok(bytes)
     }
+}
+
+fn too_large() -> CodecError {
+    CodecError::corrupt("elements are too large for this machine")
 }

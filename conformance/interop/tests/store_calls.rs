@@ -180,6 +180,91 @@ fn writing_a_whole_chunk_reads_nothing_and_a_part_reads_it_once() {
     }
 }
 
+/// In the order in which they are asked for, neighbours of a coordinate list or a mask are in other chunks.
+#[test]
+fn single_elements_fetch_and_store_each_chunk_once() {
+    let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);
+    let string = json!([{"name": "vlen-utf8"}]);
+    // Of a shard, also the index is read; two inner chunks of the first one do not lie together.
+    for (codecs, reads) in [(gzip, 2), (string, 2), (sharded(), 2 + 1 + 2)] {
+        let mut document = v3_array(&[8, 8], &[4, 4], &codecs);
+        let is_variable = codecs[0]["name"] == "vlen-utf8";
+        if is_variable {
+            (document["data_type"], document["fill_value"]) = (json!("string"), json!(""));
+        }
+        let counted = Counted::new(&[("a/zarr.json", document), ("zarr.json", group())]);
+        let array = counted.open().array("/a").unwrap();
+        let write = |selection: &Selection, values: &[u8]| match is_variable {
+            true => {
+                let texts: Vec<_> = values.iter().map(u8::to_string).collect();
+                array.write_variable(selection, &texts).unwrap();
+            }
+            false => array.write_values(selection, values).unwrap(),
+        };
+        let read = |selection: &Selection| -> Vec<u8> {
+            let elements = array.read(selection).unwrap();
+            (0..elements.count())
+                .map(|position| elements.print(position).replace('"', "").parse().unwrap())
+                .collect()
+        };
+        write(&Selection::All, &(1..=64).collect::<Vec<_>>());
+
+        // Two chunks, three times each; the first element comes once more.
+        let coordinates = Selection::Coordinates(vec![vec![0, 7, 1, 4, 1, 7, 0], vec![0, 7, 1, 4, 0, 6, 0]]);
+        let (_, calls) = counted.calls(|| write(&coordinates, &[101, 102, 103, 104, 105, 106, 107]));
+        assert_eq!(
+            (calls.get("get"), calls.get("set"), total(&calls)),
+            (Some(&2), Some(&2), 4),
+            "{codecs}: {calls:?}"
+        );
+        let (values, calls) = counted.calls(|| read(&coordinates));
+        assert_eq!(values, [107, 102, 103, 104, 105, 106, 107], "{codecs}");
+        assert_eq!(total(&calls), reads, "{codecs}: {calls:?}");
+
+        let mask = Selection::Mask((0..64).map(|position| position % 3 == 0).collect());
+        let wanted = (0u8..64).filter(|position| position % 3 == 0).map(|position| match position {
+            0 => 107,
+            9 => 103,
+            36 => 104,
+            63 => 102,
+            _ => position + 1,
+        });
+        assert_eq!(read(&mask), wanted.collect::<Vec<_>>(), "{codecs}");
+        let (_, calls) = counted.calls(|| write(&mask, &[9; 22]));
+        assert_eq!(
+            (calls.get("get"), calls.get("set"), total(&calls)),
+            (Some(&4), Some(&4), 8),
+            "{codecs}: {calls:?}"
+        );
+        assert_eq!(read(&mask), [9; 22], "{codecs}");
+    }
+}
+
+#[test]
+fn of_shards_in_a_shard_only_indexes_and_what_is_wanted_are_read() {
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    let nested = json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [4, 4], "codecs": sharded(), "index_codecs": index, "index_location": "start",
+    }}]);
+    let counted =
+        Counted::new(&[("a/zarr.json", v3_array(&[8, 8], &[8, 8], &nested)), ("zarr.json", group())]);
+    let array = filled(&counted);
+    let read = |selection: &str, values: &[u8], wanted: usize| {
+        let selection = Selection::parse(selection, &[8, 8]).unwrap();
+        let (found, calls) = counted.calls(|| array.read_values::<u8>(&selection).unwrap());
+        assert_eq!((found.as_slice(), total(&calls)), (values, wanted), "{selection}: {calls:?}");
+    };
+    read("1,5", &[14], 3);
+    read("3,6", &[31], 1);
+    // Neighbours are one request, and so is all of an inner shard.
+    read("0:2,0:4", &[1, 2, 3, 4, 9, 10, 11, 12], 1 + 1);
+    read("4:8,0:4", &[33, 34, 35, 36, 41, 42, 43, 44, 49, 50, 51, 52, 57, 58, 59, 60], 1);
+    // What is written to one of them is seen, whatever was kept of them.
+    array.write(&Selection::parse("1,5", &[8, 8]).unwrap(), &[99]).unwrap();
+    read("1,5", &[99], 3);
+    read("1,6", &[15], 1);
+}
+
 #[test]
 fn children_are_one_listing_and_one_call_for_each() {
     let counted = v3(&json!([{"name": "bytes"}]));

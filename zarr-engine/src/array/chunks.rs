@@ -1,0 +1,214 @@
+//! The chunks of an array: their keys, their stored bytes, their locks.
+
+use std::sync::{Arc, MutexGuard};
+
+use bytes::Bytes;
+use zarr_spec::grid::{ChunkGrid, chunk_subset};
+use zarr_spec::store::{Got, Store, StoreError, get_value};
+use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
+
+use super::{Array, ArrayInner, RankZeroKey, hash};
+use crate::error::Error;
+use crate::shape::for_each_index;
+
+impl Array {
+    /// The key of the chunk at `index`.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk.
+    pub fn chunk_key(&self, index: &[u64]) -> Result<Key, Error> {
+        self.inner.chunk(index)?;
+        self.inner.key(index)
+    }
+
+    /// The elements of the chunk at `index`, one half-open range per dimension, not clipped to the array.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk.
+    pub fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, Error> {
+        Ok(chunk_subset(self.chunk_grid(), index)?)
+    }
+
+    /// The stored bytes of the chunk at `index`; `None` if it is not stored.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk, or the store fails.
+    pub fn encoded_chunk(&self, index: &[u64]) -> Result<Option<Bytes>, Error> {
+        let inner = &self.inner;
+        inner.chunk(index)?;
+        let limit = usize::try_from(inner.context().limits.value_size).unwrap_or(usize::MAX);
+        for key in inner.keys(index)? {
+            if let Some(bytes) = get_value(&*inner.resolved.store, &key, limit)? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stores bytes as the chunk at `index`: they are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk, nothing can be written here, or the store fails.
+    pub fn write_encoded_chunk(&self, index: &[u64], bytes: &[u8]) -> Result<(), Error> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        inner.chunk(index)?;
+        let _alone = inner.lock(index);
+        inner.forget_index(index);
+        Ok(inner.resolved.store.set(&inner.key(index)?, bytes)?)
+    }
+
+    /// Removes the chunk at `index`: its elements hold the fill value then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::write_encoded_chunk`].
+    pub fn erase_chunk(&self, index: &[u64]) -> Result<(), Error> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        inner.chunk(index)?;
+        let _alone = inner.lock(index);
+        inner.forget_index(index);
+        inner.erase(index)
+    }
+
+    /// Whether the chunk at `index` is stored.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk, or the store fails.
+    pub fn chunk_exists(&self, index: &[u64]) -> Result<bool, Error> {
+        Ok(self.chunk_size(index)?.is_some())
+    }
+
+    /// Bytes of the stored chunk at `index`; `None` if it is not stored.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk, or the store fails.
+    pub fn chunk_size(&self, index: &[u64]) -> Result<Option<u64>, Error> {
+        self.inner.chunk(index)?;
+        for key in self.inner.keys(index)? {
+            if let Some(size) = self.inner.resolved.store.size(&key)? {
+                return Ok(Some(size));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The indices of all chunks that are stored, from a listing of the store.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot list, or fails.
+    pub fn stored_chunks(&self) -> Result<Vec<Vec<u64>>, Error> {
+        let inner = &self.inner;
+        let rank = self.shape().len();
+        let grid_shape = self.chunk_grid().grid_shape();
+        let keys = inner.resolved.store.list_prefix(&inner.place.chunks)?;
+        let indices = keys.iter().filter_map(|key| {
+            let rest = inner.place.chunks.strip(key.as_str())?;
+            if rank == 0 && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
+                return Some(Vec::new());
+            }
+            let index = inner.resolved.key_encoding.decode(rest, rank)?;
+            index.iter().zip(grid_shape).all(|(index, length)| index < length).then_some(index)
+        });
+        let mut indices: Vec<_> = indices.collect();
+        indices.sort_unstable();
+        indices.dedup();
+        Ok(indices)
+    }
+}
+
+impl ArrayInner {
+    /// The chunk at `index`, as an array.
+    pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
+        let subset = chunk_subset(&*self.resolved.grid, index)?;
+        Ok(ArrayRepresentation { shape: subset.shape(), ..self.resolved.chunk.clone() })
+    }
+
+    /// The key that a chunk is written to.
+    pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
+        let mut key = self.place.chunks.as_str().to_owned();
+        self.resolved.key_encoding.encode(index, &mut key);
+        Ok(Key::new(key).map_err(StoreError::from)?)
+    }
+
+    /// The keys that a chunk may be read from, in turn.
+    pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
+        let key = self.key(index)?;
+        let (before, after) = match self.place.rank_zero_key.filter(|_| index.is_empty()) {
+            None => (None, None),
+            Some(RankZeroKey { name, is_first }) => {
+                let other = self.place.chunks.key(name).map_err(StoreError::from)?;
+                if is_first { (Some(other), None) } else { (None, Some(other)) }
+            }
+        };
+        Ok(before.into_iter().chain([key]).chain(after))
+    }
+
+    /// Removes a chunk under all the keys that it may have.
+    pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
+        Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
+    }
+
+    /// Reads part of the value of a chunk: to `output`, or shared.
+    pub(crate) fn get(
+        &self,
+        index: &[u64],
+        range: ByteRange,
+        output: &mut Output<'_>,
+    ) -> Result<Option<Got>, Error> {
+        // A value that is too large is the fault of the chunk.
+        let mut get = |key: &Key| {
+            self.resolved.store.get(key, range, output).map_err(|error| match error {
+                StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
+                error => error.into(),
+            })
+        };
+        if !index.is_empty() {
+            return get(&self.key(index)?);
+        }
+        for key in self.keys(index)? {
+            if let Some(got) = get(&key)? {
+                return Ok(Some(got));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
+    pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
+        self.context().locks.lock(hash(&(self.lock_seed, index)))
+    }
+
+    /// Erases stored chunks that `grid`, a smaller one, does not have.
+    pub(super) fn erase_outside(&self, grid: &dyn ChunkGrid) -> Result<(), Error> {
+        let (old, new) = (self.resolved.grid.grid_shape(), grid.grid_shape());
+        let store: &Arc<dyn Store> = &self.resolved.store;
+        if store.capabilities().listable {
+            let rank = old.len();
+            for key in store.list_prefix(&self.place.chunks)? {
+                let rest = self.place.chunks.strip(key.as_str());
+                let index = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
+                if index.is_some_and(|index| index.iter().zip(new).any(|(index, length)| index >= length)) {
+                    store.erase(&key)?;
+                }
+            }
+            return Ok(());
+        }
+        let mut result = Ok(());
+        for_each_index(old, |_, index| {
+            let index: Vec<u64> = index.iter().map(|&index| index as u64).collect();
+            if result.is_ok() && index.iter().zip(new).any(|(index, length)| index >= length) {
+                result = self.key(&index).and_then(|key| Ok(store.erase(&key)?));
+            }
+        });
+        result
+    }
+}

@@ -1,0 +1,104 @@
+//! Indexes of shards that are kept from read to read.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zarr_spec::store::{Got, Version};
+
+use super::ArrayInner;
+use crate::shard::ShardIndex;
+
+/// Bytes of shard indexes that one array keeps.
+const KEPT_INDEXES: usize = 16 << 20;
+
+/// What is kept, by the position of the shard in the chunk grid.
+#[derive(Debug, Default)]
+pub(super) struct KeptIndexes {
+    size: usize,
+    indexes: HashMap<Vec<u64>, Arc<KeptIndex>>,
+}
+
+/// A shard's index, and the state of the value that it is in.
+#[derive(Debug)]
+pub(crate) struct KeptIndex {
+    pub(crate) index: ShardIndex,
+    version: Option<Version>,
+    /// Bytes of the whole value.
+    size: u64,
+    /// Indexes of inner chunks that are shards themselves, by their positions.
+    nested: Mutex<HashMap<usize, Arc<KeptIndex>>>,
+}
+
+impl KeptIndex {
+    pub(crate) fn new(index: ShardIndex, got: &Got) -> Self {
+        Self { index, version: got.version.clone(), size: got.size, nested: Mutex::default() }
+    }
+
+    /// Whether the value is still the one that the index is of.
+    pub(crate) fn is_of(&self, got: &Got) -> bool {
+        self.version == got.version && self.size == got.size
+    }
+
+    /// The index of an inner chunk that is a shard.
+    pub(crate) fn nested(&self, position: usize) -> Option<Arc<Self>> {
+        self.lock_nested().get(&position).map(Arc::clone)
+    }
+
+    fn lock_nested(&self) -> MutexGuard<'_, HashMap<usize, Arc<Self>>> {
+        self.nested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory(&self) -> usize {
+        self.index.memory() + self.lock_nested().values().map(|nested| nested.index.memory()).sum::<usize>()
+    }
+}
+
+impl ArrayInner {
+    /// The index of the shard at `index`, if it is kept.
+    pub(crate) fn kept_index(&self, index: &[u64]) -> Option<Arc<KeptIndex>> {
+        self.lock_indexes().indexes.get(index).map(Arc::clone)
+    }
+
+    /// Keeps an index; all others are forgotten when there are too many.
+    pub(crate) fn keep_index(&self, index: &[u64], kept: Arc<KeptIndex>) {
+        let mut indexes = self.lock_indexes();
+        let size = kept.memory();
+        if indexes.size + size > KEPT_INDEXES {
+            *indexes = KeptIndexes::default();
+        }
+        if size <= KEPT_INDEXES {
+            let before = indexes.indexes.insert(index.to_vec(), kept);
+            indexes.size = indexes.size + size - before.map_or(0, |before| before.memory());
+        }
+    }
+
+    /// Keeps the index of an inner chunk with that of its shard, if there is room and that one is kept itself.
+    pub(crate) fn keep_nested(
+        &self,
+        index: &[u64],
+        outer: &KeptIndex,
+        position: usize,
+        nested: Arc<KeptIndex>,
+    ) {
+        let mut indexes = self.lock_indexes();
+        let size = nested.index.memory();
+        let is_kept = indexes.indexes.get(index).is_some_and(|kept| ptr::eq(&**kept, outer));
+        if is_kept && indexes.size + size <= KEPT_INDEXES {
+            let before = outer.lock_nested().insert(position, nested);
+            indexes.size = indexes.size + size - before.map_or(0, |before| before.index.memory());
+        }
+    }
+
+    /// Forgets the index of a shard that has changed.
+    pub(crate) fn forget_index(&self, index: &[u64]) {
+        let mut indexes = self.lock_indexes();
+        if let Some(kept) = indexes.indexes.remove(index) {
+            indexes.size -= kept.memory();
+        }
+    }
+
+    fn lock_indexes(&self) -> MutexGuard<'_, KeptIndexes> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,134 @@
+//! What all work on the chunks of an array shares: plans, pipelines, memory, threads, errors.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rayon::prelude::*;
+use zarr_spec::pipeline::Pipeline;
+use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format};
+
+use super::ArrayInner;
+use crate::context::{Threads, UndefinedFill};
+use crate::error::Error;
+use crate::pipeline::{Bounds, Stages, StepError};
+use crate::plan::{Axis, Plan};
+use crate::selection::Wanted;
+
+/// Below so many bytes the work stays on the calling thread.
+const PARALLEL: usize = 512 << 10;
+
+/// What one thread works in.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    /// Bytes from the store.
+    pub(crate) encoded: Buffer,
+    /// Between them and elements.
+    pub(crate) stages: Stages,
+    /// A value that is being put together.
+    pub(crate) value: Buffer,
+    /// Elements that are being put together.
+    pub(crate) written: Stages,
+}
+
+/// Pipelines by the shapes of chunks. Most chunks have one shape, which takes no lock.
+#[derive(Debug, Default)]
+pub(super) struct Pipelines {
+    common: OnceLock<Arc<Pipeline>>,
+    others: Mutex<HashMap<Vec<u64>, Arc<Pipeline>>>,
+}
+
+impl ArrayInner {
+    /// The chunks that are concerned, and what of them.
+    ///
+    /// # Errors
+    ///
+    /// If the grid does not know an element, or there are too many chunks.
+    pub(crate) fn plan<'s>(&'s self, wanted: &'s Wanted) -> Result<Plan<'s>, Error> {
+        let grid = &*self.resolved.grid;
+        let axes = (0..self.metadata.shape.len()).map(|dimension| Axis::Grid(grid, dimension));
+        Ok(match wanted {
+            Wanted::Box { runs, .. } => Plan::new(axes.zip(runs))?,
+            Wanted::Points(points) => Plan::of_points(axes.collect(), points)?,
+        })
+    }
+
+    /// What decodes and encodes the chunk at `index`, if it has this shape.
+    ///
+    /// # Errors
+    ///
+    /// If a codec cannot work with the shape.
+    pub(crate) fn pipeline(&self, index: &[u64], shape: &[u64]) -> Result<Arc<Pipeline>, Error> {
+        let resolve = || {
+            let chunk = ArrayRepresentation { shape: shape.to_vec(), ..self.resolved.chunk.clone() };
+            let pipeline = self.resolved.chain.resolve(&chunk);
+            pipeline.map(Arc::new).map_err(|error| self.chunk_error(index, error))
+        };
+        let Pipelines { common, others } = &self.pipelines;
+        if shape == self.resolved.chunk.shape {
+            if let Some(pipeline) = common.get() {
+                return Ok(Arc::clone(pipeline));
+            }
+            let pipeline = resolve()?;
+            return Ok(Arc::clone(common.get_or_init(|| pipeline)));
+        }
+        let mut others = others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = others.get(shape) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let pipeline = resolve()?;
+        others.insert(shape.to_vec(), Arc::clone(&pipeline));
+        Ok(pipeline)
+    }
+
+    /// Runs `work` for each number, on several threads where that pays for `total` bytes. No lock may be held: while
+    /// rayon waits, it runs what else there is.
+    pub(crate) fn for_each(
+        &self,
+        count: usize,
+        total: usize,
+        work: impl Fn(usize) -> Result<(), Error> + Send + Sync,
+    ) -> Result<(), Error> {
+        let context = self.context();
+        if count < 2 || total < PARALLEL || matches!(context.threads, Threads::Caller) {
+            return (0..count).try_for_each(work);
+        }
+        context.run(|| {
+            let shortest = count.div_ceil(16 * context.thread_count());
+            (0..count).into_par_iter().with_min_len(shortest).try_for_each(work)
+        })
+    }
+
+    /// How much memory chunks and their values may take.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let limits = self.context().limits;
+        Bounds { chunk: limits.chunk_size, value: limits.value_size }
+    }
+
+    /// Room for an encoded value: its size where the chain fixes it, and never more than the limit.
+    pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
+        let limit = self.context().limits.value_size;
+        // A value that is too long by a byte is an error of the chunk, not of the store.
+        let limit = exact.map_or(limit, |exact| limit.min(exact.saturating_add(1)));
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    }
+
+    /// The fill value, for a chunk that is not stored.
+    ///
+    /// # Errors
+    ///
+    /// If it is undefined, unless the context has zeros then.
+    pub(crate) fn checked_fill(&self, index: &[u64]) -> Result<&FillValue, Error> {
+        let undefined = self.resolved.fill_is_undefined && self.metadata.format != Format::V2;
+        if undefined && self.context().undefined_fill == UndefinedFill::Deny {
+            return Err(Error::UndefinedFillValue { path: self.path.clone(), index: index.to_vec() });
+        }
+        Ok(&self.resolved.chunk.fill_value)
+    }
+
+    /// Says where an error of a codec came up.
+    pub(crate) fn chunk_error(&self, index: &[u64], error: impl Into<StepError>) -> Error {
+        let key = self.key(index).map_or_else(|_| String::new(), |key| key.to_string());
+        let StepError { codec, source } = error.into();
+        Error::Chunk { path: self.path.clone(), index: index.to_vec(), key, codec, source: Box::new(source) }
+    }
+}

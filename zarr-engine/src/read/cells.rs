@@ -1,0 +1,149 @@
+//! Reading of chunks: each is fetched and decoded once, for all who want some of it.
+
+use zarr_spec::pipeline::Pipeline;
+use zarr_spec::store::{Contents, Got};
+use zarr_spec::{ByteRange, Elements, Size};
+
+use super::region::{Before, Region, Want};
+use crate::array::{ArrayInner, Worker};
+use crate::copy::MAX_RANK;
+use crate::error::Error;
+use crate::pipeline::{Stages, decode};
+use crate::plan::{Piece, Plan};
+use crate::variable::Variable;
+
+impl ArrayInner {
+    /// Reads all that is wanted; `total` is the size of all outputs together.
+    pub(super) fn read_regions(&self, regions: &[Region<'_>], total: usize) -> Result<(), Error> {
+        let plans: Result<Vec<_>, _> = regions.iter().map(|region| self.plan(region.wanted)).collect();
+        let plans = plans?;
+        if let ([plan], [region]) = (plans.as_slice(), regions) {
+            return self.for_each(plan.len(), total, |number| {
+                let piece = plan.piece(number)?;
+                self.read_grid_cell(&[Want { piece: &piece, region, strides: &region.strides }])
+            });
+        }
+        let shared = shared_cells(&plans)?;
+        let cells: Vec<_> = shared.chunk_by(|(a, ..), (b, ..)| a == b).collect();
+        self.for_each(cells.len(), total, |number| {
+            let pieces = cells[number].iter().map(|&(_, plan, piece)| Ok((plan, plans[plan].piece(piece)?)));
+            let pieces: Result<Vec<(usize, Piece<'_>)>, Error> = pieces.collect();
+            let pieces = pieces?;
+            let wants = pieces.iter().map(|(plan, piece)| {
+                let region = &regions[*plan];
+                Want { piece, region, strides: &region.strides }
+            });
+            self.read_grid_cell(&wants.collect::<Vec<_>>())
+        })
+    }
+
+    /// Reads what is wanted of the chunk that the first of all wants is in; there is one at least.
+    fn read_grid_cell(&self, wants: &[Want<'_, '_>]) -> Result<(), Error> {
+        let Some(first) = wants.first() else { return Ok(()) };
+        let cell = first.piece.cell();
+        let mut shape = [0u64; MAX_RANK];
+        for (dimension, (length, &chunk)) in shape.iter_mut().zip(cell).enumerate() {
+            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
+            *length = range.end - range.start;
+        }
+        let pipeline = self.pipeline(cell, &shape[..cell.len()])?;
+        self.read_cell(cell, &pipeline, wants)
+    }
+
+    /// Reads what is wanted of the chunk at `cell`.
+    pub(super) fn read_cell(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        wants: &[Want<'_, '_>],
+    ) -> Result<(), Error> {
+        if let Some(shard) = pipeline.shard() {
+            return self.read_shard(cell, shard, wants);
+        }
+        self.workers.with(Worker::default, |worker| {
+            let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
+            if let [want] = wants
+                && let Some(combination) = want.piece.only().filter(|_| is_raw)
+            {
+                return self.read_raw(cell, pipeline, *want, &combination, &mut worker.encoded);
+            }
+            let mut output = worker.encoded.output(self.value_limit(exact_size(pipeline)));
+            let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else {
+                return self.fill(cell, wants, Before::Fresh);
+            };
+            let encoded = contents(&got, output.written());
+            self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants)
+        })
+    }
+
+    /// Decodes an encoded chunk or inner chunk to all who want some of it.
+    pub(super) fn decode_to(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        encoded: &[u8],
+        stages: &mut Stages,
+        wants: &[Want<'_, '_>],
+    ) -> Result<(), Error> {
+        let destination = match wants {
+            [want] if !pipeline.steps.is_empty() => want.slice(pipeline)?,
+            _ => None,
+        };
+        let decoded = decode(pipeline, encoded, stages, destination, self.bounds());
+        let Some(decoded) = decoded.map_err(|error| self.chunk_error(cell, error))? else { return Ok(()) };
+        let elements = stages.bytes(&decoded, encoded);
+        if pipeline.array.data_type.elements() == Elements::Variable {
+            let elements = Variable::parse(elements, &pipeline.array);
+            let elements = elements.map_err(|error| self.chunk_error(cell, error))?;
+            return wants.iter().try_for_each(|want| want.put(pipeline, elements));
+        }
+        for want in wants {
+            for combination in want.piece.combinations() {
+                want.copy(pipeline, elements, 0, &combination)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills what is wanted of a chunk or inner chunk that is not stored.
+    pub(super) fn fill(&self, cell: &[u64], wants: &[Want<'_, '_>], before: Before) -> Result<(), Error> {
+        let fill_value = self.checked_fill(cell)?;
+        wants.iter().try_for_each(|want| want.fill(fill_value, before))
+    }
+}
+
+/// A cell, the number of a plan, and that of the piece that lies in the cell.
+type PlannedCell = ([u64; MAX_RANK], usize, usize);
+
+/// The pieces of several plans in the order of their cells.
+fn shared_cells(plans: &[Plan<'_>]) -> Result<Vec<PlannedCell>, Error> {
+    let mut cells = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        for piece in 0..plan.len() {
+            let mut cell = [0; MAX_RANK];
+            for (to, from) in cell.iter_mut().zip(plan.piece(piece)?.cell()) {
+                *to = *from;
+            }
+            cells.push((cell, number, piece));
+        }
+    }
+    cells.sort_by_key(|(cell, ..)| *cell);
+    Ok(cells)
+}
+
+/// Bytes of an encoded chunk, where they are always as many. Upper bounds are those of our own encoders, which other
+/// programs may pass.
+fn exact_size(pipeline: &Pipeline) -> Option<u64> {
+    match pipeline.encoded_size {
+        Size::Exact(size) => Some(size),
+        Size::AtMost(_) | Size::Unknown => None,
+    }
+}
+
+/// The bytes that a store gave, `written` being those in the caller's output.
+pub(crate) fn contents<'a>(got: &'a Got, written: &'a [u8]) -> &'a [u8] {
+    match &got.contents {
+        Contents::Written => written,
+        Contents::Shared(bytes) => bytes,
+    }
+}

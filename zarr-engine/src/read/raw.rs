@@ -1,0 +1,146 @@
+//! Uncompressed chunks: straight to the output if they are one run there, else in slabs that stay in the cache.
+
+use zarr_spec::pipeline::Pipeline;
+use zarr_spec::store::{Contents, Got};
+use zarr_spec::{Buffer, ByteRange, CodecError, Output};
+
+use super::cells::contents;
+use super::region::{Before, Want};
+use crate::array::ArrayInner;
+use crate::error::Error;
+use crate::pipeline::StepError;
+use crate::plan::{Combination, Run};
+
+/// Bytes of a slab; they stay in the second-level cache.
+const SLAB: usize = 512 << 10;
+
+/// One strided box of one chunk.
+struct RawChunk<'r, 'a> {
+    array: &'r ArrayInner,
+    cell: &'r [u64],
+    pipeline: &'r Pipeline,
+    want: Want<'r, 'a>,
+    combination: &'r Combination,
+    /// Bytes of the chunk.
+    expected: u64,
+}
+
+/// Rows of the dimension that varies slowest in the stored chunk.
+struct Rows {
+    dimension: usize,
+    run: Run,
+    /// Bytes of a row.
+    size: usize,
+    /// Rows from one that is wanted to the next.
+    step: usize,
+}
+
+impl ArrayInner {
+    /// Reads one strided box of a chunk whose encoded bytes are its elements.
+    pub(super) fn read_raw(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        want: Want<'_, '_>,
+        combination: &Combination,
+        buffer: &mut Buffer,
+    ) -> Result<(), Error> {
+        let expected = pipeline.array.size().limit().unwrap_or(0);
+        let chunk = RawChunk { array: self, cell, pipeline, want, combination, expected };
+        if let Some(destination) = want.slice(pipeline)? {
+            return chunk.read_directly(destination);
+        }
+        match chunk.rows() {
+            Some(rows) => chunk.read_slabs(&rows, buffer),
+            None => chunk.read_whole(buffer),
+        }
+    }
+}
+
+impl RawChunk<'_, '_> {
+    fn read_directly(&self, destination: &mut [u8]) -> Result<(), Error> {
+        let size = destination.len();
+        let mut output = Output::to(destination);
+        let got = self.array.get(self.cell, ByteRange::Full, &mut output);
+        let rest = output.remaining();
+        match got {
+            Ok(None) => self.array.fill(self.cell, &[self.want], Before::Fresh),
+            Ok(Some(got)) if got.size != self.expected => Err(self.wrong(got.size)),
+            Ok(Some(Got { contents: Contents::Written, .. })) if rest == 0 => Ok(()),
+            Ok(Some(Got { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
+                self.want.copy(self.pipeline, &bytes, 0, self.combination)
+            }
+            Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),
+            Err(Error::Chunk { source, .. }) if matches!(*source, CodecError::TooLarge(_)) => {
+                let size = self.array.resolved.store.size(&self.array.key(self.cell)?)?;
+                Err(self.wrong(size.unwrap_or(self.expected.saturating_add(1))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `None` where rows go backwards, or there is only one.
+    fn rows(&self) -> Option<Rows> {
+        let (shape, strides) = (&self.pipeline.array.shape, &self.pipeline.layout.strides);
+        let longer = (0..shape.len()).filter(|&dimension| shape[dimension] > 1);
+        let dimension = longer.max_by_key(|&dimension| strides[dimension])?;
+        let run = self.combination.runs()[dimension];
+        let step = usize::try_from(run.step).ok().filter(|&step| step > 0)?;
+        let element = self.pipeline.array.data_type.elements().size()?;
+        Some(Rows { dimension, run, size: strides[dimension].checked_mul(element)?, step })
+    }
+
+    fn read_slabs(&self, rows: &Rows, buffer: &mut Buffer) -> Result<(), Error> {
+        let rows_per_slab = (SLAB / rows.size.max(1)).max(1);
+        let mut version = None;
+        let mut done = 0;
+        while done < rows.run.count {
+            let count = rows_per_slab.div_ceil(rows.step).min(rows.run.count - done);
+            let first = rows.run.start + (done * rows.step) as u64;
+            let size = ((count - 1) * rows.step + 1) * rows.size;
+            let range = ByteRange::Range { offset: first * rows.size as u64, size: size as u64 };
+            let mut output = buffer.output(size);
+            let Some(got) = self.array.get(self.cell, range, &mut output)? else {
+                let before = if done == 0 { Before::Fresh } else { Before::Written };
+                return self.array.fill(self.cell, &[self.want], before);
+            };
+            let bytes = contents(&got, output.written());
+            if got.size != self.expected || bytes.len() != size {
+                return Err(self.wrong(got.size));
+            }
+            if done > 0 && version != got.version {
+                // Somebody replaced the chunk: none of its parts may come from two states of it.
+                return self.read_whole(buffer);
+            }
+            self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;
+            version = got.version;
+            done += count;
+        }
+        Ok(())
+    }
+
+    fn copy_slab(&self, rows: &Rows, bytes: &[u8], run: Run) -> Result<(), Error> {
+        let mut part = *self.combination;
+        part.set_run(rows.dimension, run);
+        let skipped = usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(rows.size);
+        self.want.copy(self.pipeline, bytes, skipped, &part)
+    }
+
+    fn read_whole(&self, buffer: &mut Buffer) -> Result<(), Error> {
+        let mut output = buffer.output(self.array.value_limit(Some(self.expected)));
+        let Some(got) = self.array.get(self.cell, ByteRange::Full, &mut output)? else {
+            return self.array.fill(self.cell, &[self.want], Before::Written);
+        };
+        let bytes = contents(&got, output.written());
+        if got.size != self.expected || bytes.len() as u64 != self.expected {
+            return Err(self.wrong(got.size));
+        }
+        self.want.copy(self.pipeline, bytes, 0, self.combination)
+    }
+
+    fn wrong(&self, size: u64) -> Error {
+        let (shape, expected) = (&self.pipeline.array.shape, self.expected);
+        let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
+        self.array.chunk_error(self.cell, StepError::chunk(what))
+    }
+}

@@ -1,0 +1,211 @@
+//! Outputs of reading, and everything that writes to them.
+//!
+//! Threads write to one output at a time without locks. Three functions here do: [`Want::slice`], [`Want::copy`] and
+//! [`Want::fill`]. They rely on one fact: a plan gives every place of the result to exactly one piece, and while a read
+//! lasts, one thread at a time works on a piece.
+#![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use zarr_spec::FillValue;
+use zarr_spec::pipeline::{Pipeline, Swap};
+
+use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds, Shared};
+use crate::error::Error;
+use crate::pipeline::swap_of;
+use crate::plan::{Combination, Piece};
+use crate::selection::Wanted;
+use crate::variable::{Assembly, Variable, each_element};
+
+/// Outputs of at least so many bytes are written past the caches.
+const STREAMED: usize = 32 << 20;
+
+/// What is wanted of the array, and where it goes.
+pub(super) struct Region<'a> {
+    pub(super) wanted: &'a Wanted,
+    /// Between neighbours per dimension of the array: bytes of the output, or elements of variable size.
+    pub(super) strides: Vec<usize>,
+    destination: Destination<'a>,
+    /// Whether the output is known to be zero.
+    is_zero: bool,
+    is_streamed: bool,
+}
+
+enum Destination<'a> {
+    Bytes(Shared<'a>),
+    Elements(&'a Mutex<Assembly>),
+}
+
+/// What the output of a cell holds before it is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// What it held when the read began: zeros, if the region says so.
+    Fresh,
+    /// Perhaps elements of a state of the chunk that is over.
+    Written,
+}
+
+/// The part of a region that lies in one cell, dimensions in the order of the cell's.
+#[derive(Clone, Copy)]
+pub(super) struct Want<'w, 'a> {
+    pub(super) piece: &'w Piece<'w>,
+    pub(super) region: &'w Region<'a>,
+    /// Those of the region, per dimension of the cell.
+    pub(super) strides: &'w [usize],
+}
+
+impl<'a> Region<'a> {
+    /// Elements of a fixed size.
+    pub(super) fn fixed(
+        (wanted, rank): (&'a Wanted, usize),
+        element_size: usize,
+        destination: &'a mut [u8],
+        is_zero: bool,
+    ) -> Result<Self, Error> {
+        let mut strides = wanted.strides(rank)?;
+        strides.iter_mut().for_each(|stride| *stride = stride.saturating_mul(element_size));
+        let is_streamed = destination.len() >= STREAMED;
+        let destination = Destination::Bytes(Shared::new(destination));
+        Ok(Self { wanted, strides, destination, is_zero, is_streamed })
+    }
+
+    /// Elements of variable size; the assembly holds fill values.
+    pub(super) fn variable(
+        (wanted, rank): (&'a Wanted, usize),
+        assembly: &'a Mutex<Assembly>,
+    ) -> Result<Self, Error> {
+        let (strides, destination) = (wanted.strides(rank)?, Destination::Elements(assembly));
+        Ok(Self { wanted, strides, destination, is_zero: false, is_streamed: false })
+    }
+}
+
+impl<'a> Want<'_, 'a> {
+    /// The bytes of the output that a whole cell fills in one run, if elements need no reordering or swapping. Nobody
+    /// writes to them while the slice is used.
+    pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'a mut [u8]>, Error> {
+        let (Destination::Bytes(destination), Some(range)) =
+            (&self.region.destination, self.only_run(pipeline))
+        else {
+            return Ok(None);
+        };
+        // SAFETY: the elements of this piece are nobody else's, and whoever works on it has one slice at a time, and
+        // copies and fills when that is gone.
+        unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
+    }
+
+    /// Copies elements of fixed size from a cell: those of one strided box, `elements` being the bytes from `skipped`
+    /// on.
+    pub(super) fn copy(
+        &self,
+        pipeline: &Pipeline,
+        elements: &[u8],
+        skipped: usize,
+        combination: &Combination,
+    ) -> Result<(), Error> {
+        let Destination::Bytes(destination) = self.region.destination else {
+            return Err(outside(OutOfBounds));
+        };
+        let element = pipeline.array.data_type.elements().size().unwrap_or(0);
+        let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
+        let (mut from, mut to) = (0usize, 0usize);
+        for (dimension, run) in combination.runs().iter().enumerate() {
+            let source = pipeline.layout.strides[dimension].saturating_mul(element);
+            let step = isize::try_from(run.step).unwrap_or(0);
+            dimensions[dimension] = Dimension {
+                count: run.count,
+                source_stride: step.saturating_mul(source.cast_signed()),
+                destination_stride: self.strides[dimension].cast_signed(),
+            };
+            from =
+                from.saturating_add(usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(source));
+            to = to.saturating_add(run.out.saturating_mul(self.strides[dimension]));
+        }
+        let dimensions = &dimensions[..combination.runs().len()];
+        let swap = swap_of(&pipeline.layout.swap);
+        let from = from.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
+        let streaming = self.region.is_streamed;
+        // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
+        unsafe { copy::copy_shared(element, swap, dimensions, elements, from, destination, to, streaming) }
+            .map_err(outside)
+    }
+
+    /// Puts elements of variable size where they belong; no other thread does so at the same time.
+    pub(super) fn put(&self, pipeline: &Pipeline, elements: Variable<'_>) -> Result<(), Error> {
+        let Destination::Elements(assembly) = self.region.destination else {
+            return Err(outside(OutOfBounds));
+        };
+        let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
+        for combination in self.piece.combinations() {
+            each_element(&combination, &pipeline.layout, self.strides, |from, to| {
+                assembly.put(to, elements.element(from));
+            });
+        }
+        Ok(())
+    }
+
+    /// Fills what is wanted of a cell that is not stored.
+    pub(super) fn fill(&self, fill_value: &FillValue, before: Before) -> Result<(), Error> {
+        let destination = match self.region.destination {
+            Destination::Bytes(destination) => destination,
+            Destination::Elements(assembly) => {
+                if before == Before::Written {
+                    self.clear(&mut assembly.lock().unwrap_or_else(PoisonError::into_inner));
+                }
+                return Ok(());
+            }
+        };
+        if self.region.is_zero && fill_value.is_zero() && before == Before::Fresh {
+            return Ok(());
+        }
+        for combination in self.piece.combinations() {
+            let mut dimensions = [FillDimension { count: 1, stride: 0 }; MAX_RANK];
+            let mut offset = 0usize;
+            for ((dimension, run), &stride) in dimensions.iter_mut().zip(combination.runs()).zip(self.strides)
+            {
+                *dimension = FillDimension { count: run.count, stride: stride.cast_signed() };
+                offset = offset.saturating_add(run.out.saturating_mul(stride));
+            }
+            let dimensions = &dimensions[..combination.runs().len()];
+            // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
+            unsafe { copy::fill_shared(fill_value.bytes(), dimensions, destination, offset) }
+                .map_err(outside)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back elements of variable size.
+    fn clear(&self, assembly: &mut Assembly) {
+        let layout = zarr_spec::pipeline::Layout { strides: vec![0; self.strides.len()], swap: Swap::None };
+        for combination in self.piece.combinations() {
+            each_element(&combination, &layout, self.strides, |_, to| assembly.clear(to));
+        }
+    }
+
+    fn only_run(&self, pipeline: &Pipeline) -> Option<Range<usize>> {
+        let shape = &pipeline.array.shape;
+        if pipeline.layout.swap != Swap::None || !self.piece.covers(shape.iter().copied()) {
+            return None;
+        }
+        let combination = self.piece.only()?;
+        let element = pipeline.array.data_type.elements().size()?;
+        let (mut size, mut start) = (element, 0usize);
+        for dimension in (0..shape.len()).rev() {
+            let run = combination.runs()[dimension];
+            start = start.checked_add(run.out.checked_mul(self.strides[dimension])?)?;
+            if run.count > 1 {
+                let is_plain = pipeline.layout.strides[dimension].checked_mul(element) == Some(size);
+                if !is_plain || self.strides[dimension] != size {
+                    return None;
+                }
+                size = size.checked_mul(run.count)?;
+            }
+        }
+        Some(start..start.checked_add(size)?)
+    }
+}
+
+/// Only a grid or a data type that contradicts itself leads here.
+fn outside(error: OutOfBounds) -> Error {
+    Error::Elements(error.to_string())
+}

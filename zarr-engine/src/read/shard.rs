@@ -1,0 +1,278 @@
+//! Shards: the index, then the inner chunks that are concerned. An inner chunk may be a shard itself.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use zarr_spec::ByteRange;
+use zarr_spec::pipeline::ShardPipeline;
+
+use super::cells::contents;
+use super::region::{Before, Want};
+use crate::array::{ArrayInner, KeptIndex, Worker};
+use crate::error::Error;
+use crate::pipeline::StepError;
+use crate::plan::Plan;
+use crate::shape::position;
+use crate::shard::{ShardIndex, inner_axes, part};
+
+/// Ranges of a shard are joined to requests of at most so many bytes, unless one alone is larger.
+const JOINED: u64 = 1 << 20;
+
+/// How often a shard is read when it changes between its index and its inner chunks.
+const ATTEMPTS: usize = 5;
+
+/// A shard whose index is known: the value of a chunk, or an inner chunk.
+#[derive(Clone, Copy)]
+struct OpenShard<'s> {
+    /// The chunk in whose value it is.
+    cell: &'s [u64],
+    shard: &'s ShardPipeline,
+    index: &'s KeptIndex,
+    /// Whether the index is of an earlier read. It is only believed when it says that something is stored, and the
+    /// value then has the version that it had.
+    is_kept: bool,
+    /// Where the shard begins in the value.
+    start: u64,
+    before: Before,
+}
+
+/// What is wanted of a shard, as plans of its inner chunks.
+struct Divided<'w, 'a> {
+    wants: &'w [Want<'w, 'a>],
+    /// For each of them, in the order of the dimensions of the shard.
+    strides: Vec<Vec<usize>>,
+    plans: Vec<Plan<'w>>,
+}
+
+/// An inner chunk that one of the wants needs.
+#[derive(Clone, Copy)]
+struct InnerChunk {
+    /// Offset and size in the shard.
+    range: Option<(u64, u64)>,
+    position: usize,
+    want: usize,
+    piece: usize,
+    is_whole: bool,
+}
+
+impl ArrayInner {
+    /// Reads what is wanted of the shard at `cell`.
+    pub(super) fn read_shard(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        wants: &[Want<'_, '_>],
+    ) -> Result<(), Error> {
+        let mut before = Before::Fresh;
+        for _ in 0..ATTEMPTS {
+            let kept = self.kept_index(cell);
+            let is_kept = kept.is_some();
+            let index = if is_kept { kept } else { self.fetch_index(cell, shard)? };
+            let Some(index) = index else { return self.fill(cell, wants, before) };
+            let open = OpenShard { cell, shard, index: &index, is_kept, start: 0, before };
+            if self.read_open_shard(open, wants)? {
+                return Ok(());
+            }
+            self.forget_index(cell);
+            before = Before::Written;
+        }
+        Err(self.chunk_error(cell, StepError::chunk("the shard changes faster than it can be read")))
+    }
+
+    fn fetch_index(&self, cell: &[u64], shard: &ShardPipeline) -> Result<Option<Arc<KeptIndex>>, Error> {
+        self.workers.with(Worker::default, |worker| {
+            let mut output = worker.encoded.output(self.value_limit(Some(shard.index_size)));
+            let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {
+                return Ok(None);
+            };
+            let bytes = contents(&got, output.written());
+            let index = ShardIndex::parse(shard, bytes, got.size, &mut worker.stages);
+            let kept = Arc::new(KeptIndex::new(index.map_err(|error| self.chunk_error(cell, error))?, &got));
+            self.keep_index(cell, Arc::clone(&kept));
+            Ok(Some(kept))
+        })
+    }
+
+    /// Whether the value was still the one that the index is of.
+    fn read_open_shard(&self, open: OpenShard<'_>, wants: &[Want<'_, '_>]) -> Result<bool, Error> {
+        let divided = Divided::new(open.shard, wants)?;
+        let mut inner = divided.inner_chunks(open)?;
+        let stored = inner.partition_point(|chunk| chunk.range.is_some());
+        if stored == 0 && open.is_kept {
+            return Ok(false);
+        }
+        for chunk in inner.split_off(stored) {
+            divided.with_wants(&[chunk], |wants| self.fill(open.cell, wants, open.before))?;
+        }
+        let chunk_size = open.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
+        let total = inner.len().saturating_mul(chunk_size.unwrap_or(usize::MAX));
+        let is_current = AtomicBool::new(true);
+        let note = |still: bool| is_current.fetch_and(still, Ordering::Relaxed);
+        if let Some(nested) = open.shard.inner.shard() {
+            let (whole, parts) = split_parts(&inner);
+            self.for_each(parts.len(), total, |number| {
+                note(self.read_nested(open, nested, &divided, &parts[number])?);
+                Ok(())
+            })?;
+            inner = whole;
+        }
+        let groups = joined(&inner, self.resolved.store.manner().join_gap);
+        self.for_each(groups.len(), total, |number| {
+            note(self.read_joined(open, &divided, &inner[groups[number].clone()])?);
+            Ok(())
+        })?;
+        Ok(is_current.into_inner())
+    }
+
+    /// Fetches neighbouring inner chunks at once, and decodes each. Whether the value was still the same.
+    fn read_joined(
+        &self,
+        open: OpenShard<'_>,
+        divided: &Divided<'_, '_>,
+        group: &[InnerChunk],
+    ) -> Result<bool, Error> {
+        let start = group.first().and_then(|chunk| chunk.range).map_or(0, |(offset, _)| offset);
+        let ends = group.iter().filter_map(|chunk| chunk.range).map(|(offset, size)| offset + size);
+        let size = ends.max().unwrap_or(start) - start;
+        self.workers.with(Worker::default, |worker| {
+            let mut output = worker.encoded.output(self.value_limit(Some(size)));
+            let range = ByteRange::Range { offset: open.start + start, size };
+            let got = self.get(open.cell, range, &mut output)?;
+            let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
+            let joined = contents(&got, output.written());
+            for same in group.chunk_by(|a, b| a.range == b.range) {
+                let (offset, size) = same[0].range.unwrap_or((start, 0));
+                let encoded = part(joined, (offset - start, size));
+                let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
+                divided.with_wants(same, |wants| {
+                    self.decode_to(open.cell, &open.shard.inner, encoded, &mut worker.stages, wants)
+                })?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Reads parts of an inner chunk that is a shard. Whether the value was still the same.
+    fn read_nested(
+        &self,
+        open: OpenShard<'_>,
+        nested: &ShardPipeline,
+        divided: &Divided<'_, '_>,
+        same: &[InnerChunk],
+    ) -> Result<bool, Error> {
+        let InnerChunk { range: Some((offset, size)), position, .. } = same[0] else { return Ok(true) };
+        let start = open.start + offset;
+        let kept = open.index.nested(position);
+        let is_kept = kept.is_some();
+        let index = match kept {
+            Some(kept) => Some(kept),
+            None => self.fetch_nested_index(open, nested, (start, size))?,
+        };
+        let Some(index) = index else { return Ok(false) };
+        if !is_kept {
+            self.keep_nested(open.cell, open.index, position, Arc::clone(&index));
+        }
+        let inner = OpenShard { shard: nested, index: &index, is_kept, start, ..open };
+        divided.with_wants(same, |wants| self.read_open_shard(inner, wants))
+    }
+
+    fn fetch_nested_index(
+        &self,
+        open: OpenShard<'_>,
+        nested: &ShardPipeline,
+        (start, size): (u64, u64),
+    ) -> Result<Option<Arc<KeptIndex>>, Error> {
+        let range = ShardIndex::range_in_value(nested).within(size);
+        let range = ByteRange::Range { offset: start + range.start, size: range.end - range.start };
+        self.workers.with(Worker::default, |worker| {
+            let mut output = worker.encoded.output(self.value_limit(Some(nested.index_size)));
+            let got = self.get(open.cell, range, &mut output)?;
+            let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(None) };
+            let bytes = contents(&got, output.written());
+            let index = ShardIndex::parse(nested, bytes, size, &mut worker.stages);
+            let index = index.map_err(|error| self.chunk_error(open.cell, error))?;
+            Ok(Some(Arc::new(KeptIndex::new(index, &got))))
+        })
+    }
+}
+
+impl<'w, 'a> Divided<'w, 'a> {
+    fn new(shard: &ShardPipeline, wants: &'w [Want<'w, 'a>]) -> Result<Self, Error> {
+        let strides = |want: &Want<'_, '_>| {
+            shard.order.iter().map(|&dimension| want.strides[dimension]).collect::<Vec<_>>()
+        };
+        let plans = wants.iter().map(|want| want.piece.divided(&shard.order, inner_axes(shard)));
+        let plans: Result<_, _> = plans.collect();
+        Ok(Self { wants, strides: wants.iter().map(strides).collect(), plans: plans? })
+    }
+
+    /// All inner chunks that are wanted, in the order in which they are stored; those that are not stored come last.
+    fn inner_chunks(&self, OpenShard { shard, index, .. }: OpenShard<'_>) -> Result<Vec<InnerChunk>, Error> {
+        let shape = &shard.inner.array.shape;
+        let mut inner = Vec::with_capacity(self.plans.iter().map(Plan::len).sum());
+        for (want, plan) in self.plans.iter().enumerate() {
+            for number in 0..plan.len() {
+                let piece = plan.piece(number)?;
+                let position = position(piece.cell(), &shard.grid_shape);
+                let is_whole = piece.covers(shape.iter().copied());
+                let range = index.index.range(position);
+                inner.push(InnerChunk { range, position, want, piece: number, is_whole });
+            }
+        }
+        inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
+        Ok(inner)
+    }
+
+    /// Calls `then` with what is wanted of one inner chunk.
+    fn with_wants<R>(
+        &self,
+        same: &[InnerChunk],
+        then: impl FnOnce(&[Want<'_, 'a>]) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let piece = |chunk: &InnerChunk| self.plans[chunk.want].piece(chunk.piece);
+        let want = |chunk: &InnerChunk, piece| {
+            let (region, strides) = (self.wants[chunk.want].region, &self.strides[chunk.want]);
+            Want { piece, region, strides }
+        };
+        if let [one] = same {
+            return then(&[want(one, &piece(one)?)]);
+        }
+        let pieces: Result<Vec<_>, _> = same.iter().map(piece).collect();
+        let pieces = pieces?;
+        then(&same.iter().zip(&pieces).map(|(chunk, piece)| want(chunk, piece)).collect::<Vec<_>>())
+    }
+}
+
+/// Inner chunks of which somebody wants all, and, each by itself, those of which only parts are wanted.
+fn split_parts(inner: &[InnerChunk]) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
+    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    for same in inner.chunk_by(|a, b| a.range == b.range) {
+        match same.iter().any(|chunk| chunk.is_whole) {
+            true => whole.extend_from_slice(same),
+            false => parts.push(same.to_vec()),
+        }
+    }
+    (whole, parts)
+}
+
+/// Neighbours whose ranges lie close enough to be fetched as one, as ranges of places in `inner`.
+fn joined(inner: &[InnerChunk], gap: u64) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut end) = (0u64, 0u64);
+    for (number, chunk) in inner.iter().enumerate() {
+        let (offset, size) = chunk.range.unwrap_or((0, 0));
+        let chunk_end = offset.saturating_add(size);
+        let is_close =
+            offset <= end.saturating_add(gap) && end.max(chunk_end) - start <= JOINED.max(end - start);
+        match groups.last_mut() {
+            Some(group) if is_close => group.end = number + 1,
+            _ => {
+                groups.push(number..number + 1);
+                (start, end) = (offset, chunk_end);
+            }
+        }
+        end = end.max(chunk_end);
+    }
+    groups
+}

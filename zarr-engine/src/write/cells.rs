@@ -1,0 +1,124 @@
+//! Writing of chunks, each under its lock. What is encoded on several threads is encoded before the lock is taken.
+
+use zarr_spec::ByteRange;
+use zarr_spec::pipeline::Pipeline;
+
+use super::source::{Part, Source, gathered_size};
+use crate::array::{ArrayInner, Worker};
+use crate::error::Error;
+use crate::pipeline::{Decoded, Stages, decode, encode};
+use crate::read::contents;
+use crate::selection::Wanted;
+
+impl ArrayInner {
+    /// Writes all elements that are wanted: each chunk once.
+    pub(super) fn write_wanted(&self, wanted: &Wanted, source: Source<'_>) -> Result<(), Error> {
+        let plan = self.plan(wanted)?;
+        let strides = wanted.strides(self.metadata.shape.len())?;
+        let total = match source {
+            Source::Fixed { bytes, .. } => bytes.len(),
+            Source::Variable(_) => usize::MAX,
+        };
+        // Few shards leave threads idle: then the inner chunks of each are encoded on all of them.
+        let is_spread =
+            self.resolved.chain.shard().is_some() && plan.len() < 2 * self.context().thread_count();
+        let write = |number| {
+            let piece = plan.piece(number)?;
+            self.write_cell(&Part { piece: &piece, source, strides: &strides }, is_spread)
+        };
+        match is_spread {
+            true => (0..plan.len()).try_for_each(write),
+            false => self.for_each(plan.len(), total, write),
+        }
+    }
+
+    fn write_cell(&self, part: &Part<'_>, is_spread: bool) -> Result<(), Error> {
+        let cell = part.piece.cell();
+        let pipeline = self.pipeline(cell, &self.chunk(cell)?.shape)?;
+        let is_whole = part.piece.covers(self.lengths_inside(cell)?.into_iter());
+        self.workers.with(Worker::default, |worker| match (pipeline.shard(), is_whole) {
+            (Some(shard), true) => self.write_shard(cell, shard, part, is_spread, worker),
+            (Some(shard), false) => self.write_to_shard(cell, shard, part, worker),
+            (None, true) => self.write_chunk(cell, &pipeline, part, &mut worker.written),
+            (None, false) => self.write_to_chunk(cell, &pipeline, part, worker),
+        })
+    }
+
+    /// Elements of the chunk at `cell` that are inside of the array, per dimension.
+    fn lengths_inside(&self, cell: &[u64]) -> Result<Vec<u64>, Error> {
+        let lengths =
+            cell.iter().zip(&self.metadata.shape).enumerate().map(|(dimension, (&chunk, &length))| {
+                let range = self.resolved.grid.chunk_range(dimension, chunk)?;
+                Ok(range.end.min(length).saturating_sub(range.start))
+            });
+        lengths.collect()
+    }
+
+    /// Writes a whole chunk: nothing is read, and only storing it is under the lock.
+    fn write_chunk(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        part: &Part<'_>,
+        stages: &mut Stages,
+    ) -> Result<(), Error> {
+        let encoded = self.encode_part(cell, pipeline, part, None, stages)?;
+        let _alone = self.lock(cell);
+        self.store(cell, encoded.as_ref().map(|encoded| stages.bytes(encoded, &[])))
+    }
+
+    /// Writes a part of a chunk: what else it holds is kept.
+    fn write_to_chunk(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        part: &Part<'_>,
+        worker: &mut Worker,
+    ) -> Result<(), Error> {
+        let Worker { encoded: buffer, stages, written, .. } = worker;
+        let _alone = self.lock(cell);
+        let mut output = buffer.output(self.value_limit(None));
+        let encoded = match self.get(cell, ByteRange::Full, &mut output)? {
+            Some(got) => {
+                let bytes = contents(&got, output.written());
+                let decoded = decode(pipeline, bytes, stages, None, self.bounds());
+                let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
+                let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
+                self.encode_part(cell, pipeline, part, existing, written)?
+            }
+            None => {
+                self.checked_fill(cell)?;
+                self.encode_part(cell, pipeline, part, None, written)?
+            }
+        };
+        self.store(cell, encoded.as_ref().map(|encoded| written.bytes(encoded, &[])))
+    }
+
+    /// Encodes a chunk or inner chunk that held `existing`; `None` if it is not to be stored, being fill values alone.
+    /// Takes no other thread.
+    pub(super) fn encode_part(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        part: &Part<'_>,
+        existing: Option<&[u8]>,
+        stages: &mut Stages,
+    ) -> Result<Option<Decoded>, Error> {
+        let gathered = part.gather(pipeline, existing, stages).and_then(|size| match size {
+            None if self.context().store_empty_chunks => gathered_size(pipeline, stages).map(Some),
+            size => Ok(size),
+        });
+        let Some(size) = gathered.map_err(|error| self.chunk_error(cell, error))? else { return Ok(None) };
+        let encoded = encode(pipeline, size, stages, self.bounds());
+        encoded.map(Some).map_err(|error| self.chunk_error(cell, error))
+    }
+
+    /// Stores the value of a chunk, or removes it. The caller has its lock.
+    pub(super) fn store(&self, cell: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
+        self.forget_index(cell);
+        match value {
+            Some(value) => Ok(self.resolved.store.set(&self.key(cell)?, value)?),
+            None => self.erase(cell),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What is written, and the chunk that it becomes: elements in the order and byte order in which they are stored.
+
+use zarr_spec::pipeline::Pipeline;
+use zarr_spec::{CodecError, Size};
+
+use crate::copy::{self, Dimension, FillDimension, MAX_RANK};
+use crate::pipeline::{Stages, swap_of};
+use crate::plan::{Combination, Piece};
+use crate::shard::is_fill;
+use crate::variable::{Assembly, Variable, each_element};
+
+/// The elements that are written, in C order.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// Of a fixed size, `element` bytes each.
+    Fixed { bytes: &'a [u8], element: usize },
+    /// Of variable size.
+    Variable(Variable<'a>),
+}
+
+/// What is written to one cell: a piece of the selection, dimensions in the order of the cell's.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'p> {
+    pub(super) piece: &'p Piece<'p>,
+    pub(super) source: Source<'p>,
+    /// Elements of the source between neighbours, per dimension of the cell.
+    pub(super) strides: &'p [usize],
+}
+
+impl Part<'_> {
+    /// Puts the elements of a cell together in `stages`; `existing` are those that it held, in the pipeline's layout,
+    /// and without any it held fill values. The size in bytes, or `None` if all of them are the fill value.
+    pub(super) fn gather(
+        &self,
+        pipeline: &Pipeline,
+        existing: Option<&[u8]>,
+        stages: &mut Stages,
+    ) -> Result<Option<usize>, CodecError> {
+        match self.source {
+            Source::Fixed { bytes, element } => self.gather_fixed(pipeline, bytes, element, existing, stages),
+            Source::Variable(elements) => self.gather_variable(pipeline, elements, existing, stages),
+        }
+    }
+
+    fn gather_fixed(
+        &self,
+        pipeline: &Pipeline,
+        source: &[u8],
+        element: usize,
+        existing: Option<&[u8]>,
+        stages: &mut Stages,
+    ) -> Result<Option<usize>, CodecError> {
+        let size = pipeline.array.element_count().and_then(|count| count.checked_mul(element));
+        let size = size.ok_or_else(|| CodecError::encode("too many elements"))?;
+        let target = stages.start(size)?;
+        match existing {
+            Some(elements) if elements.len() == size => {
+                target.copy_from_slice(elements);
+                pipeline.array.data_type.settle(target);
+            }
+            Some(elements) => {
+                let found = elements.len();
+                return Err(CodecError::corrupt(format!("it has {found} bytes where {size} should be")));
+            }
+            None if self.piece.covers(pipeline.array.shape.iter().copied()) => {}
+            None => fill(pipeline, element, target)?,
+        }
+        for combination in self.piece.combinations() {
+            self.copy(pipeline, (source, element), &combination, target)?;
+        }
+        Ok((!is_fill(pipeline, target)).then_some(size))
+    }
+
+    /// Copies one strided box to a cell.
+    fn copy(
+        &self,
+        pipeline: &Pipeline,
+        (source, element): (&[u8], usize),
+        combination: &Combination,
+        target: &mut [u8],
+    ) -> Result<(), CodecError> {
+        let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
+        let (mut from, mut to) = (0usize, 0usize);
+        for (dimension, run) in combination.runs().iter().enumerate() {
+            let target_stride = pipeline.layout.strides[dimension].saturating_mul(element);
+            let source_stride = self.strides[dimension].saturating_mul(element);
+            let step = isize::try_from(run.step).unwrap_or(0);
+            dimensions[dimension] = Dimension {
+                count: run.count,
+                source_stride: source_stride.cast_signed(),
+                destination_stride: step.saturating_mul(target_stride.cast_signed()),
+            };
+            from = from.saturating_add(run.out.saturating_mul(source_stride));
+            let start = usize::try_from(run.start).unwrap_or(usize::MAX);
+            to = to.saturating_add(start.saturating_mul(target_stride));
+        }
+        let dimensions = &dimensions[..combination.runs().len()];
+        copy::copy(element, swap_of(&pipeline.layout.swap), dimensions, source, from, target, to, false)
+            .map_err(CodecError::encode)
+    }
+
+    fn gather_variable(
+        &self,
+        pipeline: &Pipeline,
+        source: Variable<'_>,
+        existing: Option<&[u8]>,
+        stages: &mut Stages,
+    ) -> Result<Option<usize>, CodecError> {
+        let mut assembly = Assembly::new(&pipeline.array)?;
+        let count = pipeline.array.element_count().unwrap_or(0);
+        if let Some(bytes) = existing {
+            let elements = Variable::parse(bytes, &pipeline.array)?;
+            (0..count).for_each(|position| assembly.put(position, elements.element(position)));
+        }
+        for combination in self.piece.combinations() {
+            each_element(&combination, &pipeline.layout, self.strides, |in_cell, in_source| {
+                assembly.put(in_cell, source.element(in_source));
+            });
+        }
+        let fill_value = pipeline.array.fill_value.bytes();
+        if (0..count).all(|position| assembly.element(position) == fill_value) {
+            return Ok(None);
+        }
+        let bytes = assembly.finish()?;
+        stages.start(bytes.len())?.copy_from_slice(&bytes);
+        Ok(Some(bytes.len()))
+    }
+}
+
+/// The size of what [`Part::gather`] left when all of it was the fill value.
+pub(super) fn gathered_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<usize, CodecError> {
+    match pipeline.array.size() {
+        Size::Exact(size) => usize::try_from(size).map_err(CodecError::encode),
+        Size::AtMost(_) | Size::Unknown => {
+            let bytes = Assembly::new(&pipeline.array)?.finish()?;
+            stages.start(bytes.len())?.copy_from_slice(&bytes);
+            Ok(bytes.len())
+        }
+    }
+}
+
+/// Fill values alone, as they are stored.
+fn fill(pipeline: &Pipeline, element: usize, target: &mut [u8]) -> Result<(), CodecError> {
+    let mut fill_value = pipeline.array.fill_value.bytes().to_vec();
+    let swap = swap_of(&pipeline.layout.swap);
+    copy::swap_in_place(swap, element, &mut fill_value).map_err(CodecError::encode)?;
+    let count = pipeline.array.element_count().unwrap_or(0);
+    let all = [FillDimension { count, stride: element.cast_signed() }];
+    copy::fill(&fill_value, &all, target, 0).map_err(CodecError::encode)
+}
