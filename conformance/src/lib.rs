@@ -69,6 +69,17 @@ pub fn creation<R>(
     })
 }
 
+/// Elements of variable size as they lie in memory: where they end, from 0 on, and then the elements.
+#[must_use]
+pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
+    let (mut offsets, mut payload) = (0_u64.to_ne_bytes().to_vec(), Vec::new());
+    for item in items {
+        payload.extend_from_slice(item.as_ref());
+        offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
+    }
+    [offsets, payload].concat()
+}
+
 /// The bytes that hexadecimal digits stand for; white space between them is nothing.
 ///
 /// # Panics

@@ -16,15 +16,8 @@ fn chunk(count: usize) -> ArrayRepresentation {
     array(&[count as u64], VARIABLE_BYTES)
 }
 
-/// The decoded form: offsets, then the bytes.
 fn items(items: &[&[u8]]) -> Vec<u8> {
-    let mut end = 0;
-    let ends = items.iter().map(|item| {
-        end += item.len() as u64;
-        end
-    });
-    let offsets: Vec<u8> = std::iter::once(0).chain(ends).flat_map(u64::to_ne_bytes).collect();
-    [offsets, items.concat()].concat()
+    zarr_conformance::items(items)
 }
 
 fn codec(format: Format) -> Codec {

@@ -16,15 +16,8 @@ fn chunk(count: usize) -> ArrayRepresentation {
     array(&[count as u64], TEXT)
 }
 
-/// The decoded form: offsets, then the texts.
 fn texts(texts: &[&str]) -> Vec<u8> {
-    let mut end = 0;
-    let ends = texts.iter().map(|text| {
-        end += text.len() as u64;
-        end
-    });
-    let offsets: Vec<u8> = std::iter::once(0).chain(ends).flat_map(u64::to_ne_bytes).collect();
-    [offsets, texts.concat().into_bytes()].concat()
+    zarr_conformance::items(texts)
 }
 
 fn codec(format: Format, configuration: &str) -> Codec {
