@@ -199,6 +199,19 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-zfp",
+        &[
+            "https://zarr-kit.example/spec/codecs/zfp/1.0",
+            "zfp",
+            "https://codec.zarrs.dev/array_to_bytes/zfp",
+            "https://zarr-kit.example/spec/codecs/zfpy/1.0",
+            "numcodecs.zfpy",
+            "zfpy",
+            "https://codec.zarrs.dev/array_to_bytes/zfpy",
+        ],
+    ),
+    entry(
+        Codec,
         "codec-zlib",
         &[
             "https://zarr-kit.example/spec/codecs/zlib/1.0",
@@ -378,4 +391,7 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 }
+submit! {
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55
+}

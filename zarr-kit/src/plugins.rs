@@ -52,6 +52,8 @@ use zarr_codec_transpose as _;
 use zarr_codec_vlen_bytes as _;
 #[cfg(feature = "codec-vlen-utf8")]
 use zarr_codec_vlen_utf8 as _;
+#[cfg(feature = "codec-zfp")]
+use zarr_codec_zfp as _;
 #[cfg(feature = "codec-zlib")]
 use zarr_codec_zlib as _;
 #[cfg(feature = "codec-zstd")]

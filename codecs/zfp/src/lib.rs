@@ -1,0 +1,136 @@
+//! The `zfp` and `zfpy` codecs of Zarr: the numbers of a chunk as one zfp stream.
+//!
+//! Array to bytes, for one to four dimensions. All modes but `reversible` lose what they are told to lose. The last
+//! dimension of the chunk is the first one (`nx`) of zfp.
+//!
+//! - `zfp` writes no header, has its modes by name, and takes arrays without dimensions as one element. Narrower
+//!   numbers are promoted as zfp has it: integers to `int32`, `float16` to `float32`. zfp has no unsigned integers:
+//!   `uint32` and `uint64` are encoded up to the largest value of their signed brothers, and a larger one is an error.
+//! - `zfpy` is what numcodecs writes: a header before the stream, modes by number, `int32`, `int64`, `float32` and
+//!   `float64`. What the header says is what is decoded, and it must be the array's type and shape. A parameter below 0
+//!   means that nothing is lost.
+//!
+//! zfp writes words of the machine, so that both work on little-endian machines alone.
+//!
+//! Source: `codecs/zfp` in the Zarr extension registry; `ZFPY` of numcodecs, in v2 as `zfpy`, in final v3 as
+//! `numcodecs.zfpy`; the format of zfp 1.0.
+
+mod parameters;
+mod stream;
+
+use std::sync::Arc;
+
+use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
+    Representation, Size,
+};
+
+use parameters::{ZfpConfiguration, ZfpyConfiguration};
+
+pub use parameters::ZfpMode;
+
+zarr_spec::register!(CodecPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/codecs/zfp/1.0"),
+        name: "zfp",
+        id: None,
+        aliases: &["https://codec.zarrs.dev/array_to_bytes/zfp"],
+    },
+    create_zfp,
+));
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/zfpy/1.0"),
+            name: "numcodecs.zfpy",
+            id: Some("zfpy"),
+            aliases: &["https://codec.zarrs.dev/array_to_bytes/zfpy"],
+        },
+        create_zfpy,
+    )
+    .translated_by(translate_zfpy)
+);
+
+/// Writes a zfp stream without a header.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Zfp(pub ZfpMode);
+
+/// Writes a zfp stream behind its header.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Zfpy(pub ZfpMode);
+
+impl ArrayToBytesCodec for Zfp {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        stream::encoded_size(self.0, array)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        stream::encode(self.0, false, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        stream::decode(Some(self.0), array, encoded, decoded)
+    }
+}
+
+impl ArrayToBytesCodec for Zfpy {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        stream::check_zfpy(array)?;
+        // Another mode than ours may have written the stream.
+        Ok(Size::Unknown)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        stream::check_zfpy(array)?;
+        stream::encode(self.0, true, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        stream::check_zfpy(array)?;
+        stream::decode(None, array, encoded, decoded)
+    }
+}
+
+fn create_zfp(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let mode = creation.parse::<ZfpConfiguration>()?.mode()?;
+    stream::encoded_size(mode, array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(Zfp(mode))))
+}
+
+fn create_zfpy(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let mode = creation.parse::<ZfpyConfiguration>()?.mode()?;
+    let array = array(decoded)?;
+    stream::check_zfpy(array)?;
+    stream::encoded_size(mode, array)?;
+    Ok(Codec::ArrayToBytes(Arc::new(Zfpy(mode))))
+}
+
+fn translate_zfpy(
+    creation: &Creation<'_>,
+    _decoded: &Representation,
+    _to: Format,
+) -> Result<Object, CodecError> {
+    creation.parse::<ZfpyConfiguration>()?.translated()
+}

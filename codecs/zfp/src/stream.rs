@@ -1,0 +1,285 @@
+//! From the bytes of elements to a zfp stream, and back.
+
+use zarr_spec::codec::numbers::{Element, Number, f16};
+use zarr_spec::{ArrayRepresentation, CodecError, Output, Size, with_number};
+use zfp_rs::{
+    ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpScalar,
+    ZfpScalarType, ZfpStreamAlignment,
+};
+
+use crate::ZfpMode;
+
+/// A number that zfp has, or that is promoted to one.
+trait Promoted: Element {
+    /// What zfp is given.
+    type Scalar: ZfpScalar + Default;
+
+    /// `None` if it has no value there.
+    fn promoted(self) -> Option<Self::Scalar>;
+
+    /// The nearest one.
+    fn demoted(scalar: Self::Scalar) -> Self;
+}
+
+/// Numbers of zfp.
+macro_rules! direct {
+    ($($number:ty)*) => {$(
+        impl Promoted for $number {
+            type Scalar = Self;
+
+            fn promoted(self) -> Option<Self> {
+                Some(self)
+            }
+
+            fn demoted(scalar: Self) -> Self {
+                scalar
+            }
+        }
+    )*};
+}
+direct!(i32 i64 f32 f64);
+
+/// Unsigned numbers that are as wide as those of zfp.
+macro_rules! unsigned {
+    ($($number:ty: $scalar:ty;)*) => {$(
+        impl Promoted for $number {
+            type Scalar = $scalar;
+
+            fn promoted(self) -> Option<$scalar> {
+                self.try_into().ok()
+            }
+
+            fn demoted(scalar: $scalar) -> Self {
+                scalar.try_into().unwrap_or(0)
+            }
+        }
+    )*};
+}
+unsigned! { u32: i32; u64: i64; }
+
+/// Narrower integers: their bits stand below the sign of an `int32`, and zero is in the middle of their values.
+macro_rules! narrow {
+    ($($number:ty: $middle:expr;)*) => {$(
+        impl Promoted for $number {
+            type Scalar = i32;
+
+            fn promoted(self) -> Option<i32> {
+                Some((i32::from(self) - $middle) << (31 - Self::BITS))
+            }
+
+            fn demoted(scalar: i32) -> Self {
+                let value = (scalar >> (31 - Self::BITS)) + $middle;
+                let nearest = if value < 0 { Self::MIN } else { Self::MAX };
+                value.try_into().unwrap_or(nearest)
+            }
+        }
+    )*};
+}
+narrow! { i8: 0; i16: 0; u8: 0x80; u16: 0x8000; }
+
+impl Promoted for f16 {
+    type Scalar = f32;
+
+    fn promoted(self) -> Option<f32> {
+        Some(self.to_f32())
+    }
+
+    fn demoted(scalar: f32) -> Self {
+        Self::from_f32(scalar)
+    }
+}
+
+/// How zfp sees a chunk.
+struct Shape {
+    scalar: ZfpScalarType,
+    /// `nx` first; those that are not there are 0.
+    dims: [usize; 4],
+    dimensionality: ZfpDimensionality,
+    count: usize,
+}
+
+impl Shape {
+    fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
+        if cfg!(target_endian = "big") {
+            return Err(CodecError::Unsupported(
+                "zfp streams are read on little-endian machines alone".into(),
+            ));
+        }
+        let shape = &array.shape;
+        let wrong = |what: &str| CodecError::Unsupported(format!("a chunk of shape {shape:?} is {what}"));
+        let mut dims = [0; 4];
+        let dimensionality = match shape.len() {
+            0 | 1 => ZfpDimensionality::D1,
+            2 => ZfpDimensionality::D2,
+            3 => ZfpDimensionality::D3,
+            4 => ZfpDimensionality::D4,
+            _ => return Err(wrong("none of zfp, which has up to 4 dimensions")),
+        };
+        dims[0] = 1;
+        for (dim, &length) in dims.iter_mut().zip(shape.iter().rev()) {
+            *dim = usize::try_from(length).map_err(|_| wrong("too large"))?;
+        }
+        let count = array.element_count().filter(|&count| count <= usize::MAX >> 16);
+        let count = count.ok_or_else(|| wrong("too large"))?;
+        if count == 0 {
+            return Err(wrong("none of zfp: it has no elements"));
+        }
+        Ok(Self { scalar: scalar(array)?, dims, dimensionality, count })
+    }
+
+    fn configuration(&self, mode: ZfpMode) -> Result<ZfpConfig, CodecError> {
+        let wrong = |error| CodecError::configuration(format!("{mode:?}: {error}"));
+        match mode {
+            ZfpMode::Reversible => Ok(ZfpConfig::reversible()),
+            ZfpMode::FixedAccuracy { tolerance } => Ok(ZfpConfig::fixed_accuracy(tolerance)),
+            ZfpMode::FixedPrecision { precision } => Ok(ZfpConfig::fixed_precision(precision)),
+            ZfpMode::FixedRate { rate } => {
+                let alignment = ZfpStreamAlignment::Unaligned;
+                ZfpConfig::fixed_rate(rate, self.scalar, self.dimensionality, alignment).map_err(wrong)
+            }
+            ZfpMode::Expert { minbits, maxbits, maxprec, minexp } => {
+                ZfpConfig::expert(minbits, maxbits, maxprec, minexp).map_err(wrong)
+            }
+        }
+    }
+}
+
+fn number(array: &ArrayRepresentation) -> Result<Number, CodecError> {
+    let number = Number::of(&*array.data_type).filter(|number| number.is_integer() || number.is_float());
+    number.ok_or_else(|| {
+        CodecError::Unsupported(format!("zfp has no form of data type `{}`", array.data_type.name()))
+    })
+}
+
+fn scalar(array: &ArrayRepresentation) -> Result<ZfpScalarType, CodecError> {
+    Ok(match number(array)? {
+        Number::I64 | Number::U64 => ZfpScalarType::I64,
+        Number::F64 => ZfpScalarType::F64,
+        Number::F16 | Number::F32 => ZfpScalarType::F32,
+        _ => ZfpScalarType::I32,
+    })
+}
+
+/// Refuses what numcodecs does not encode: it promotes nothing.
+pub(crate) fn check_zfpy(array: &ArrayRepresentation) -> Result<(), CodecError> {
+    if array.shape.is_empty() {
+        return Err(CodecError::Unsupported("`zfpy` wants one to four dimensions".into()));
+    }
+    match number(array)? {
+        Number::I32 | Number::I64 | Number::F32 | Number::F64 => Ok(()),
+        _ => {
+            let name = array.data_type.name();
+            Err(CodecError::Unsupported(format!(
+                "`zfpy` encodes no data type `{name}`, which `zfp` would promote"
+            )))
+        }
+    }
+}
+
+/// Of a stream without its header.
+pub(crate) fn encoded_size(mode: ZfpMode, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    let shape = Shape::new(array)?;
+    let size = shape.configuration(mode)?.maximum_size(shape.scalar, shape.dims);
+    Ok(size.map_or(Size::Unknown, |size| Size::AtMost(size as u64)))
+}
+
+pub(crate) fn encode(
+    mode: ZfpMode,
+    has_header: bool,
+    array: &ArrayRepresentation,
+    decoded: &[u8],
+    encoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let shape = Shape::new(array)?;
+    let number = number(array)?;
+    if decoded.len() != shape.count * number.size() {
+        return Err(CodecError::encode(format!("{} bytes are not {} elements", decoded.len(), shape.count)));
+    }
+    let configuration = shape.configuration(mode)?;
+    with_number!(number, T => {
+        integer: compress::<T>(&configuration, has_header, &shape, decoded, encoded),
+        float: compress::<T>(&configuration, has_header, &shape, decoded, encoded),
+        other: Ok(()),
+    })
+}
+
+fn compress<T: Promoted>(
+    configuration: &ZfpConfig,
+    has_header: bool,
+    shape: &Shape,
+    decoded: &[u8],
+    encoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let scalars: Option<Vec<_>> =
+        decoded.chunks_exact(size_of::<T>()).map(|element| T::read(element).promoted()).collect();
+    let scalars =
+        scalars.ok_or_else(|| CodecError::encode("an element is above all signed integers of its size"))?;
+    let field = ZfpField::new(&scalars, shape.dims).map_err(CodecError::encode)?;
+    let capacity = configuration.maximum_size(shape.scalar, shape.dims);
+    let capacity = capacity.ok_or_else(|| CodecError::encode("the stream would be too large"))?;
+    let mut stream = ZfpBitStream::new(capacity).map_err(CodecError::encode)?;
+    if has_header {
+        let header = stream.write_header(configuration, &field.metadata(), ZfpHeaderMask::FULL);
+        header.map_err(CodecError::encode)?;
+    }
+    stream.compress(configuration, &field).map_err(CodecError::encode)?;
+    Ok(encoded.put(stream.as_bytes())?)
+}
+
+/// In a mode, or in that of the header which the stream must have then.
+pub(crate) fn decode(
+    mode: Option<ZfpMode>,
+    array: &ArrayRepresentation,
+    encoded: &[u8],
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let shape = Shape::new(array)?;
+    let number = number(array)?;
+    let size = shape.count * number.size();
+    let destination = &mut decoded.spare(size)?[..size];
+    let mut stream = ZfpBitStream::from_bytes(encoded).map_err(CodecError::corrupt)?;
+    let configuration = match mode {
+        Some(mode) => shape.configuration(mode)?,
+        None => header(&mut stream, &shape)?,
+    };
+    let read = with_number!(number, T => {
+        integer: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
+        float: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
+        other: 0,
+    });
+    if let Some(more @ 1..) = encoded.len().checked_sub(read) {
+        return Err(CodecError::corrupt(format!("{more} bytes follow the last block")));
+    }
+    decoded.advance(size);
+    Ok(())
+}
+
+fn header(stream: &mut ZfpBitStream, shape: &Shape) -> Result<ZfpConfig, CodecError> {
+    let header = stream.read_header(ZfpHeaderMask::FULL).map_err(CodecError::corrupt)?;
+    let (Some(metadata), Some(configuration)) = (header.metadata, header.config) else {
+        return Err(CodecError::corrupt("the header is not complete"));
+    };
+    if (metadata.scalar_type, metadata.dims) != (shape.scalar, shape.dims) {
+        return Err(CodecError::corrupt(format!(
+            "a stream of {:?} and dimensions {:?}, not of {:?} and {:?}",
+            metadata.scalar_type, metadata.dims, shape.scalar, shape.dims
+        )));
+    }
+    Ok(configuration)
+}
+
+/// The bytes that were read.
+fn decompress<T: Promoted>(
+    configuration: &ZfpConfig,
+    shape: &Shape,
+    stream: &mut ZfpBitStream,
+    decoded: &mut [u8],
+) -> Result<usize, CodecError> {
+    let mut scalars = vec![T::Scalar::default(); shape.count];
+    let mut field = ZfpFieldMut::new(&mut scalars, shape.dims).map_err(CodecError::corrupt)?;
+    let read = stream.decompress(configuration, &mut field).map_err(CodecError::corrupt)?;
+    for (element, scalar) in decoded.chunks_exact_mut(size_of::<T>()).zip(scalars) {
+        T::demoted(scalar).write(element);
+    }
+    Ok(read)
+}
