@@ -59,6 +59,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         Codec,
+        "codec-categorize",
+        &["https://zarr-kit.example/spec/codecs/categorize/1.0", "numcodecs.categorize", "categorize"],
+    ),
+    entry(
+        Codec,
         "codec-crc32",
         &["https://zarr-kit.example/spec/codecs/crc32/1.0", "numcodecs.crc32", "crc32"],
     ),
@@ -313,12 +318,12 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         DataType,
         "dtype-json",
-        &["https://zarr-kit.example/spec/data-types/json/1.0", "zarr-kit.json", "O/json2"],
+        &["https://zarr-kit.example/spec/data-types/json/1.0", "zarr-kit.json", "O/json2", "O/msgpack2"],
     ),
     entry(
         DataType,
         "dtype-string",
-        &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8"],
+        &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8", "O/categorize"],
     ),
     entry(
         DataType,
@@ -393,5 +398,5 @@ macro_rules! submit {
 
 submit! {
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
-    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56
 }

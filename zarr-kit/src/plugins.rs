@@ -14,6 +14,8 @@ use zarr_codec_blosc as _;
 use zarr_codec_bytes as _;
 #[cfg(feature = "codec-bz2")]
 use zarr_codec_bz2 as _;
+#[cfg(feature = "codec-categorize")]
+use zarr_codec_categorize as _;
 #[cfg(feature = "codec-crc32")]
 use zarr_codec_crc32 as _;
 #[cfg(feature = "codec-crc32c")]

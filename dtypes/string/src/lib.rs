@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
+    Invalid, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -23,6 +24,12 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
+
+// The same text by the numbers of labels: in v2 alone, where the codec is part of what objects are.
+zarr_spec::register!(DataTypePlugin::new(
+    Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] },
+    create,
+));
 
 /// Text of any length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -40,6 +40,10 @@ fn v2_has_objects_with_a_codec_and_0_is_the_empty_text() {
     }
     let document = string.data_type.document(Format::V2, &string.order).unwrap();
     assert_eq!((&*document.identifier, document.json.as_str()), ("O/vlen-utf8", Some("|O")));
+    let labels =
+        Subject::with_object_codec(&registry, Format::V2, Mode::Strict, "\"|O\"", Some("categorize"))
+            .unwrap();
+    assert_eq!(labels.data_type.name(), "string");
     subject(Format::V2, Mode::Lenient, "\"str\"").unwrap_err();
     for codec in [None, Some("pickle")] {
         Subject::with_object_codec(&registry, Format::V2, Mode::Lenient, "\"|O\"", codec).unwrap_err();

@@ -1,0 +1,202 @@
+//! The `categorize` codec of Zarr: text of a few labels, as numbers.
+//!
+//! Array to array, for data type `string`, and for text of fixed length. A label is encoded as its position in `labels`,
+//! from 1; of two that are the same, the last position is taken. All other text is encoded as 0 and decoded as empty
+//! text, as are numbers without a label: what is not a label is lost. Text of fixed length is what fits of a label.
+//!
+//! `dtype` says what the chunk holds: `|O` for `string`, or the typestring of fixed-length text. `astype` is the data
+//! type of the numbers, an integer, by default `|u1`.
+//!
+//! The fill value of the encoded side is that of the decoded one, encoded.
+//!
+//! Source: `Categorize` of numcodecs, in v2 as `categorize`; in final v3 `numcodecs.categorize` is a name that nobody
+//! else writes yet.
+
+mod text;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Number, cast_each};
+use zarr_spec::codec::{ArrayToArrayCodec, array, typestrings};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
+    Identifiers, Object, Output, Representation, Value, with_number,
+};
+
+use text::Text;
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/categorize/1.0"),
+            name: "numcodecs.categorize",
+            id: Some("categorize"),
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Stores text as the numbers of labels.
+#[derive(Debug, Clone)]
+pub struct Categorize {
+    labels: Vec<String>,
+    /// Positions from 1.
+    positions: HashMap<String, u64>,
+    number: Number,
+    encoded_type: Arc<dyn DataType>,
+    /// Where the configuration declares one: in v2.
+    encoded_order: Option<ByteOrder>,
+}
+
+/// Bytes of a position before it is cast.
+const POSITION: usize = 8;
+
+impl Categorize {
+    /// From text to elements of `astype`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if `astype` is no integer; [`CodecError::InvalidConfiguration`] for more labels than
+    /// it has positive values.
+    pub fn new(labels: Vec<String>, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+        let number = Number::of(&*astype).filter(|number| number.is_integer());
+        let number = number.ok_or_else(|| {
+            CodecError::Unsupported(format!("labels are numbered by integers, not by `{}`", astype.name()))
+        })?;
+        let most = with_number!(number, T => { integer: i128::from(T::MAX), float: 0, other: 0 });
+        if labels.len() as i128 > most {
+            let (count, name) = (labels.len(), astype.name());
+            return Err(CodecError::configuration(format!(
+                "{count} labels are more than `{name}` can number"
+            )));
+        }
+        let positions = labels.iter().cloned().zip(1..).collect();
+        Ok(Self { labels, positions, number, encoded_type: astype, encoded_order: None })
+    }
+
+    /// 0 for what is no label.
+    fn position(&self, text: Option<&str>) -> u64 {
+        text.and_then(|text| self.positions.get(text)).copied().unwrap_or(0)
+    }
+
+    /// Empty for a position that no label has.
+    fn label(&self, position: u64) -> &str {
+        let index = position.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.labels.get(index)).map_or("", String::as_str)
+    }
+}
+
+impl ArrayToArrayCodec for Categorize {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        let position = self.position(Text::of(decoded)?.read(decoded.fill_value.bytes()).as_deref());
+        let mut fill_value = vec![0; self.number.size()];
+        cast_each((Number::U64, &position.to_ne_bytes()), (self.number, &mut fill_value));
+        Ok(ArrayRepresentation {
+            shape: decoded.shape.clone(),
+            data_type: Arc::clone(&self.encoded_type),
+            fill_value: FillValue::new(fill_value),
+            byte_order: self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone()),
+        })
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let mut positions = Vec::new();
+        Text::of(array)?.each(array, decoded, |text| {
+            positions.extend_from_slice(&self.position(text).to_ne_bytes());
+        })?;
+        let size = positions.len() / POSITION * self.number.size();
+        cast_each((Number::U64, &positions), (self.number, &mut encoded.spare(size)?[..size]));
+        encoded.advance(size);
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let text = Text::of(array)?;
+        let count = text::count(array)?;
+        if encoded.len() != count * self.number.size() {
+            return Err(CodecError::corrupt(format!("{} bytes are not {count} elements", encoded.len())));
+        }
+        let mut positions = vec![0; count * POSITION];
+        cast_each((self.number, encoded), (Number::U64, &mut positions));
+        let (positions, _) = positions.as_chunks::<POSITION>();
+        let labels = positions.iter().map(|&position| self.label(u64::from_ne_bytes(position)));
+        text.put(labels, decoded)
+    }
+}
+
+#[derive(Deserialize)]
+struct CategorizeConfiguration {
+    labels: Vec<String>,
+    dtype: String,
+    astype: Option<String>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let configuration = creation.parse()?;
+    Ok(Codec::ArrayToArray(Arc::new(build(creation, configuration, array(decoded)?)?)))
+}
+
+fn build(
+    creation: &Creation<'_>,
+    configuration: CategorizeConfiguration,
+    array: &ArrayRepresentation,
+) -> Result<Categorize, CodecError> {
+    check_type(creation, &configuration.dtype, array)?;
+    let astype = configuration.astype.as_deref().unwrap_or("|u1");
+    let (astype, order) = typestrings::data_type(creation, "astype", astype)?;
+    let codec = Categorize::new(configuration.labels, astype)?;
+    Ok(Categorize { encoded_order: typestrings::have_orders(creation).then_some(order), ..codec })
+}
+
+/// `dtype` says again what the array holds.
+fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation) -> Result<(), CodecError> {
+    let fits = match (Text::of(array)?, dtype) {
+        (Text::Variable, "|O") => true,
+        (Text::Variable, "O" | "object") => {
+            creation.reading.tolerate(format!("`dtype` is `{dtype}` instead of `|O`"))?;
+            true
+        }
+        (Text::Variable, _) => false,
+        (Text::Fixed { .. }, _) => {
+            let (other, order) = typestrings::data_type(creation, "dtype", dtype)?;
+            let same_order = !typestrings::have_orders(creation) || order == array.byte_order;
+            other.name() == array.data_type.name() && same_order
+        }
+    };
+    if fits {
+        return Ok(());
+    }
+    let name = array.data_type.name();
+    Err(CodecError::configuration(format!("`dtype` is `{dtype}`, and the chunk holds `{name}`")))
+}
+
+/// All formats have typestrings here.
+fn translate(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    format: Format,
+) -> Result<Object, CodecError> {
+    let array = array(decoded)?;
+    let codec = build(creation, creation.parse()?, array)?;
+    let dtype = match Text::of(array)? {
+        Text::Variable => ("dtype".to_owned(), Value::from("|O")),
+        Text::Fixed { .. } => typestrings::member("dtype", array, format)?,
+    };
+    let astype = typestrings::member("astype", &codec.encoded(array)?, format)?;
+    let labels = ("labels".to_owned(), codec.labels.into_iter().collect::<Value>());
+    Ok([labels, dtype, astype].into_iter().collect())
+}
