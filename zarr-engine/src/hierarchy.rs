@@ -7,6 +7,7 @@ mod dialect;
 mod draft;
 mod location;
 mod node;
+mod node_index;
 mod snapshot;
 mod v2;
 mod v3;

@@ -4,7 +4,8 @@ use zarr_spec::inventory;
 use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
 
 use ExtensionPoint::{
-    ChunkGrid, ChunkKeyEncoding, Codec, DataType, MemoryLayout, MetadataEncoding, StorageTransformer, Store,
+    ChunkGrid, ChunkKeyEncoding, Codec, DataType, GenericExtension, MemoryLayout, MetadataEncoding,
+    StorageTransformer, Store,
 };
 
 /// Every identifier of every plugin of this workspace, and the feature that brings it.
@@ -341,6 +342,17 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         &["https://zarr-kit.example/spec/data-types/sub-byte/1.0", "int2", "int4", "uint2", "uint4"],
     ),
     entry(
+        GenericExtension,
+        "extension-dimension-names",
+        &["https://zarr-kit.example/spec/extensions/dimension-names/1.0"],
+    ),
+    entry(
+        GenericExtension,
+        "extension-node-index",
+        &["https://zarr-kit.example/spec/extensions/node-index/1.0"],
+    ),
+    entry(ChunkGrid, "grid-origin", &["https://zarr-kit.example/spec/grids/origin/1.0"]),
+    entry(
         ChunkGrid,
         "grid-rectilinear",
         &["https://zarr-kit.example/spec/grids/rectilinear/1.0", "rectilinear", "rectangular"],
@@ -398,5 +410,5 @@ macro_rules! submit {
 
 submit! {
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
-    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
 }

@@ -78,6 +78,12 @@ use zarr_dtype_string as _;
 use zarr_dtype_struct as _;
 #[cfg(feature = "dtype-sub-byte")]
 use zarr_dtype_sub_byte as _;
+#[cfg(feature = "extension-dimension-names")]
+use zarr_extension_dimension_names as _;
+#[cfg(feature = "extension-node-index")]
+use zarr_extension_node_index as _;
+#[cfg(feature = "grid-origin")]
+use zarr_grid_origin as _;
 #[cfg(feature = "grid-rectilinear")]
 use zarr_grid_rectilinear as _;
 #[cfg(feature = "grid-regular")]

@@ -33,6 +33,15 @@ pub trait Extension: Debug + Send + Sync {
     fn dimension_names(&self) -> Option<&[Option<String>]> {
         None
     }
+
+    /// The key of the document that lists the nodes of the hierarchy, without the suffix of documents, if that is
+    /// what the extension brings.
+    ///
+    /// The document is in the metadata encoding of the hierarchy: an object with the member `nodes`, an object that
+    /// has `"array"` or `"group"` for the path of every node that has a document.
+    fn node_index(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Where an entry of `extensions` stands.

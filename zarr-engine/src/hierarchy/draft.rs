@@ -16,6 +16,7 @@ use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, 
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
 use super::{Child, Kind};
 use crate::array::RankZeroKey;
@@ -28,6 +29,8 @@ pub(super) struct Draft {
     version: String,
     keys: Keys,
     encoding: Arc<dyn MetadataEncoding>,
+    /// The list of nodes that an extension brings.
+    index: Option<NodeIndex>,
     /// The extensions of the hierarchy that this program knows.
     #[expect(dead_code, reason = "an extension acts by being created and by what it holds on to")]
     extensions: Vec<Arc<dyn Extension>>,
@@ -44,6 +47,7 @@ impl Draft {
             generation: entry_point.generation,
             version: format!("{}.{}", entry_point.version.major, entry_point.version.minor),
             keys: Keys::new(entry_point),
+            index: NodeIndex::of(&extensions, &encoding, &entry_point.key_suffix)?,
             encoding,
             extensions,
         })
@@ -122,8 +126,24 @@ impl Draft {
         })
     }
 
+    /// The nodes by the list of an extension, where the store cannot list.
+    fn indexed(&self, access: &Access) -> Result<Option<Nodes>, Error> {
+        match &self.index {
+            Some(index) if !access.store.capabilities().listable => index.nodes(access).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn change_index(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
+        self.index.as_ref().map_or(Ok(()), |index| index.change(access, change))
+    }
+
     /// Whether there are keys where the documents of nodes below `path` would be.
     fn has_below(&self, access: &Access, path: &NodePath) -> Result<bool, Error> {
+        if let Some(nodes) = self.indexed(access)? {
+            return Ok(nodes.keys().any(|node| is_below(node, path)));
+        }
+        access.check_listable(&format!("telling whether {path} is a group without a document"))?;
         let below = access.store.list_dir(&keyed(self.keys.children_prefix(path))?)?;
         Ok(!below.keys.is_empty() || !below.prefixes.is_empty())
     }
@@ -140,6 +160,11 @@ impl Draft {
             });
         }
         self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
+    }
+
+    fn walk_index(&self, access: &Access, path: &NodePath, nodes: Nodes) -> Result<Vec<Child>, Error> {
+        let start = self.kind_or_root(access, path)?;
+        Ok(below(access, path, start, nodes))
     }
 
     /// The explicit nodes at and below `path` among `keys`; where one is both, it is an array.
@@ -200,11 +225,8 @@ impl Dialect for Draft {
             let document = self.decode(access, &key, &bytes)?;
             return Ok(Some(Found::explicit(self.parse(access, &key, &document, kind)?)));
         }
-        if !path.is_root() {
-            access.check_listable(&format!("telling whether {path} is a group without a document"))?;
-            if !self.has_below(access, path)? {
-                return Ok(None);
-            }
+        if !path.is_root() && !self.has_below(access, path)? {
+            return Ok(None);
         }
         let group = GroupMetadata::new(Format::V3Draft, Object::new());
         Ok(Some(Found { metadata: NodeMetadata::Group(group), is_implicit: true }))
@@ -218,11 +240,18 @@ impl Dialect for Draft {
         if access.has(&self.key(path, NodeKind::Group)?)? {
             return Ok(Some(Kind::Group));
         }
-        access.check_listable(&format!("telling whether {path} is a group without a document"))?;
         Ok(self.has_below(access, path)?.then_some(Kind::ImplicitGroup))
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        if let Some(nodes) = self.indexed(access)? {
+            if access.has(&self.key(path, NodeKind::Array)?)? {
+                return Err(not_a_group(path));
+            }
+            let mut children = self.walk_index(access, path, nodes)?;
+            children.retain(|child| child.path.parent().as_ref() == Some(path));
+            return Ok(children);
+        }
         access.check_listable("finding the children of a group")?;
         if access.has(&self.key(path, NodeKind::Array)?)? {
             return Err(not_a_group(path));
@@ -246,15 +275,13 @@ impl Dialect for Draft {
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+        if let Some(nodes) = self.indexed(access)? {
+            return self.walk_index(access, path, nodes);
+        }
         access.check_listable("finding the nodes of a hierarchy")?;
         let start = self.kind_or_root(access, path)?;
         let keys = access.store.list_prefix(&keyed(self.keys.children_prefix(path))?)?;
-        let mut nodes = self.explicit(access, &keys);
-        nodes.retain(|node, _| is_below(node, path));
-        nodes.insert(path.clone(), start);
-        Ok(with_implicit_groups(nodes, path, |orphan, array| {
-            access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
-        }))
+        Ok(below(access, path, start, self.explicit(access, &keys)))
     }
 
     fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error> {
@@ -270,7 +297,8 @@ impl Dialect for Draft {
             }
         }
         // Without a document, a group may become an explicit one, and nothing else.
-        if kind == Kind::Array && access.store.capabilities().listable && self.has_below(access, path)? {
+        let can_tell = access.store.capabilities().listable || self.index.is_some();
+        if kind == Kind::Array && can_tell && self.has_below(access, path)? {
             return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
         }
         Ok(())
@@ -280,11 +308,17 @@ impl Dialect for Draft {
         match node {
             NodeMetadata::Array(array) => {
                 self.check_free(access, path, Kind::Array)?;
-                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))
+                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
+                self.change_index(access, |nodes| {
+                    nodes.insert(path.clone(), Kind::Array);
+                })
             }
             NodeMetadata::Group(group) => {
                 self.check_free(access, path, Kind::Group)?;
-                self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))
+                self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
+                self.change_index(access, |nodes| {
+                    nodes.insert(path.clone(), Kind::Group);
+                })
             }
         }
     }
@@ -306,7 +340,10 @@ impl Dialect for Draft {
         }
         self.kind_or_root(access, path)?;
         let group = GroupMetadata::new(Format::V3Draft, attributes);
-        self.write(access, &self.key(path, NodeKind::Group)?, group_document(&group))
+        self.write(access, &self.key(path, NodeKind::Group)?, group_document(&group))?;
+        self.change_index(access, |nodes| {
+            nodes.insert(path.clone(), Kind::Group);
+        })
     }
 
     /// The document goes first: what is left of an array after a failure is none.
@@ -314,6 +351,7 @@ impl Dialect for Draft {
         let kind = self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
         let documents = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
         access.store.erase_values(&documents)?;
+        self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;
         if kind.is_group() {
             access.store.erase_prefix(&keyed(self.keys.children_prefix(path))?)?;
         }
@@ -326,6 +364,15 @@ impl Dialect for Draft {
             reason: "it has no consolidated metadata; v2 and v3 have them".to_owned(),
         })
     }
+}
+
+/// The nodes at and below `path`, which is of the kind `start`, out of all that have documents.
+fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: Nodes) -> Vec<Child> {
+    nodes.retain(|node, _| is_below(node, path));
+    nodes.insert(path.clone(), start);
+    with_implicit_groups(nodes, path, |orphan, array| {
+        access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
+    })
 }
 
 /// The nodes at and below `start`: explicit ones, and the groups between them. Nothing is below an array.

@@ -1,0 +1,63 @@
+//! The extension `dimension-names` of arrays: what their dimensions are called.
+//!
+//! `names` has one entry for each dimension, null for one without a name. Final v3 has the member `dimension_names`
+//! for this; the draft has none. Elements do not depend on it, so that readers may ignore it.
+//!
+//! Source: `docs/spec/extensions-dimension-names.md`, an extension of this framework.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
+use zarr_spec::{Creation, Identifiers, Invalid};
+
+zarr_spec::register!(ExtensionPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
+        // Final v3 has a member in its place.
+        name: "",
+        id: None,
+        aliases: &[],
+    },
+    create,
+));
+
+/// A name, or none, for each dimension of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimensionNames(Vec<Option<String>>);
+
+impl DimensionNames {
+    /// For an array with `rank` dimensions. Two dimensions may have the same name, as in final v3.
+    ///
+    /// # Errors
+    ///
+    /// For another number of names.
+    pub fn new(names: Vec<Option<String>>, rank: usize) -> Result<Self, Invalid> {
+        if names.len() != rank {
+            let count = names.len();
+            return Err(Invalid::new(format!(
+                "`names` has {count} entries, and the array {rank} dimensions"
+            )));
+        }
+        Ok(Self(names))
+    }
+}
+
+impl Extension for DimensionNames {
+    fn dimension_names(&self) -> Option<&[Option<String>]> {
+        Some(&self.0)
+    }
+}
+
+#[derive(Deserialize)]
+struct DimensionNamesConfiguration {
+    names: Vec<Option<String>>,
+}
+
+fn create(creation: &Creation<'_>, place: ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> {
+    let ExtensionPlace::Array(shape) = place else {
+        return Err(Invalid::new("names of dimensions belong to an array, not to the entry point"));
+    };
+    let names = creation.parse::<DimensionNamesConfiguration>()?.names;
+    Ok(Arc::new(DimensionNames::new(names, shape.len())?))
+}

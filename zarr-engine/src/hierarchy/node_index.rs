@@ -1,0 +1,93 @@
+//! The list of nodes that an extension of the entry point brings: by it, a hierarchy is explored where the store cannot
+//! list.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zarr_spec::extension::Extension;
+use zarr_spec::metadata::DocumentError;
+use zarr_spec::metadata_encoding::MetadataEncoding;
+use zarr_spec::{Format, Key, NodePath, Reading, Value};
+
+use super::Kind;
+use super::access::{Access, keyed};
+use crate::error::Error;
+
+/// The only member of the document.
+const NODES: &str = "nodes";
+
+/// The nodes that have a document.
+pub(super) type Nodes = BTreeMap<NodePath, Kind>;
+
+/// Where the nodes are listed.
+#[derive(Debug)]
+pub(super) struct NodeIndex {
+    key: Key,
+    encoding: Arc<dyn MetadataEncoding>,
+    /// Held while the list is read, changed and written.
+    changing: Mutex<()>,
+}
+
+impl NodeIndex {
+    /// The one that an extension brings; the first, where several do.
+    pub(super) fn of(
+        extensions: &[Arc<dyn Extension>],
+        encoding: &Arc<dyn MetadataEncoding>,
+        suffix: &str,
+    ) -> Result<Option<Self>, Error> {
+        let Some(key) = extensions.iter().find_map(|extension| extension.node_index()) else {
+            return Ok(None);
+        };
+        let key = keyed(Key::new(format!("{key}{suffix}")))?;
+        Ok(Some(Self { key, encoding: Arc::clone(encoding), changing: Mutex::default() }))
+    }
+
+    /// All nodes. Without a document there are none.
+    pub(super) fn nodes(&self, access: &Access) -> Result<Nodes, Error> {
+        let Some(bytes) = access.get(&self.key)? else { return Ok(Nodes::new()) };
+        access.reading(&self.key, |reading| self.decode(&bytes, reading))
+    }
+
+    /// Changes the list, and writes it if that makes a difference.
+    pub(super) fn change(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.nodes(access)?;
+        let mut nodes = before.clone();
+        change(&mut nodes);
+        if nodes == before {
+            return Ok(());
+        }
+        let nodes: Value = nodes.iter().map(|(path, kind)| (path.to_string(), name(*kind))).collect();
+        let document: Value = [(NODES, nodes)].into_iter().collect();
+        access.set(&self.key, self.encoding.encode(&document))
+    }
+
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Nodes, DocumentError> {
+        let document = self.encoding.decode(bytes, reading);
+        let document =
+            document.map_err(|error| DocumentError::document(format!("cannot be decoded: {error}")))?;
+        let members = document.as_object().ok_or_else(|| {
+            DocumentError::document(format!("is {}, and a list of nodes is an object", document.kind_name()))
+        })?;
+        if let Some(unknown) = members.keys().find(|name| *name != NODES) {
+            return Err(DocumentError::member(unknown, "is unknown; a list of nodes has `nodes` alone"));
+        }
+        let nodes = members.get(NODES).and_then(Value::as_object);
+        let nodes = nodes.ok_or_else(|| DocumentError::member(NODES, "is missing or no object"))?;
+        nodes.iter().map(|(path, kind)| node(path, kind)).collect()
+    }
+}
+
+fn node(path: &str, kind: &Value) -> Result<(NodePath, Kind), DocumentError> {
+    let wrong = |reason: String| DocumentError::member(format!("{NODES}[{path}]"), reason);
+    let parsed = NodePath::parse(path, Format::V3Draft).map_err(|error| wrong(error.to_string()))?;
+    match kind.as_str() {
+        Some("array") => Ok((parsed, Kind::Array)),
+        Some("group") => Ok((parsed, Kind::Group)),
+        _ => Err(wrong(format!("is {kind}, not \"array\" or \"group\""))),
+    }
+}
+
+fn name(kind: Kind) -> &'static str {
+    if kind.is_group() { "group" } else { "array" }
+}
