@@ -5,6 +5,7 @@
 
 mod members;
 mod recipe;
+mod sharding;
 
 use std::sync::Arc;
 
@@ -24,15 +25,17 @@ pub(crate) use members::{
     stored_order,
 };
 pub(crate) use recipe::{BYTES, Foreign, Recipe, Step, after, emit, reversal, steps_of, translate};
+pub(crate) use sharding::{little_endian, sharding};
 
 /// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
 /// be.
 ///
-/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept. A shard
-/// exists in v3 alone: elsewhere its inner chunks become the chunks. v2 has `C` and `F`, and `C` stands for
-/// other orders. Names of dimensions stand in the attribute `_ARRAY_DIMENSIONS` where the format has no
-/// member for them, as users of v2 know it. Left behind is what does not change elements: storage
-/// transformers, what readers may ignore, and fallbacks of data types outside of the draft.
+/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept. Shards of
+/// the draft are shards of v3, and the other way round where their index is plain and at the end; elsewhere
+/// inner chunks become the chunks. v2 has `C` and `F`, and `C` stands for other orders. Names of dimensions
+/// stand in the attribute `_ARRAY_DIMENSIONS` where the format has no member for them, as users of v2 know it.
+/// Left behind is what does not change elements: other storage transformers, what readers may ignore, and
+/// fallbacks of data types outside of the draft.
 ///
 /// # Errors
 ///
@@ -54,11 +57,27 @@ pub fn convert_metadata(
     let steps = steps_of(source.format, registry, &chain)?;
     let fill_value = conversion.is_fill_defined().then(|| array.fill_value.clone());
     let mut recipe = Recipe { array, steps };
+    let per_shard = match target {
+        Format::V2 => None,
+        Format::V3 => conversion.chunks_per_shard()?,
+        Format::V3Draft => sharding::said_by_the_transformer(&recipe, registry),
+    };
     recipe.take_shards_apart(registry, target)?;
     if target == Format::V2 {
         recipe.use_an_order_of_v2();
     }
-    let said = emit(target, registry, &recipe)?;
+    let mut said = emit(target, registry, &recipe)?;
+    let order = stored_order(&said.codecs, &said.byte_order);
+    let mut chunk_shape = recipe.array.shape.clone();
+    let mut storage_transformers = Vec::new();
+    match per_shard {
+        Some(counts) if target == Format::V3 => {
+            said.codecs = vec![sharding(&chunk_shape, &said.codecs, &[little_endian()])];
+            chunk_shape = shard_shape(&chunk_shape, &counts)?;
+        }
+        Some(counts) => storage_transformers.push(sharding::transformer(&counts)),
+        None => {}
+    }
     let data_type = &*recipe.array.data_type;
     let mut attributes = source.attributes.clone();
     let dimension_names = place_dimension_names(target, source.shape.len(), names, &mut attributes);
@@ -66,25 +85,30 @@ pub fn convert_metadata(
         format: target,
         shape: source.shape.clone(),
         data_type: data_type_document(data_type, target, &said.byte_order)?,
-        chunk_grid: regular_grid(&recipe.array.shape),
+        chunk_grid: regular_grid(&chunk_shape),
         chunk_key_encoding: key_encoding(target, Some(&conversion.separator()?)),
         memory_layout: said.memory_layout,
         fill_value: match fill_value {
             None if target == Format::V2 => Value::Null,
             fill_value => {
                 let element = fill_value.unwrap_or_else(|| data_type.default_fill_value());
-                let order = stored_order(&said.codecs, &said.byte_order);
                 data_type.fill_value_json(element.bytes(), target, &order)?
             }
         },
         codecs: said.codecs,
         has_compressor: said.has_compressor,
-        storage_transformers: Vec::new(),
+        storage_transformers,
         attributes,
         dimension_names,
         extensions: Vec::new(),
         ignored: Object::new(),
     })
+}
+
+fn shard_shape(chunk_shape: &[u64], chunks_per_shard: &[u64]) -> Result<Vec<u64>, Error> {
+    let lengths = chunk_shape.iter().zip(chunks_per_shard);
+    let lengths: Option<Vec<u64>> = lengths.map(|(length, count)| length.checked_mul(*count)).collect();
+    lengths.ok_or_else(|| invalid("storage_transformers", "a shard is too large"))
 }
 
 struct Conversion<'a> {

@@ -3,12 +3,11 @@
 use zarr_spec::codec::CodecPlugin;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Object, Representation,
-    Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Representation, Value,
 };
 
 use super::building::{Building, unknown};
-use crate::convert::{BYTES, Foreign, Step, after, invalid, not_in_format, translate};
+use crate::convert::{self, BYTES, Foreign, Step, after, invalid, not_in_format, translate};
 use crate::error::Error;
 
 /// A codec, by any of its identifiers and in the words of any format.
@@ -214,20 +213,6 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecRequest, Error> {
 
 /// The chain of v3 that puts inner chunks into shards.
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
-    let named = |entry: &ExtensionDocument| {
-        let mut members = Object::new();
-        members.insert("name", entry.identifier.as_str());
-        if !entry.configuration.is_null() {
-            members.insert("configuration", entry.configuration.clone());
-        }
-        Value::Object(members)
-    };
-    let little = ExtensionDocument::new("bytes", [("endian", "little")].into_iter().collect());
-    let index = [little, ExtensionDocument::new("crc32c", Value::Null)];
-    let mut configuration = Object::new();
-    configuration.insert("chunk_shape", chunk_shape.iter().copied().collect::<Value>());
-    configuration.insert("codecs", inner.iter().map(named).collect::<Value>());
-    configuration.insert("index_codecs", index.iter().map(named).collect::<Value>());
-    configuration.insert("index_location", "end");
-    ExtensionDocument::new("sharding_indexed", Value::Object(configuration))
+    let index_codecs = [convert::little_endian(), ExtensionDocument::new("crc32c", Value::Null)];
+    convert::sharding(chunk_shape, inner, &index_codecs)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use zarr_interop::CountingStore;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Selection};
+use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
 
 use super::support::{
     array, array_document, context, context_with, get, get_json, hex, keys, memory, message, set, value,
@@ -273,4 +273,50 @@ fn sharded_arrays_are_resized_and_their_attributes_changed() {
     let document = get_json(&*store, "meta/a.array.json");
     assert_eq!(document["chunk_grid"]["chunk_shape"], json!([1]));
     assert_eq!(document["storage_transformers"][0]["configuration"], json!({"chunks_per_shard": [2]}));
+}
+
+/// Tests DX-MAP-07.
+#[test]
+fn shards_of_the_draft_are_shards_of_v3_with_the_same_bytes() {
+    let gzip = json!([{"type": super::support::GZIP, "configuration": {"level": 1}}]);
+    let values = [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 9];
+    for (codecs, layout) in [(json!([]), "C"), (gzip, "F")] {
+        let changes = json!({"codecs": codecs, "chunk_memory_layout": layout});
+        let store = with_array(&sharded(&[4, 4], &[1, 2], &json!([2, 2]), changes));
+        let source = array(&store, &context()).unwrap();
+        source.write_values::<u8>(&Selection::All, &values).unwrap();
+
+        let to_v3 = convert_metadata(source.metadata(), Format::V3, context().registry()).unwrap();
+        assert!(to_v3.storage_transformers.is_empty());
+        let hierarchy = Hierarchy::create(memory(), &context(), Format::V3).unwrap();
+        let target = hierarchy.prepare_array("/a", to_v3).unwrap();
+        hierarchy.publish_array(&target).unwrap();
+        let document = get_json(&**hierarchy.store(), "a/zarr.json");
+        assert_eq!(document["chunk_grid"]["configuration"]["chunk_shape"], json!([2, 4]));
+        let codec = &document["codecs"][0]["configuration"];
+        assert_eq!(codec["chunk_shape"], json!([1, 2]));
+        assert_eq!(codec["index_codecs"], json!([{"name": "bytes", "configuration": {"endian": "little"}}]));
+        assert_eq!(codec["index_location"], "end");
+        for index in source.stored_chunks().unwrap() {
+            target.write_encoded_chunk(&index, &source.encoded_chunk(&index).unwrap().unwrap()).unwrap();
+        }
+        assert_eq!(target.read_values::<u8>(&Selection::All).unwrap(), values);
+
+        // And back: the same document, so the same bytes.
+        let back = convert_metadata(target.metadata(), Format::V3Draft, context().registry()).unwrap();
+        assert_eq!(back.storage_transformers, source.metadata().storage_transformers);
+        assert_eq!(back.chunk_grid.configuration, source.metadata().chunk_grid.configuration);
+        assert_eq!(back.codecs, source.metadata().codecs);
+    }
+    // v2 has no shards, and other indexes are not those of the draft.
+    let store = with_array(&sharded(&[4], &[1], &json!([2]), json!({})));
+    let source = array(&store, &context()).unwrap();
+    let to_v2 = convert_metadata(source.metadata(), Format::V2, context().registry()).unwrap();
+    assert!(to_v2.storage_transformers.is_empty());
+    let v3 = Hierarchy::create(memory(), &context(), Format::V3).unwrap();
+    let with_checksum = ArrayBuilder::new([4], "uint8").chunks([1]).shards([2]);
+    let with_checksum = v3.create_array("/a", &with_checksum).unwrap();
+    let apart = convert_metadata(with_checksum.metadata(), Format::V3Draft, context().registry()).unwrap();
+    assert!(apart.storage_transformers.is_empty());
+    assert_eq!(apart.chunk_grid.configuration, source.metadata().chunk_grid.configuration);
 }
