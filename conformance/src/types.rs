@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_spec::codec::Cast;
+use zarr_spec::codec::numbers::{self, Element};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Units, Value,
+    Units, Value, with_number,
 };
 
 /// A number, or bytes of variable length.
@@ -76,6 +78,39 @@ numbers! {
     RAW3, "V3", "r24", None, 3, 1;
     TEXT, "O/vlen-utf8", "string", None, 0, 1;
     VARIABLE_BYTES, "O/vlen-bytes", "bytes", None, 0, 1;
+    JSON, "O/json2", "zarr-kit.json", None, 0, 1;
+    TEXT3, "U", "fixed_length_utf32[12]", None, 12, 4;
+}
+
+impl Number {
+    /// The bytes of a real number: of the one that is an integer, or of the other.
+    fn element_of(&self, integer: impl FnOnce() -> Option<i128>, real: Option<f64>) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; self.size];
+        with_number!(numbers::Number::of(self)?, T => {
+            integer: T::try_from(integer()?).ok()?.write(&mut bytes),
+            float: {
+                let value: T = real?.cast();
+                value.write(&mut bytes);
+            },
+            other: return None,
+        });
+        Some(bytes)
+    }
+}
+
+fn not_finite(text: &str) -> Option<f64> {
+    match text {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
+    let byte =
+        |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    digits.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// In v2 the typestring's first character is the byte order.
@@ -117,12 +152,13 @@ impl DataType for Number {
         })
     }
 
-    /// The bytes of an element in hexadecimal, as they lie in memory.
+    /// A number, `NaN` and the infinities; or the bytes of an element in hexadecimal, as they lie in memory.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
-        let digits = json.as_str().unwrap_or_default().as_bytes();
-        let byte =
-            |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+        let bytes = match (json, json.as_str().and_then(not_finite)) {
+            (_, Some(value)) if self.kind == Some(Kind::Float) => self.element_of(|| None, Some(value)),
+            (Value::Number(number), _) => self.element_of(|| number.as_i128(), number.as_f64()),
+            _ => hexadecimal(json.as_str().unwrap_or_default()),
+        };
         let bytes = bytes.filter(|bytes| self.size == 0 || bytes.len() == self.size);
         bytes
             .map(FillValue::new)

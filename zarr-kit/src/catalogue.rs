@@ -58,6 +58,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/bytes_to_bytes/bz2",
         ],
     ),
+    entry(Codec, "codec-cast-value", &["https://zarr-kit.example/spec/codecs/cast-value/1.0", "cast_value"]),
     entry(
         Codec,
         "codec-categorize",
@@ -172,6 +173,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         Codec,
         "codec-quantize",
         &["https://zarr-kit.example/spec/codecs/quantize/1.0", "numcodecs.quantize", "quantize"],
+    ),
+    entry(
+        Codec,
+        "codec-scale-offset",
+        &["https://zarr-kit.example/spec/codecs/scale-offset/1.0", "scale_offset"],
     ),
     entry(Codec, "codec-sharding-indexed", &["sharding_indexed"]),
     entry(
@@ -408,7 +414,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! {
-    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
-    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
-}
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 }

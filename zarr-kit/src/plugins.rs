@@ -14,6 +14,8 @@ use zarr_codec_blosc as _;
 use zarr_codec_bytes as _;
 #[cfg(feature = "codec-bz2")]
 use zarr_codec_bz2 as _;
+#[cfg(feature = "codec-cast-value")]
+use zarr_codec_cast_value as _;
 #[cfg(feature = "codec-categorize")]
 use zarr_codec_categorize as _;
 #[cfg(feature = "codec-crc32")]
@@ -44,6 +46,8 @@ use zarr_codec_packbits as _;
 use zarr_codec_pcodec as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
+#[cfg(feature = "codec-scale-offset")]
+use zarr_codec_scale_offset as _;
 #[cfg(feature = "codec-sharding-indexed")]
 use zarr_codec_sharding_indexed as _;
 #[cfg(feature = "codec-shuffle")]

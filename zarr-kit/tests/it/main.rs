@@ -65,17 +65,17 @@ fn is_on(feature: &str) -> bool {
     }
     features! {
         "codec-adler32" "codec-astype" "codec-base64" "codec-bitround" "codec-blosc" "codec-bytes" "codec-bz2"
-        "codec-categorize" "codec-crc32" "codec-crc32c" "codec-delta" "codec-fixedscaleoffset"
-        "codec-fletcher32" "codec-gzip" "codec-jenkins-lookup3" "codec-json2" "codec-lz4" "codec-lzma"
-        "codec-msgpack2" "codec-packbits" "codec-pcodec" "codec-quantize" "codec-sharding-indexed"
-        "codec-shuffle" "codec-transpose" "codec-vlen-bytes" "codec-vlen-utf8" "codec-zfp" "codec-zlib"
-        "codec-zstd" "dtype-bfloat16" "dtype-bytes" "dtype-core" "dtype-datetime" "dtype-fixed-length"
-        "dtype-json" "dtype-string" "dtype-struct" "dtype-sub-byte" "extension-dimension-names"
-        "extension-node-index" "grid-origin" "grid-rectilinear" "grid-regular" "key-encoding-default"
-        "key-encoding-default-suffix" "key-encoding-v2" "layout-c" "layout-f" "layout-morton"
-        "metadata-encoding-cbor" "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem"
-        "store-memory" "transformer-cache" "transformer-prefix" "transformer-read-only" "transformer-sharding"
-        "transformer-statistics"
+        "codec-cast-value" "codec-categorize" "codec-crc32" "codec-crc32c" "codec-delta"
+        "codec-fixedscaleoffset" "codec-fletcher32" "codec-gzip" "codec-jenkins-lookup3" "codec-json2"
+        "codec-lz4" "codec-lzma" "codec-msgpack2" "codec-packbits" "codec-pcodec" "codec-quantize"
+        "codec-scale-offset" "codec-sharding-indexed" "codec-shuffle" "codec-transpose" "codec-vlen-bytes"
+        "codec-vlen-utf8" "codec-zfp" "codec-zlib" "codec-zstd" "dtype-bfloat16" "dtype-bytes" "dtype-core"
+        "dtype-datetime" "dtype-fixed-length" "dtype-json" "dtype-string" "dtype-struct" "dtype-sub-byte"
+        "extension-dimension-names" "extension-node-index" "grid-origin" "grid-rectilinear" "grid-regular"
+        "key-encoding-default" "key-encoding-default-suffix" "key-encoding-v2" "layout-c" "layout-f"
+        "layout-morton" "metadata-encoding-cbor" "metadata-encoding-json" "metadata-encoding-msgpack"
+        "store-filesystem" "store-memory" "transformer-cache" "transformer-prefix" "transformer-read-only"
+        "transformer-sharding" "transformer-statistics"
     }
 }
 

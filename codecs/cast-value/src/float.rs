@@ -1,0 +1,120 @@
+//! Floats as targets.
+
+use zarr_spec::codec::Cast;
+use zarr_spec::codec::numbers::f16;
+
+use crate::rules::{OutOfRange, Rounding, Scalar, Target};
+
+/// Which numbers are there.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Bits from the first one to the last, of a number that is not subnormal.
+    precision: i32,
+    /// The smallest number above 0 is 2 to this.
+    smallest: i32,
+    /// All finite numbers are below 2 to this.
+    end: i32,
+}
+
+/// A finite number other than 0: `magnitude` times 2 to `exponent`.
+struct Parts {
+    is_negative: bool,
+    magnitude: u128,
+    exponent: i32,
+}
+
+impl Parts {
+    fn of(scalar: Scalar) -> Self {
+        const MANTISSA: u32 = f64::MANTISSA_DIGITS - 1;
+        match scalar {
+            Scalar::Whole(value) => {
+                Self { is_negative: value < 0, magnitude: value.unsigned_abs(), exponent: 0 }
+            }
+            Scalar::Real(value) => {
+                let bits = value.to_bits();
+                let (field, mantissa) = ((bits >> MANTISSA) & 0x7ff, bits & ((1 << MANTISSA) - 1));
+                let (magnitude, field) =
+                    if field == 0 { (mantissa, 1) } else { (mantissa | 1 << MANTISSA, field) };
+                // The exponent field has eleven bits.
+                let exponent = i32::try_from(field).unwrap_or(0x7ff) - 1075;
+                Self { is_negative: value.is_sign_negative(), magnitude: magnitude.into(), exponent }
+            }
+        }
+    }
+
+    /// As a number of `layout`; an infinity if it is too large for that.
+    fn rounded(&self, layout: Layout, rounding: Rounding) -> f64 {
+        let unit = (bits(self.magnitude) + self.exponent - layout.precision).max(layout.smallest);
+        let (kept, unit) = match u32::try_from(unit - self.exponent) {
+            Ok(cut @ 1..) => (self.cut(cut, rounding), unit),
+            _ => (self.magnitude, self.exponent),
+        };
+        let sign = if self.is_negative { -1.0 } else { 1.0 };
+        if bits(kept) + unit > layout.end {
+            return f64::INFINITY * sign;
+        }
+        kept as f64 * f64::from(unit).exp2() * sign
+    }
+
+    /// The magnitude without `cut` bits, rounded.
+    fn cut(&self, cut: u32, rounding: Rounding) -> u128 {
+        // Magnitudes have fewer bits than 127, so that nothing changes when more are cut off.
+        let cut = cut.min(127);
+        let kept = self.magnitude >> cut;
+        let (rest, half) = (self.magnitude - (kept << cut), 1 << (cut - 1));
+        let is_up = match rounding {
+            Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
+            Rounding::NearestAway => rest >= half,
+            Rounding::TowardsZero => false,
+            Rounding::TowardsPositive => rest > 0 && !self.is_negative,
+            Rounding::TowardsNegative => rest > 0 && self.is_negative,
+        };
+        kept + u128::from(is_up)
+    }
+}
+
+/// The number of bits up to the highest one that is set.
+fn bits(value: u128) -> i32 {
+    i32::try_from(u128::BITS - value.leading_zeros()).unwrap_or(128)
+}
+
+fn converted(scalar: Scalar, layout: Layout, rounding: Rounding, is_clamped: bool) -> Option<f64> {
+    let value = match scalar {
+        Scalar::Real(value) if value == 0.0 || !value.is_finite() => return Some(value),
+        Scalar::Whole(0) => return Some(0.0),
+        _ => Parts::of(scalar).rounded(layout, rounding),
+    };
+    (is_clamped || value.is_finite()).then_some(value)
+}
+
+macro_rules! floats {
+    ($($type:ty: $name:literal, $precision:literal, $smallest:literal, $end:literal;)*) => {$(
+        impl Target for $type {
+            const NAME: &'static str = $name;
+
+            fn exactly(scalar: Scalar) -> Self {
+                match scalar {
+                    Scalar::Whole(value) => (value as f64).cast(),
+                    Scalar::Real(value) => value.cast(),
+                }
+            }
+
+            fn converted(
+                scalar: Scalar,
+                rounding: Rounding,
+                out_of_range: Option<OutOfRange>,
+            ) -> Option<Self> {
+                let layout = Layout { precision: $precision, smallest: $smallest, end: $end };
+                // All its bits fit: the cast does not round again.
+                let value = converted(scalar, layout, rounding, out_of_range.is_some())?;
+                Some(value.cast())
+            }
+        }
+    )*};
+}
+
+floats! {
+    f16: "float16", 11, -24, 16;
+    f32: "float32", 24, -149, 128;
+    f64: "float64", 53, -1074, 1024;
+}

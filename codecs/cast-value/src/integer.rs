@@ -1,0 +1,77 @@
+//! Integers as targets.
+
+use crate::rules::{OutOfRange, Rounding, Scalar, Target};
+
+/// To an integer, still as a float.
+fn rounded(value: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::NearestEven => value.round_ties_even(),
+        Rounding::TowardsZero => value.trunc(),
+        Rounding::TowardsPositive => value.ceil(),
+        Rounding::TowardsNegative => value.floor(),
+        Rounding::NearestAway => value.round(),
+    }
+}
+
+/// An integer that is out of the range of all types where the value is, and equal to it modulo 2^64. NaN and infinities
+/// have none.
+fn whole(scalar: Scalar, rounding: Rounding) -> Option<i128> {
+    /// Far beyond all types, and far below what overflows.
+    const LARGE: f64 = (1u128 << 100) as f64;
+    const PERIOD: f64 = (1u128 << 64) as f64;
+    match scalar {
+        Scalar::Whole(value) => Some(value),
+        Scalar::Real(value) if !value.is_finite() => None,
+        Scalar::Real(value) => {
+            let value = rounded(value, rounding);
+            // The remainder of floats is exact.
+            let near = if value.abs() < LARGE { value } else { value % PERIOD + LARGE.copysign(value) };
+            #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 101 bits")]
+            Some(near as i128)
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty: $name:literal;)*) => {$(
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "integers wrap around, or are known to fit; not every type is unsigned"
+        )]
+        impl Target for $type {
+            const NAME: &'static str = $name;
+
+            fn exactly(scalar: Scalar) -> Self {
+                match scalar {
+                    Scalar::Whole(value) => value as Self,
+                    Scalar::Real(value) => value as Self,
+                }
+            }
+
+            fn converted(
+                scalar: Scalar,
+                rounding: Rounding,
+                out_of_range: Option<OutOfRange>,
+            ) -> Option<Self> {
+                let whole = whole(scalar, rounding)?;
+                let exact = Self::try_from(whole).ok();
+                exact.or_else(|| match out_of_range? {
+                    OutOfRange::Clamp => Some(if whole < 0 { Self::MIN } else { Self::MAX }),
+                    OutOfRange::Wrap => Some(whole as Self),
+                })
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8: "int8";
+    i16: "int16";
+    i32: "int32";
+    i64: "int64";
+    u8: "uint8";
+    u16: "uint16";
+    u32: "uint32";
+    u64: "uint64";
+}

@@ -1,0 +1,271 @@
+//! The `cast_value` codec of Zarr: real numbers as another data type, with rules for what that cannot hold.
+//!
+//! Array to array, between integers and floats. For each number, the first rule that applies, when it is encoded and when
+//! it is decoded:
+//!
+//! 1. `scalar_map` says what becomes of it; the first pair that has it.
+//! 2. The other type can hold its value. NaN stays NaN, and -0.0 keeps its sign, between floats.
+//! 3. It is rounded (`rounding`, to the nearest value by default; of two, the even one); what is then out of range is
+//!    handled by `out_of_range`: `clamp` takes the smallest or largest integer, or an infinity; `wrap`, for integers
+//!    alone, counts modulo 2 to the number of bits. Neither makes an integer of NaN or an infinity.
+//!
+//! If none does, the chunk cannot be encoded or decoded. The fill value is cast as elements are, and must come back
+//! equal.
+//!
+//! `data_type`, and the numbers of `scalar_map`, have the form of final v3 in all formats; there, `+Infinity` is read as
+//! well, which an example of the registry has. Types of less than a byte are not taken.
+//!
+//! Source: `cast_value` in the Zarr extension registry.
+
+mod float;
+mod integer;
+mod rules;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Number, try_each};
+use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
+    Identifiers, Object, Output, Representation, Value, with_number,
+};
+
+pub use rules::{OutOfRange, Rounding};
+use rules::{Rules, Scalar, Target as _};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/cast-value/1.0"),
+            name: "cast_value",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .translated_by(translate)
+);
+
+/// Casts real numbers.
+#[derive(Debug, Clone)]
+pub struct CastValue {
+    sides: Sides,
+    encode: Rules,
+    decode: Rules,
+}
+
+/// Elements that become others, by their bytes in native order. Of pairs for the same element, the first one counts.
+pub type ScalarMap = [(FillValue, FillValue)];
+
+impl CastValue {
+    /// From elements of `decoded` to elements of `encoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if one of them is neither integer nor float; [`CodecError::InvalidConfiguration`] for
+    /// floats that would wrap around.
+    pub fn new(
+        decoded: &dyn DataType,
+        encoded: Arc<dyn DataType>,
+        rounding: Rounding,
+        out_of_range: Option<OutOfRange>,
+    ) -> Result<Self, CodecError> {
+        let (from, to) = (real(decoded)?, real(&*encoded)?);
+        if out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
+            let name = encoded.name();
+            return Err(CodecError::configuration(format!(
+                "`out_of_range` is `wrap`, and `{name}` is no integer"
+            )));
+        }
+        let rules = Rules { rounding, out_of_range, map: Vec::new() };
+        Ok(Self {
+            sides: Sides { decoded: from, encoded: to, encoded_type: encoded, encoded_order: None },
+            encode: rules.clone(),
+            decode: rules,
+        })
+    }
+
+    /// With elements that become others before any rule is applied.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] if there are bytes that are no elements.
+    pub fn with_scalar_map(self, encode: &ScalarMap, decode: &ScalarMap) -> Result<Self, CodecError> {
+        let (from, to) = (self.sides.decoded, self.sides.encoded);
+        Ok(Self {
+            encode: Rules { map: pairs((from, to), encode)?, ..self.encode },
+            decode: Rules { map: pairs((to, from), decode)?, ..self.decode },
+            sides: self.sides,
+        })
+    }
+
+    /// Encodes the fill value and checks that it comes back.
+    fn cast_fill_value(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+        let (from, to) = (self.sides.decoded, self.sides.encoded);
+        let refused = |what| CodecError::Unsupported(format!("the fill value does not survive: {what}"));
+        cast((from, decoded), (to, encoded), &self.encode).map_err(refused)?;
+        let mut again = vec![0; decoded.len()];
+        cast((to, encoded), (from, &mut again), &self.decode).map_err(refused)?;
+        match (Scalar::of(from, decoded), Scalar::of(from, &again)) {
+            (Some(before), Some(after)) if before.is(after) => Ok(()),
+            (before, after) => {
+                let print =
+                    |scalar: Option<Scalar>| scalar.map_or("nothing".into(), |scalar| scalar.to_string());
+                Err(refused(format!("{} comes back as {}", print(before), print(after))))
+            }
+        }
+    }
+}
+
+fn real(data_type: &dyn DataType) -> Result<Number, CodecError> {
+    let number = Number::of(data_type).filter(|number| number.is_integer() || number.is_float());
+    number.ok_or_else(|| {
+        CodecError::Unsupported(format!("`{}` is no data type of integers or floats", data_type.name()))
+    })
+}
+
+fn pairs((from, to): (Number, Number), map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
+    let pairs =
+        map.iter().map(|(key, value)| Scalar::of(from, key.bytes()).zip(Scalar::of(to, value.bytes())));
+    pairs.collect::<Option<_>>().ok_or_else(|| CodecError::configuration("`scalar_map` holds no elements"))
+}
+
+/// Casts all elements of a slice; the error says of which one that cannot be done.
+fn cast(from: (Number, &[u8]), to: (Number, &mut [u8]), rules: &Rules) -> Result<(), String> {
+    const NOT_REAL: &str = "no integers or floats";
+    with_number!(from.0, A => {
+        integer: with_number!(to.0, B => {
+            integer: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
+            float: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
+            other: Err(NOT_REAL.into()),
+        }),
+        float: with_number!(to.0, B => {
+            integer: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
+            float: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
+            other: Err(NOT_REAL.into()),
+        }),
+        other: Err(NOT_REAL.into()),
+    })
+}
+
+impl ArrayToArrayCodec for CastValue {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        self.sides.representation(decoded, |from, to| self.cast_fill_value(from, to))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.encode(array, decoded, encoded, |from, to| {
+            let (from, to) = ((self.sides.decoded, from), (self.sides.encoded, to));
+            cast(from, to, &self.encode).map_err(CodecError::encode)
+        })
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.sides.decode(array, encoded, decoded, |from, to| {
+            let (from, to) = ((self.sides.encoded, from), (self.sides.decoded, to));
+            cast(from, to, &self.decode).map_err(CodecError::corrupt)
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct CastValueConfiguration {
+    data_type: Value,
+    #[serde(default)]
+    rounding: Rounding,
+    out_of_range: Option<DeclaredOutOfRange>,
+    scalar_map: Option<ScalarMapConfiguration>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum DeclaredOutOfRange {
+    /// Of an earlier edition of the registry; now that is what no member means.
+    Error,
+    Clamp,
+    Wrap,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScalarMapConfiguration {
+    #[serde(default)]
+    encode: Vec<Vec<Value>>,
+    #[serde(default)]
+    decode: Vec<Vec<Value>>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let decoded = &array(decoded)?.data_type;
+    let configuration: CastValueConfiguration = creation.parse()?;
+    let document = DataTypeDocument::v3(&configuration.data_type, creation.reading)?;
+    let encoded = creation.registry.data_type(Format::V3, &document, creation.reading);
+    let (encoded, _order) =
+        encoded.map_err(|error| CodecError::configuration(format!("`data_type`: {error}")))?;
+    let out_of_range = match configuration.out_of_range {
+        Some(DeclaredOutOfRange::Error) => {
+            creation.reading.tolerate("`out_of_range` is `error`, which only its absence means")?;
+            None
+        }
+        Some(DeclaredOutOfRange::Clamp) => Some(OutOfRange::Clamp),
+        Some(DeclaredOutOfRange::Wrap) => Some(OutOfRange::Wrap),
+        None => None,
+    };
+    let mut codec = CastValue::new(&**decoded, Arc::clone(&encoded), configuration.rounding, out_of_range)?;
+    if let Some(map) = configuration.scalar_map {
+        let encode = elements(creation, &map.encode, &**decoded, &*encoded)?;
+        codec = codec.with_scalar_map(&encode, &elements(creation, &map.decode, &*encoded, &**decoded)?)?;
+    }
+    Ok(Codec::ArrayToArray(Arc::new(codec)))
+}
+
+/// The pairs of one direction.
+fn elements(
+    creation: &Creation<'_>,
+    pairs: &[Vec<Value>],
+    from: &dyn DataType,
+    to: &dyn DataType,
+) -> Result<Vec<(FillValue, FillValue)>, CodecError> {
+    let context =
+        FillContext { format: Format::V3, reading: creation.reading, byte_order: &ByteOrder::Little };
+    let element = |data_type: &dyn DataType, json: &Value| {
+        let infinity = Value::from("Infinity");
+        let json = if json.as_str() == Some("+Infinity") { &infinity } else { json };
+        let element = data_type.fill_value(json, &context);
+        element.map_err(|error| CodecError::configuration(format!("`scalar_map`: {error}")))
+    };
+    let pair = |pair: &Vec<Value>| match pair.as_slice() {
+        [key, value] => Ok((element(from, key)?, element(to, value)?)),
+        _ => Err(CodecError::configuration(format!(
+            "`scalar_map` has {} numbers in the place of a pair",
+            pair.len()
+        ))),
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// The same everywhere, but for what only an earlier edition had.
+fn translate(
+    creation: &Creation<'_>,
+    _decoded: &Representation,
+    _format: Format,
+) -> Result<Object, CodecError> {
+    let configuration: CastValueConfiguration = creation.parse()?;
+    let mut members = creation.configuration.as_object().cloned().unwrap_or_default();
+    if matches!(configuration.out_of_range, None | Some(DeclaredOutOfRange::Error)) {
+        members.remove("out_of_range");
+    }
+    Ok(members)
+}

@@ -1,0 +1,161 @@
+//! The `scale_offset` codec of Zarr: real numbers shifted and scaled in their own data type.
+//!
+//! Array to array, between equal types of integers or floats: `(x - offset) * scale` when it is encoded, `x / scale +
+//! offset` when it is decoded. Each step is calculated in the data type, and what that cannot hold is an error: integers
+//! that would wrap around, quotients with a remainder, and finite floats that would become infinite. Floats are rounded
+//! as usual.
+//!
+//! `offset` (0 if there is none) and `scale` (1) have the form that fill values of the array have in final v3, in all
+//! formats. The fill value of the encoded side is that of the decoded one, encoded.
+//!
+//! Source: `scale_offset` in the Zarr extension registry.
+
+mod arithmetic;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::numbers::{Element, Number, try_each};
+use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array};
+use zarr_spec::data_type::FillContext;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
+    Identifiers, Output, Representation, Value, with_number,
+};
+
+use arithmetic::Arithmetic;
+
+zarr_spec::register!(CodecPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
+        name: "scale_offset",
+        id: None,
+        aliases: &[],
+    },
+    create,
+));
+
+/// Shifts and scales.
+#[derive(Debug, Clone)]
+pub struct ScaleOffset {
+    sides: Sides,
+    /// As an element.
+    offset: FillValue,
+    /// As an element.
+    scale: FillValue,
+}
+
+impl ScaleOffset {
+    /// Calculates in `data_type`, with elements of it in native byte order: 0 and 1 where there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if elements are neither integers nor floats; [`CodecError::InvalidConfiguration`] for
+    /// bytes that are no element, a number that is not finite, and a scale of 0, after which nothing is left.
+    pub fn new(
+        data_type: Arc<dyn DataType>,
+        offset: Option<FillValue>,
+        scale: Option<FillValue>,
+    ) -> Result<Self, CodecError> {
+        let number = Number::of(&*data_type).ok_or_else(|| unsupported(&*data_type))?;
+        let element = |value: u8| {
+            let mut bytes = vec![0; number.size()];
+            with_number!(number, T => {
+                integer: Cast::<T>::cast(value).write(&mut bytes),
+                float: Cast::<T>::cast(value).write(&mut bytes),
+                other: return Err(unsupported(&*data_type)),
+            });
+            Ok(FillValue::new(bytes))
+        };
+        let (offset, scale) = (offset.map_or_else(|| element(0), Ok)?, scale.map_or_else(|| element(1), Ok)?);
+        if offset.bytes().len() != number.size() || scale.bytes().len() != number.size() {
+            return Err(CodecError::configuration("`offset` and `scale` are elements of the chunk"));
+        }
+        let is_usable = with_number!(number, T => {
+            integer: T::read(scale.bytes()) != 0,
+            float: {
+                let (offset, scale): (f64, f64) =
+                    (T::read(offset.bytes()).cast(), T::read(scale.bytes()).cast());
+                offset.is_finite() && scale.is_finite() && scale != 0.0
+            },
+            other: return Err(unsupported(&*data_type)),
+        });
+        if !is_usable {
+            return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
+        }
+        let (decoded, encoded) = (number, number);
+        let sides = Sides { decoded, encoded, encoded_type: data_type, encoded_order: None };
+        Ok(Self { sides, offset, scale })
+    }
+
+    fn scaled(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), String> {
+        let (offset, scale) = (self.offset.bytes(), self.scale.bytes());
+        with_number!(self.sides.decoded, T => {
+            integer: try_each(decoded, encoded, |x: T| x.scaled(T::read(offset), T::read(scale))),
+            float: try_each(decoded, encoded, |x: T| x.scaled(T::read(offset), T::read(scale))),
+            other: Err("no integers or floats".into()),
+        })
+    }
+
+    fn unscaled(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
+        let (offset, scale) = (self.offset.bytes(), self.scale.bytes());
+        with_number!(self.sides.decoded, T => {
+            integer: try_each(encoded, decoded, |x: T| x.unscaled(T::read(offset), T::read(scale))),
+            float: try_each(encoded, decoded, |x: T| x.unscaled(T::read(offset), T::read(scale))),
+            other: Err("no integers or floats".into()),
+        })
+    }
+}
+
+fn unsupported(data_type: &dyn DataType) -> CodecError {
+    CodecError::Unsupported(format!("`{}` is no data type of integers or floats", data_type.name()))
+}
+
+impl ArrayToArrayCodec for ScaleOffset {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        self.sides.representation(decoded, |from, to| {
+            let refused = |what| CodecError::Unsupported(format!("the fill value does not survive: {what}"));
+            self.scaled(from, to).map_err(refused)
+        })
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let scaled = |from: &[u8], to: &mut [u8]| self.scaled(from, to).map_err(CodecError::encode);
+        self.sides.encode(array, decoded, encoded, scaled)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let unscaled = |from: &[u8], to: &mut [u8]| self.unscaled(from, to).map_err(CodecError::corrupt);
+        self.sides.decode(array, encoded, decoded, unscaled)
+    }
+}
+
+#[derive(Deserialize)]
+struct ScaleOffsetConfiguration {
+    offset: Option<Value>,
+    scale: Option<Value>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let data_type = &array(decoded)?.data_type;
+    let configuration: ScaleOffsetConfiguration = creation.parse()?;
+    let context =
+        FillContext { format: Format::V3, reading: creation.reading, byte_order: &ByteOrder::Little };
+    let element = |name: &str, json: &Option<Value>| {
+        let element = json.as_ref().map(|json| data_type.fill_value(json, &context)).transpose();
+        element.map_err(|error| CodecError::configuration(format!("`{name}`: {error}")))
+    };
+    let offset = element("offset", &configuration.offset)?;
+    let scale = element("scale", &configuration.scale)?;
+    Ok(Codec::ArrayToArray(Arc::new(ScaleOffset::new(Arc::clone(data_type), offset, scale)?)))
+}

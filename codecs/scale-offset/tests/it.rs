@@ -1,0 +1,189 @@
+//! `scale_offset`: numbers encoded by zarr-python or printed in the ledgers, and failures by variant.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use std::sync::Arc;
+
+use zarr_codec_scale_offset::ScaleOffset;
+use zarr_conformance::array;
+use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
+use zarr_conformance::linked::{create, translate};
+use zarr_conformance::types::{
+    BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT, UINT8,
+    UINT16, UINT32, UINT64,
+};
+use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::numbers::{Element, f16};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
+};
+
+const URI: &str = "https://zarr-kit.example/spec/codecs/scale-offset/1.0";
+
+fn created(configuration: &str, number: Number) -> Result<Codec, CodecError> {
+    let decoded = Representation::Array(array(&[2], number));
+    Ok(create(Format::V3, "scale_offset", configuration, Mode::Strict, &decoded)?.codec)
+}
+
+/// The bytes of elements in native order.
+fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
+    let mut bytes = vec![0; size_of_val(elements)];
+    elements.iter().zip(bytes.chunks_mut(size_of::<T>())).for_each(|(element, bytes)| element.write(bytes));
+    bytes
+}
+
+fn encoded<T: Element>(configuration: &str, number: Number, decoded: &[T]) -> Result<Vec<u8>, CodecError> {
+    let chunk = array(&[decoded.len() as u64], number);
+    encode(&created(configuration, number).unwrap(), &chunk, &bytes(decoded))
+}
+
+fn decoded<T: Element>(configuration: &str, number: Number, encoded: &[T]) -> Result<Vec<u8>, CodecError> {
+    let chunk = array(&[encoded.len() as u64], number);
+    decode(&created(configuration, number).unwrap(), &chunk, &bytes(encoded), 100)
+}
+
+/// Tests EX-CODEC-10.
+#[test]
+fn numbers_are_shifted_and_scaled_in_their_type() {
+    let shifted = r#"{"offset":1000}"#;
+    assert_eq!(encoded(shifted, UINT16, &[1255u16, 1000]).unwrap(), bytes(&[255u16, 0]));
+    assert_eq!(decoded(shifted, UINT16, &[255u16, 0]).unwrap(), bytes(&[1255u16, 1000]));
+    let both = r#"{"offset":5,"scale":0.1}"#;
+    assert_eq!(encoded(both, FLOAT32, &[7f32, 5.0]).unwrap(), bytes(&[(7f32 - 5.0) * 0.1, 0.0]));
+    for nothing in ["", "{}", r#"{"offset":0}"#, r#"{"scale":1}"#] {
+        assert_eq!(encoded(nothing, INT8, &[i8::MIN, i8::MAX]).unwrap(), bytes(&[i8::MIN, i8::MAX]));
+        assert_eq!(encoded(nothing, FLOAT16, &[f16::MAX]).unwrap(), bytes(&[f16::MAX]));
+    }
+
+    assert!(matches!(created(r#"{"offset":1,"shift":2}"#, INT8), Err(CodecError::InvalidConfiguration(_))));
+    let refused = |result| matches!(result, Err(CodecError::Encode(_)));
+    assert!(refused(encoded(shifted, UINT16, &[999u16])));
+    assert!(refused(encoded(r#"{"scale":2}"#, INT8, &[64i8])));
+    // The product would fit again, and the difference does not.
+    assert!(refused(encoded(r#"{"offset":-100,"scale":-1}"#, INT8, &[28i8])));
+    assert!(refused(encoded(r#"{"scale":10}"#, FLOAT32, &[1e38f32])));
+    assert!(refused(encoded(r#"{"scale":2}"#, UINT64, &[u64::MAX])));
+    let corrupt = |result| matches!(result, Err(CodecError::Corrupt(_)));
+    assert!(corrupt(decoded(r#"{"scale":2}"#, INT8, &[3i8])));
+    assert!(corrupt(decoded(r#"{"scale":-1}"#, INT8, &[i8::MIN])));
+    assert!(corrupt(decoded(shifted, UINT16, &[u16::MAX])));
+    assert!(corrupt(decoded(r#"{"scale":0.1}"#, FLOAT16, &[f16::MAX])));
+}
+
+/// Tests EX-CODEC-11.
+#[test]
+fn the_fill_value_is_encoded_too() {
+    let after = |fill_value: FillValue, configuration, number| {
+        let Codec::ArrayToArray(codec) = created(configuration, number).unwrap() else {
+            panic!("array to array")
+        };
+        codec.encoded(&ArrayRepresentation { fill_value, ..array(&[2], number) })
+    };
+    let configuration = r#"{"offset":-10,"scale":0.1}"#;
+    let zero = after(FillValue::new(0f64.to_ne_bytes()), configuration, FLOAT64).unwrap();
+    assert_eq!(zero.fill_value.bytes(), 1f64.to_ne_bytes());
+    assert_eq!(zero.data_type.name(), "float64");
+    let nan = after(FillValue::new(f64::NAN.to_ne_bytes()), configuration, FLOAT64).unwrap();
+    assert!(f64::read(nan.fill_value.bytes()).is_nan());
+    let lost = after(FillValue::new([0]), r#"{"offset":1}"#, UINT8);
+    assert!(matches!(lost, Err(CodecError::Unsupported(_))), "{lost:?}");
+}
+
+/// What zarr-python 3.4.2 makes of `[0.1, -7.25, 1000]` in each float, and of integers, and decodes that to.
+#[test]
+fn numbers_are_those_of_zarr_python() {
+    let configuration = r#"{"offset":1.5,"scale":0.3}"#;
+    let of = |bits: [u16; 3]| bits.map(f16::from_bits);
+    let (from, to) = (of([0x2e66, 0xc740, 0x63d0]), of([0xb6b9, 0xc140, 0x5cae]));
+    assert_eq!(encoded(configuration, FLOAT16, &from).unwrap(), bytes(&to));
+    assert_eq!(decoded(configuration, FLOAT16, &to).unwrap(), bytes(&of([0x2e60, 0xc740, 0x63cf])));
+    let of = |bits: [u32; 3]| bits.map(f32::from_bits);
+    let (from, to) = (of([0x3dcccccd, 0xc0e80000, 0x447a0000]), of([0xbed70a3e, 0xc0280000, 0x4395c667]));
+    assert_eq!(encoded(configuration, FLOAT32, &from).unwrap(), bytes(&to));
+    assert_eq!(
+        decoded(configuration, FLOAT32, &to).unwrap(),
+        bytes(&of([0x3dccccd0, 0xc0e80000, 0x447a0000]))
+    );
+    let of = |bits: [u64; 3]| bits.map(f64::from_bits);
+    let (from, to) = (
+        of([0x3fb999999999999a, 0xc01d000000000000, 0x408f400000000000]),
+        of([0xbfdae147ae147ae1, 0xc005000000000000, 0x4072b8cccccccccd]),
+    );
+    assert_eq!(encoded(configuration, FLOAT64, &from).unwrap(), bytes(&to));
+    assert_eq!(
+        decoded(configuration, FLOAT64, &to).unwrap(),
+        bytes(&of([0x3fb99999999999a0, 0xc01d000000000000, 0x408f400000000001]))
+    );
+    let integers = r#"{"offset":-7,"scale":3}"#;
+    assert_eq!(encoded(integers, INT32, &[-5i32, 0, 13]).unwrap(), bytes(&[6, 21, 60i32]));
+}
+
+#[test]
+fn what_is_not_finite_stays_so() {
+    let values = [f32::INFINITY, f32::NEG_INFINITY];
+    assert_eq!(encoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &values).unwrap(), bytes(&values));
+    let nan = decoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &[f32::NAN]).unwrap();
+    assert!(f32::read(&nan).is_nan());
+}
+
+#[test]
+fn integers_survive() {
+    for number in [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64] {
+        let codec = created(r#"{"offset":3,"scale":2}"#, number).unwrap();
+        let small = created("", number).unwrap();
+        let mut elements = vec![0; 4 * number.size()];
+        let lowest = if cfg!(target_endian = "big") { number.size() - 1 } else { 0 };
+        for (element, value) in elements.chunks_mut(number.size()).zip([3, 4, 50, 66]) {
+            element[lowest] = value;
+        }
+        check_lossless(&codec, &array(&[4], number), &elements).unwrap();
+        check_damaged(&codec, &array(&[4], number), &elements, elements.len(), 100).unwrap();
+        check_lossless(&small, &array(&[2, 2], number), &elements).unwrap();
+    }
+}
+
+#[test]
+fn other_configurations_and_types_are_refused() {
+    for wrong in [
+        r#"{"scale":0}"#,
+        r#"{"scale":"NaN"}"#,
+        r#"{"offset":"Infinity"}"#,
+        r#"{"offset":"x"}"#,
+        r#"{"scale":[1]}"#,
+    ] {
+        let result = created(wrong, FLOAT32);
+        assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{wrong}: {result:?}");
+    }
+    for wrong in [r#"{"scale":0.5}"#, r#"{"offset":256}"#, r#"{"offset":-1}"#] {
+        let result = created(wrong, UINT8);
+        assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{wrong}: {result:?}");
+    }
+    for number in [BOOL, COMPLEX64, DATETIME, TEXT] {
+        let result = created("", number);
+        assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    }
+    let decoded = Representation::Bytes(Size::Exact(16));
+    let result = create(Format::V3, "scale_offset", "", Mode::Strict, &decoded);
+    assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    let short = ScaleOffset::new(Arc::new(INT32), Some(FillValue::zero(2)), None);
+    assert!(matches!(short, Err(CodecError::InvalidConfiguration(_))), "{short:?}");
+}
+
+#[test]
+fn chunks_of_another_size_are_refused() {
+    let codec = ScaleOffset::new(Arc::new(INT32), None, None).unwrap();
+    let chunk = array(&[2], INT32);
+    let mut output = Output::at_most(100);
+    assert!(matches!(codec.encode(&chunk, &[0; 7], &mut output), Err(CodecError::Encode(_))));
+    assert!(matches!(codec.decode(&chunk, &[0; 9], &mut output), Err(CodecError::Corrupt(_))));
+    assert!(matches!(codec.decode(&chunk, &[0; 8], &mut Output::at_most(7)), Err(CodecError::TooLarge(_))));
+}
+
+#[test]
+fn v2_has_no_such_codec() {
+    let decoded = Representation::Array(array(&[2], FLOAT32));
+    let text = r#"{"offset":5,"scale":0.1}"#;
+    let to = |format| translate(Format::V3, "scale_offset", text, &decoded, format).unwrap();
+    assert_eq!(to(Format::V3Draft), (Some(URI), text.to_owned()));
+    assert_eq!(to(Format::V2).0, None);
+}
