@@ -7,8 +7,7 @@ use std::sync::Arc;
 use zarr_codec_json2::Json2;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
-use zarr_conformance::types::{INT32, TEXT};
-use zarr_dtype_json::Json;
+use zarr_conformance::types::{INT32, JSON, TEXT};
 use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
@@ -21,7 +20,7 @@ const NAMES: [(Format, &str); 3] =
 fn chunk(shape: &[u64]) -> ArrayRepresentation {
     ArrayRepresentation {
         shape: shape.to_vec(),
-        data_type: Arc::new(Json),
+        data_type: Arc::new(JSON),
         fill_value: FillValue::new(*b"null"),
         byte_order: ByteOrder::Little,
     }
