@@ -214,17 +214,40 @@ impl Array {
     ///
     /// For another number of dimensions, when nothing can be written here, or when the store fails.
     pub fn resize(&mut self, shape: &[u64]) -> Result<(), Error> {
+        self.resize_at(&vec![0; self.shape().len()], shape)
+    }
+
+    /// Changes the first element and the shape: the array begins `start` elements later per dimension, or earlier where
+    /// that is negative. No chunk moves; apart from that as [`Array::resize`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
+    pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
         self.inner.check_writable()?;
         let rank = self.shape().len();
-        if shape.len() != rank {
-            let given = shape.len();
-            return Err(Error::Selection(format!("a shape of {given} dimensions for an array of {rank}")));
+        for given in [start.len(), shape.len()] {
+            if given != rank {
+                let what = format!("a shape of {given} dimensions for an array of {rank}");
+                return Err(Error::Selection(what));
+            }
         }
         let before = Arc::clone(&self.inner);
-        self.update(ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() })?;
-        if before.resolved.store.capabilities().erasable
-            && shape.iter().zip(&before.metadata.shape).any(|(new, old)| new < old)
-        {
+        let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() };
+        if start.iter().any(|&start| start != 0) {
+            let moved = before.resolved.grid.moved(start);
+            let grid = &mut metadata.chunk_grid;
+            grid.configuration = moved.ok_or_else(|| {
+                let grid = &grid.identifier;
+                Error::NotSupported(format!("chunk grid `{grid}` cannot begin {start:?} elements later"))
+            })?;
+        }
+        self.update(metadata)?;
+        let lengths = shape.iter().zip(&before.metadata.shape).zip(start);
+        let loses_some = |((&new, &old), &start): ((&u64, &u64), &i64)| {
+            start > 0 || i128::from(start) + i128::from(new) < i128::from(old)
+        };
+        if before.resolved.store.capabilities().erasable && lengths.into_iter().any(loses_some) {
             before.erase_outside(&*self.inner.resolved.grid)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::format::Invalid;
+use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
 use crate::subset::ArraySubset;
 
@@ -32,8 +33,8 @@ pub trait ChunkGrid: Debug + Send + Sync {
 
     /// The elements of chunk number `chunk` along `dimension`.
     ///
-    /// The last chunk may reach past the array: the range is not clipped, and elements outside the array hold
-    /// the fill value.
+    /// The last chunk may reach past the array: the range is not clipped there, and elements outside the array hold
+    /// the fill value. Elements before the array are left out: [`ChunkGrid::before_array`] counts them.
     ///
     /// # Errors
     ///
@@ -52,9 +53,35 @@ pub trait ChunkGrid: Debug + Send + Sync {
 
     /// Elements of the largest chunk along each dimension: what a buffer must have room for.
     fn largest_chunk(&self) -> Vec<u64>;
+
+    /// Elements of chunk number `chunk` along `dimension` that lie before the array and hold the fill value. None, unless
+    /// the grid begins elsewhere than the array.
+    fn before_array(&self, dimension: usize, chunk: u64) -> u64 {
+        let _the_first_begins_with_the_array = (dimension, chunk);
+        0
+    }
+
+    /// What stands in keys for chunk number `chunk` along `dimension`: the number, unless chunks keep their keys when the
+    /// array grows at its beginning. Different chunks have different ones.
+    fn key_index(&self, dimension: usize, chunk: u64) -> u64 {
+        let _all_count_alike = dimension;
+        chunk
+    }
+
+    /// The number of the chunk that `key_index` stands for along `dimension`; `None` if the grid has no such chunk.
+    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Option<u64> {
+        (key_index < *self.grid_shape().get(dimension)?).then_some(key_index)
+    }
+
+    /// The configuration of the same grid for an array that begins `start` elements later per dimension (earlier, where
+    /// that is negative), so that no chunk moves. `None` if there is no such configuration.
+    fn moved(&self, start: &[i64]) -> Option<Value> {
+        let _it_begins_with_the_array = start;
+        None
+    }
 }
 
-/// The elements of one chunk of `grid`, not clipped to the array.
+/// The elements of one chunk of `grid`, as [`ChunkGrid::chunk_range`] has them: not clipped at the far end of the array.
 ///
 /// # Errors
 ///
@@ -68,6 +95,33 @@ pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySu
     let ranges = chunk_index.iter().enumerate();
     let ranges: Result<_, _> = ranges.map(|(dimension, &chunk)| grid.chunk_range(dimension, chunk)).collect();
     Ok(ArraySubset::new(ranges?))
+}
+
+/// Elements per dimension of one chunk of `grid`, those outside the array included.
+///
+/// # Errors
+///
+/// As [`chunk_subset`].
+pub fn chunk_shape(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>, GridError> {
+    let mut shape = chunk_subset(grid, chunk_index)?.shape();
+    for (dimension, (length, &chunk)) in shape.iter_mut().zip(chunk_index).enumerate() {
+        *length += grid.before_array(dimension, chunk);
+    }
+    Ok(shape)
+}
+
+/// What stands in the key of one chunk of `grid`.
+#[must_use]
+pub fn key_indices(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Vec<u64> {
+    let chunks = chunk_index.iter().enumerate();
+    chunks.map(|(dimension, &chunk)| grid.key_index(dimension, chunk)).collect()
+}
+
+/// The chunk of `grid` whose key has these indices, if the grid has it.
+#[must_use]
+pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Option<Vec<u64>> {
+    let indices = key_indices.iter().enumerate();
+    indices.map(|(dimension, &index)| grid.chunk_of_key(dimension, index)).collect()
 }
 
 /// Makes a grid for an array of a shape, in elements per dimension.

@@ -11,7 +11,8 @@ use crate::plugin::{Creation, Identifiers, Origin};
 /// Different indices have different keys. Source: "Chunk key encoding" in the Zarr v3 core specification, and
 /// the draft's chunk identifiers.
 pub trait ChunkKeyEncoding: Debug + Send + Sync {
-    /// Appends the key of the chunk at `chunk_index` to `key`.
+    /// Appends the key of the chunk at `chunk_index` to `key`. The indices are those that the chunk grid has for keys:
+    /// [`crate::grid::ChunkGrid::key_index`].
     fn encode(&self, chunk_index: &[u64], key: &mut String);
 
     /// The chunk that `key` names in a grid of `rank` dimensions; `None` if it is no key of a chunk.

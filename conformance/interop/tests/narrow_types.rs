@@ -30,10 +30,13 @@ fn bytes(array: &Array) -> Vec<u8> {
     raw::of(&array.read(&Selection::All).unwrap())
 }
 
+/// A type, stored bytes, the elements that they are, and what is none.
+type Integers = (&'static str, [u8; 4], [u8; 4], [i64; 2]);
+
 /// Tests EX-NUM-01, EX-NUM-02, EX-NUM-03, EX-NUM-04.
 #[test]
 fn upper_bits_of_stored_integers_are_ignored() {
-    let cases: [(&str, [u8; 4], [u8; 4], [i64; 2]); 4] = [
+    let cases: [Integers; 4] = [
         ("int2", [0xfe, 0x02, 0xfd, 0x7c], [0xfe, 0xfe, 0x01, 0x00], [-3, 2]),
         ("uint2", [0x03, 0xff, 0x06, 0x80], [0x03, 0x03, 0x02, 0x00], [-1, 4]),
         ("int4", [0xf8, 0x08, 0x17, 0x7f], [0xf8, 0xf8, 0x07, 0xff], [-9, 8]),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
-use zarr_spec::grid::{ChunkGrid, chunk_subset};
+use zarr_spec::grid::{ChunkGrid, chunk_of_key, chunk_shape, chunk_subset, key_indices};
 use zarr_spec::store::{Got, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
 
@@ -22,7 +22,8 @@ impl Array {
         self.inner.key(index)
     }
 
-    /// The elements of the chunk at `index`, one half-open range per dimension, not clipped to the array.
+    /// The elements of the chunk at `index`, one half-open range per dimension. A chunk may reach past the end of the
+    /// array; what it has before the first element is left out.
     ///
     /// # Errors
     ///
@@ -108,15 +109,13 @@ impl Array {
     pub fn stored_chunks(&self) -> Result<Vec<Vec<u64>>, Error> {
         let inner = &self.inner;
         let rank = self.shape().len();
-        let grid_shape = self.chunk_grid().grid_shape();
         let keys = inner.resolved.store.list_prefix(&inner.place.chunks)?;
         let indices = keys.iter().filter_map(|key| {
             let rest = inner.place.chunks.strip(key.as_str())?;
             if rank == 0 && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
                 return Some(Vec::new());
             }
-            let index = inner.resolved.key_encoding.decode(rest, rank)?;
-            index.iter().zip(grid_shape).all(|(index, length)| index < length).then_some(index)
+            chunk_of_key(self.chunk_grid(), &inner.resolved.key_encoding.decode(rest, rank)?)
         });
         let mut indices: Vec<_> = indices.collect();
         indices.sort_unstable();
@@ -128,14 +127,14 @@ impl Array {
 impl ArrayInner {
     /// The chunk at `index`, as an array.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
-        let subset = chunk_subset(&*self.resolved.grid, index)?;
-        Ok(ArrayRepresentation { shape: subset.shape(), ..self.resolved.chunk.clone() })
+        let shape = chunk_shape(&*self.resolved.grid, index)?;
+        Ok(ArrayRepresentation { shape, ..self.resolved.chunk.clone() })
     }
 
     /// The key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
         let mut key = self.place.chunks.as_str().to_owned();
-        self.resolved.key_encoding.encode(index, &mut key);
+        self.resolved.key_encoding.encode(&key_indices(&*self.resolved.grid, index), &mut key);
         Ok(Key::new(key).map_err(StoreError::from)?)
     }
 
@@ -184,28 +183,29 @@ impl ArrayInner {
 
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
     pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
-        self.context().locks.lock(hash(&(self.lock_seed, index)))
+        // By its key, which it keeps when others have changed the shape of the array.
+        self.context().locks.lock(hash(&(self.lock_seed, key_indices(&*self.resolved.grid, index))))
     }
 
-    /// Erases stored chunks that `grid`, a smaller one, does not have.
+    /// Erases stored chunks that `grid`, another one of the same array, does not have.
     pub(super) fn erase_outside(&self, grid: &dyn ChunkGrid) -> Result<(), Error> {
-        let (old, new) = (self.resolved.grid.grid_shape(), grid.grid_shape());
+        let old = &*self.resolved.grid;
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
-            let rank = old.len();
+            let rank = old.grid_shape().len();
             for key in store.list_prefix(&self.place.chunks)? {
                 let rest = self.place.chunks.strip(key.as_str());
-                let index = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
-                if index.is_some_and(|index| index.iter().zip(new).any(|(index, length)| index >= length)) {
+                let indices = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
+                if indices.is_some_and(|indices| chunk_of_key(grid, &indices).is_none()) {
                     store.erase(&key)?;
                 }
             }
             return Ok(());
         }
         let mut result = Ok(());
-        for_each_index(old, |_, index| {
+        for_each_index(old.grid_shape(), |_, index| {
             let index: Vec<u64> = index.iter().map(|&index| index as u64).collect();
-            if result.is_ok() && index.iter().zip(new).any(|(index, length)| index >= length) {
+            if result.is_ok() && chunk_of_key(grid, &key_indices(old, &index)).is_none() {
                 result = self.key(&index).and_then(|key| Ok(store.erase(&key)?));
             }
         });

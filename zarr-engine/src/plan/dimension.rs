@@ -65,7 +65,7 @@ impl Axis<'_> {
 
     /// What positions in `cell`, whose elements in the array are `range`, are counted from. It lies before 0 in a chunk
     /// that begins before the array, so that it is only good for wrapping arithmetic.
-    fn origin(&self, cell: u64, range: &Range<u64>) -> u64 {
+    pub(super) fn origin(&self, cell: u64, range: &Range<u64>) -> u64 {
         match *self {
             Self::Grid(grid, dimension) => range.start.wrapping_sub(grid.before_array(dimension, cell)),
             Self::Even { .. } => range.start,
@@ -156,7 +156,7 @@ impl<'a> DimensionPlan<'a> {
                 // Both are at most `count`.
                 let (from, to) =
                     (usize::try_from(from).unwrap_or(run.count), usize::try_from(to).unwrap_or(run.count));
-                Ok((cell, Runs::One(run.part(from, to, range.start))))
+                Ok((cell, Runs::One(run.part(from, to, axis.origin(cell, &range)))))
             }
         }
     }

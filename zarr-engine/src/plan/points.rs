@@ -15,14 +15,14 @@ pub(super) struct Points<'p> {
     numbers: &'p [usize],
     /// Which coordinate belongs to each dimension of the cell.
     order: [usize; MAX_RANK],
-    /// Where the cell begins in the array, per dimension of the cell.
+    /// Where the cell begins in the array, per dimension of the cell; before 0, if it begins before the array.
     origin: [u64; MAX_RANK],
 }
 
 impl<'p> Points<'p> {
     /// In the array or cell, along one of its dimensions.
     fn coordinate(&self, number: usize, dimension: usize) -> u64 {
-        self.coordinates[number * self.rank + self.order[dimension]] - self.origin[dimension]
+        self.coordinates[number * self.rank + self.order[dimension]].wrapping_sub(self.origin[dimension])
     }
 
     /// The same elements with dimension `order[i]` in the place of dimension `i`.
@@ -128,7 +128,9 @@ impl<'a> PointsPlan<'a> {
         for (dimension, axis) in self.axes.iter().enumerate() {
             let element = self.points.coordinate(self.numbers[start], dimension);
             cell[dimension] = axis.cell_of(element)?;
-            points.origin[dimension] += axis.range(cell[dimension])?.start;
+            let range = axis.range(cell[dimension])?;
+            let origin = axis.origin(cell[dimension], &range);
+            points.origin[dimension] = points.origin[dimension].wrapping_add(origin);
         }
         Ok(points)
     }

@@ -44,7 +44,7 @@ impl ArrayInner {
         let mut shape = [0u64; MAX_RANK];
         for (dimension, (length, &chunk)) in shape.iter_mut().zip(cell).enumerate() {
             let range = self.resolved.grid.chunk_range(dimension, chunk)?;
-            *length = range.end - range.start;
+            *length = range.end - range.start + self.resolved.grid.before_array(dimension, chunk);
         }
         let pipeline = self.pipeline(cell, &shape[..cell.len()])?;
         self.read_cell(cell, &pipeline, wants)

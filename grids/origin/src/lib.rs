@@ -1,0 +1,181 @@
+//! A regular chunk grid whose origin lies anywhere: an array can grow at both of its ends, and no chunk moves.
+//!
+//! The grid has coordinates of its own, negative ones too, and cuts them into chunks of one length from coordinate 0 on.
+//! `origin` is the coordinate of the array's first element. Chunk numbers along a dimension may be negative; in keys,
+//! which have no signs, 0, −1, 1, −2 and so on are 0, 1, 2, 3.
+//!
+//! Source: an extension of ours, `docs/spec/grids-origin.md`, after an idea in the Zarr v3 draft of 2022.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
+use zarr_spec::{Creation, Format, Identifiers, Invalid, Value};
+
+zarr_spec::register!(ChunkGridPlugin::new(
+    Identifiers {
+        uri: Some("https://zarr-kit.example/spec/grids/origin/1.0"),
+        name: "",
+        id: None,
+        aliases: &[],
+    },
+    create,
+));
+
+/// Chunks of one shape, cut from a coordinate that need not be the first of the array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginGrid {
+    array_shape: Vec<u64>,
+    chunk_shape: Vec<u64>,
+    origin: Vec<i64>,
+    grid_shape: Vec<u64>,
+    axes: Vec<Axis>,
+}
+
+/// Where one dimension begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axis {
+    /// The number of the first chunk, as the grid counts them.
+    first: i64,
+    /// Elements of it that lie before the array.
+    before: u64,
+}
+
+impl OriginGrid {
+    /// Divides an array of `array_shape`, whose first element has the coordinates `origin`, into chunks of `chunk_shape`;
+    /// all in elements per dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a chunk length of 0, and coordinates that
+    /// do not fit 64 bits.
+    pub fn new(array_shape: &[u64], chunk_shape: &[u64], origin: &[i64]) -> Result<Self, GridError> {
+        for (member, rank) in [("chunk_shape", chunk_shape.len()), ("origin", origin.len())] {
+            if rank != array_shape.len() {
+                let array = array_shape.len();
+                let what = format!("`{member}` has {rank} entries, and the array {array} dimensions");
+                return Err(Invalid::new(what).into());
+            }
+        }
+        if chunk_shape.contains(&0) {
+            return Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} has a zero")).into());
+        }
+        let mut grid = Self {
+            array_shape: array_shape.to_vec(),
+            chunk_shape: chunk_shape.to_vec(),
+            origin: origin.to_vec(),
+            grid_shape: Vec::new(),
+            axes: Vec::new(),
+        };
+        for ((&array, &chunk), &origin) in array_shape.iter().zip(chunk_shape).zip(origin) {
+            let (axis, count) = axis(array, chunk, origin).ok_or_else(|| {
+                Invalid::new(format!("coordinates from {origin} on for {array} elements do not fit 64 bits"))
+            })?;
+            grid.axes.push(axis);
+            grid.grid_shape.push(count);
+        }
+        Ok(grid)
+    }
+
+    fn axis(&self, dimension: usize) -> Axis {
+        self.axes.get(dimension).copied().unwrap_or(Axis { first: 0, before: 0 })
+    }
+}
+
+/// Where a dimension begins, and how many chunks it has; `None` if a coordinate does not fit.
+fn axis(array: u64, chunk: u64, origin: i64) -> Option<(Axis, u64)> {
+    let (wide_origin, wide_chunk) = (i128::from(origin), i128::from(chunk));
+    let first = i64::try_from(wide_origin.div_euclid(wide_chunk)).ok()?;
+    let before = u64::try_from(wide_origin.rem_euclid(wide_chunk)).ok()?;
+    // Also the last chunk ends at a coordinate.
+    let count = if array == 0 { 0 } else { before.checked_add(array)?.div_ceil(chunk) };
+    let end = (i128::from(first) + i128::from(count)) * wide_chunk;
+    i64::try_from(end).ok()?;
+    count.checked_mul(chunk)?;
+    Some((Axis { first, before }, count))
+}
+
+impl ChunkGrid for OriginGrid {
+    fn grid_shape(&self) -> &[u64] {
+        &self.grid_shape
+    }
+
+    fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
+        let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
+        if chunk >= count {
+            return Err(GridError::OutOfBounds(format!(
+                "no chunk {chunk} along dimension {dimension}: the grid has shape {:?}",
+                self.grid_shape
+            )));
+        }
+        // All chunks together have less than 2^64 elements.
+        let (length, before) = (self.chunk_shape[dimension], self.axis(dimension).before);
+        Ok((chunk * length).saturating_sub(before)..(chunk + 1) * length - before)
+    }
+
+    fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError> {
+        let length = self.array_shape.get(dimension).copied().unwrap_or(0);
+        if element >= length {
+            return Err(GridError::OutOfBounds(format!(
+                "no element {element} along dimension {dimension}: the array has shape {:?}",
+                self.array_shape
+            )));
+        }
+        Ok((element + self.axis(dimension).before) / self.chunk_shape[dimension])
+    }
+
+    fn chunk_shape(&self) -> Option<&[u64]> {
+        Some(&self.chunk_shape)
+    }
+
+    fn largest_chunk(&self) -> Vec<u64> {
+        self.chunk_shape.clone()
+    }
+
+    fn before_array(&self, dimension: usize, chunk: u64) -> u64 {
+        if chunk == 0 { self.axis(dimension).before } else { 0 }
+    }
+
+    /// Without a sign: 0, −1, 1, −2 are 0, 1, 2, 3.
+    fn key_index(&self, dimension: usize, chunk: u64) -> u64 {
+        let number = self.axis(dimension).first.wrapping_add_unsigned(chunk);
+        (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned()
+    }
+
+    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Option<u64> {
+        let number = (key_index >> 1).cast_signed() ^ -(key_index & 1).cast_signed();
+        let chunk = i128::from(number) - i128::from(self.axis(dimension).first);
+        let chunk = u64::try_from(chunk).ok()?;
+        (chunk < *self.grid_shape.get(dimension)?).then_some(chunk)
+    }
+
+    fn moved(&self, start: &[i64]) -> Option<Value> {
+        if start.len() != self.origin.len() {
+            return None;
+        }
+        let origin = self.origin.iter().zip(start).map(|(origin, start)| origin.checked_add(*start));
+        let origin: Vec<i64> = origin.collect::<Option<_>>()?;
+        let chunk_shape: Value = self.chunk_shape.iter().copied().collect();
+        let members = [("chunk_shape", chunk_shape), ("origin", origin.into_iter().collect())];
+        Some(members.into_iter().collect())
+    }
+}
+
+#[derive(Deserialize)]
+struct OriginConfiguration {
+    chunk_shape: Vec<u64>,
+    origin: Vec<i64>,
+}
+
+/// The draft names the grid beside the extension.
+fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
+    match creation.type_name {
+        Some(Value::String(name)) if name == "origin" => {}
+        None if creation.format != Format::V3Draft => {}
+        Some(other) => return Err(Invalid::new(format!("`type` is {other}, not \"origin\"")).into()),
+        None => return Err(Invalid::new("`type` is missing").into()),
+    }
+    let OriginConfiguration { chunk_shape, origin } = creation.parse()?;
+    Ok(Arc::new(OriginGrid::new(array_shape, &chunk_shape, &origin)?))
+}
