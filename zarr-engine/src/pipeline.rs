@@ -111,35 +111,15 @@ pub(crate) fn decode(
         if number == 0
             && let Some(destination) = destination.take_if(|destination| limit == Ok(destination.len()))
         {
-            let Stages { buffers, inner } = stages;
-            let source = place.bytes(encoded, buffers);
-            let size = destination.len();
-            let mut output = Output::to(destination);
-            decode_step(step, source, &mut output, inner, bounds)
+            let source = place.bytes(encoded, &stages.buffers);
+            decode_exactly(step, source, destination, &mut stages.inner, bounds)
                 .map_err(|source| StepError::at(step, source))?;
-            return match output.remaining() {
-                0 => Ok(None),
-                rest => Err(StepError::at(step, short(size - rest, size))),
-            };
+            return Ok(None);
         }
-        let limit = limit.map_err(|source| StepError::at(step, source.into()))?;
-        let target = place.buffer.map_or(0, |buffer| 1 - buffer);
-        let Stages { buffers: [first, second], inner } = stages;
-        let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
-        let source = match place.buffer {
-            None => &encoded[place.range.clone()],
-            Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
-        };
-        let mut output = target_buffer.output(limit);
-        decode_step(step, source, &mut output, inner, bounds)
-            .map_err(|source| StepError::at(step, source))?;
-        let size = output.written().len();
-        if let Size::Exact(expected) = step.decoded_size
-            && expected != size as u64
-        {
-            return Err(StepError::at(step, short(size, limit)));
-        }
-        place = Place { buffer: Some(target), range: 0..size };
+        let decoded = limit
+            .map_err(CodecError::from)
+            .and_then(|limit| decode_between(step, &place, encoded, stages, (limit, bounds)));
+        place = decoded.map_err(|source| StepError::at(step, source))?;
     }
     let size = place.range.len();
     match pipeline.array.size() {
@@ -148,6 +128,47 @@ pub(crate) fn decode(
             pipeline.array.shape
         ))),
         _ => Ok(Some(Decoded(place))),
+    }
+}
+
+/// One step, to memory of the size that it decodes to.
+fn decode_exactly(
+    step: &Step,
+    source: &[u8],
+    destination: &mut [u8],
+    inner: &mut Option<Box<Stages>>,
+    bounds: Bounds,
+) -> Result<(), CodecError> {
+    let size = destination.len();
+    let mut output = Output::to(destination);
+    decode_step(step, source, &mut output, inner, bounds)?;
+    match output.remaining() {
+        0 => Ok(()),
+        rest => Err(short(size - rest, size)),
+    }
+}
+
+/// One step, from where the bytes are to the other buffer, of which it takes no more than a limit.
+fn decode_between(
+    step: &Step,
+    place: &Place,
+    encoded: &[u8],
+    stages: &mut Stages,
+    (limit, bounds): (usize, Bounds),
+) -> Result<Place, CodecError> {
+    let target = place.buffer.map_or(0, |buffer| 1 - buffer);
+    let Stages { buffers: [first, second], inner } = stages;
+    let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
+    let source = match place.buffer {
+        None => &encoded[place.range.clone()],
+        Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
+    };
+    let mut output = target_buffer.output(limit);
+    decode_step(step, source, &mut output, inner, bounds)?;
+    let size = output.written().len();
+    match step.decoded_size {
+        Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),
+        _ => Ok(Place { buffer: Some(target), range: 0..size }),
     }
 }
 

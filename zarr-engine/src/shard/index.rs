@@ -1,5 +1,7 @@
 //! The index of a shard: where each inner chunk lies.
 
+use std::ops::Range;
+
 use zarr_spec::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::{ByteRange, CodecError};
 
@@ -71,26 +73,16 @@ impl ShardIndex {
             // A store that gave more than it says there is gave nonsense.
             false => 0..value_size.saturating_sub(shard.index_size),
         };
-        let mut entries = Vec::with_capacity(native.len() / ENTRY);
-        for (number, entry) in native.chunks_exact(ENTRY).enumerate() {
-            let (offset, size) = entry.split_at(ENTRY / 2);
-            let (offset, size) = (read(offset), read(size));
-            let inside = || {
-                let end = offset.checked_add(size);
-                size == 0 || (offset >= payload.start && end.is_some_and(|end| end <= payload.end))
-            };
-            match (offset == MISSING, size == MISSING) {
-                (true, true) => {}
-                (false, false) if inside() => {}
-                _ => {
-                    return Err(CodecError::corrupt(format!(
-                        "index: inner chunk {number} would be {size} bytes at {offset} of a shard of {value_size}"
-                    )));
-                }
+        let entries: Vec<_> = native.chunks_exact(ENTRY).map(read_entry).collect();
+        match entries.iter().position(|&entry| !is_inside(entry, &payload)) {
+            None => Ok(Self { entries }),
+            Some(number) => {
+                let (offset, size) = entries[number];
+                Err(CodecError::corrupt(format!(
+                    "index: inner chunk {number} would be {size} bytes at {offset} of a shard of {value_size}"
+                )))
             }
-            entries.push((offset, size));
         }
-        Ok(Self { entries })
     }
 
     /// Offset and size of an inner chunk, by its position in C order; `None` if it is not stored.
@@ -131,8 +123,23 @@ impl ShardIndex {
     }
 }
 
-fn read(bytes: &[u8]) -> u64 {
-    bytes.try_into().map_or(0, u64::from_ne_bytes)
+/// Offset and size.
+fn read_entry(entry: &[u8]) -> (u64, u64) {
+    let (offset, size) = entry.split_at(ENTRY / 2);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    (number(offset), number(size))
+}
+
+/// Whether an inner chunk is missing, empty, or wholly in the part of the value that inner chunks may be in.
+fn is_inside((offset, size): (u64, u64), payload: &Range<u64>) -> bool {
+    match (offset == MISSING, size == MISSING) {
+        (true, true) => true,
+        (false, false) => {
+            let end = offset.checked_add(size);
+            size == 0 || (offset >= payload.start && end.is_some_and(|end| end <= payload.end))
+        }
+        _ => false,
+    }
 }
 
 fn to_c_order(pipeline: &Pipeline, source: &[u8]) -> Result<Vec<u8>, CodecError> {
