@@ -4,6 +4,8 @@
 
 #[path = "ledger_v2/chunks.rs"]
 mod chunks;
+#[path = "ledger_v2/codecs.rs"]
+mod codecs;
 #[path = "ledger_v2/fill.rs"]
 mod fill;
 #[path = "ledger_v2/hierarchy.rs"]

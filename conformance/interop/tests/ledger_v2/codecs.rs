@@ -1,0 +1,113 @@
+//! The codecs of section 11 that are checked as a whole array stores them, and the object codecs of section 9.
+
+use serde_json::{Value, json};
+use zarr_kit::Selection;
+
+use crate::support::{Stored, all, hex, reading_fails, to_hex};
+use crate::{stored, za};
+
+/// Nine bytes behind one codec.
+fn nine(codec: Value) -> Stored {
+    stored(&json!({"dtype": "|u1", "shape": [9], "chunks": [9], "filters": [codec]}))
+}
+
+const DIGITS: &str = "31 32 33 34 35 36 37 38 39";
+
+/// What `123456789` is stored as; another byte in its place is found out, and so is a value without room for a sum.
+fn check_sum(codec: Value, checksum: &str, at_start: bool) {
+    let stored = nine(codec.clone());
+    stored.array().write_values::<u8>(&Selection::All, b"123456789").unwrap();
+    let wanted = if at_start { format!("{checksum} {DIGITS}") } else { format!("{DIGITS} {checksum}") };
+    assert_eq!(stored.value("0"), wanted, "{codec}");
+    assert_eq!(all(&stored.array()), DIGITS);
+    let name = codec["id"].as_str().unwrap();
+    for position in [0, 5, 12] {
+        let mut value = hex(&wanted);
+        value[position] ^= 1;
+        stored.set("0", value);
+        let error = reading_fails(&stored.array());
+        assert!(error.contains(&format!("codec `{name}`")), "{error}");
+    }
+    stored.set("0", [0; 3]);
+    assert!(reading_fails(&stored.array()).contains(name));
+}
+
+/// Tests V2-CODEC-20, V2-CODEC-21.
+#[test]
+fn crc32_and_adler32_stand_at_the_start_unless_they_say_otherwise() {
+    for (id, checksum) in [("crc32", "26 39 f4 cb"), ("adler32", "de 01 1e 09")] {
+        check_sum(json!({"id": id}), checksum, true);
+        check_sum(json!({"id": id, "location": "start"}), checksum, true);
+        check_sum(json!({"id": id, "location": "end"}), checksum, false);
+        assert!(nine(json!({"id": id, "location": "middle"})).error().contains("location"));
+    }
+}
+
+/// Tests V2-CODEC-23.
+#[test]
+fn fletcher32_is_that_of_hdf5() {
+    check_sum(json!({"id": "fletcher32"}), "d5 09 df 09", false);
+    let eight = stored(&json!({
+        "dtype": "|u1", "shape": [8], "chunks": [8], "filters": [{"id": "fletcher32"}],
+    }));
+    eight.array().write_values::<u8>(&Selection::All, b"12345678").unwrap();
+    assert_eq!(eight.value("0"), "31 32 33 34 35 36 37 38 d4 d0 0a 00");
+}
+
+/// A prefix is never in a document: `a_prefix_is_hashed_before_the_bytes` of the crate has it.
+///
+/// Tests V2-CODEC-24.
+#[test]
+fn jenkins_lookup3_starts_from_what_it_is_told() {
+    check_sum(json!({"id": "jenkins_lookup3"}), "96 9a 5d 84", false);
+    check_sum(json!({"id": "jenkins_lookup3", "initval": 0, "prefix": null}), "96 9a 5d 84", false);
+    check_sum(json!({"id": "jenkins_lookup3", "initval": 51966}), "0d af 8a ba", false);
+    assert!(nine(json!({"id": "jenkins_lookup3", "prefix": "ab"})).error().contains("prefix"));
+}
+
+/// Objects whose chunk is `encoded`, and the payload of each as it is read.
+fn objects(shape: &Value, codec: Value, key: &str, encoded: &[u8]) -> (Stored, Vec<String>) {
+    let stored = stored(&json!({
+        "dtype": "|O", "shape": shape, "chunks": shape, "filters": [codec], "fill_value": null,
+    }))
+    .with(key, encoded);
+    let elements = stored.array().read(&Selection::All).unwrap();
+    let texts = (0..elements.count()).map(|at| String::from_utf8(elements.element(at).to_vec()).unwrap());
+    let texts = texts.collect();
+    (stored, texts)
+}
+
+#[test]
+fn objects_are_read_as_json_items_and_written_as_numcodecs_writes_them() {
+    let items = ["\"foo\"", "1", "null", "{\"b\":1.5}"];
+    let json2 = br#"["foo",1,null,{"b":1.5},"|O",[4]]"#;
+    let msgpack2 = hex("96a3666f6f01c081a162cb3ff8000000000000a27c4f9104");
+    for (id, encoded) in [("json2", &json2[..]), ("msgpack2", &msgpack2)] {
+        let (_, texts) = objects(&json!([4]), json!({"id": id}), "0", encoded);
+        assert_eq!(texts, items);
+        let copy = Stored::new().json(
+            ".zarray",
+            &za(&json!({"dtype": "|O", "chunks": [4], "filters": [{"id": id}], "fill_value": null})),
+        );
+        copy.array().write_variable(&Selection::All, &items).unwrap();
+        assert_eq!(copy.value("0"), to_hex(encoded));
+    }
+    let square = br#"[["foo","b"],["c",NaN],"|O",[2,2]]"#;
+    let (_, texts) = objects(&json!([2, 2]), json!({"id": "json2"}), "0.0", square);
+    assert_eq!(texts, ["\"foo\"", "\"b\"", "\"c\"", "NaN"]);
+    let (nothing, _) = objects(&json!([4]), json!({"id": "json2"}), "0", json2);
+    nothing.set("0", b"[\"|O\",[4]]");
+    assert!(reading_fails(&nothing.array()).contains("codec `json2`"));
+    // Unwritten elements.
+    let (_, texts) = objects(&json!([2]), json!({"id": "json2"}), "9", b"");
+    assert_eq!(texts, ["null", "null"]);
+}
+
+#[test]
+fn labels_are_read_as_text() {
+    let codec = json!({"id": "categorize", "labels": ["female", "male"], "dtype": "|O", "astype": "|u1"});
+    let (stored, texts) = objects(&json!([3]), codec, "0", &[2, 1, 0]);
+    assert_eq!(texts, ["male", "female", ""]);
+    stored.array().write_variable(&Selection::All, &["male", "female", "x"]).unwrap();
+    assert_eq!(stored.value("0"), "02 01 00");
+}
