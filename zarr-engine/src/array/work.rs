@@ -30,6 +30,9 @@ pub(crate) struct Worker {
     pub(crate) written: Stages,
 }
 
+/// Pipelines of uncommon chunk shapes that one array keeps: a grid may have as many shapes as chunks.
+const KEPT_PIPELINES: usize = 256;
+
 /// Pipelines by the shapes of chunks. Most chunks have one shape, which takes no lock.
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
@@ -76,6 +79,9 @@ impl ArrayInner {
             return Ok(Arc::clone(pipeline));
         }
         let pipeline = resolve()?;
+        if others.len() == KEPT_PIPELINES {
+            others.clear();
+        }
         others.insert(shape.to_vec(), Arc::clone(&pipeline));
         Ok(pipeline)
     }
