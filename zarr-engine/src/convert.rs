@@ -30,7 +30,8 @@ pub(crate) use sharding::{little_endian, sharding};
 /// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
 /// be.
 ///
-/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept. Shards of
+/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept; where chunk keys are
+/// of another kind than those with a separator, they become the usual ones of `target`. Shards of
 /// the draft are shards of v3, and the other way round where their index is plain and at the end; elsewhere
 /// inner chunks become the chunks. v2 has `C` and `F`, and `C` stands for other orders. Names of dimensions
 /// stand in the attribute `_ARRAY_DIMENSIONS` where the format has no member for them, as users of v2 know it.
@@ -86,7 +87,7 @@ pub fn convert_metadata(
         shape: source.shape.clone(),
         data_type: data_type_document(data_type, target, &said.byte_order)?,
         chunk_grid: regular_grid(&chunk_shape),
-        chunk_key_encoding: key_encoding(target, Some(&conversion.separator()?)),
+        chunk_key_encoding: key_encoding(target, conversion.separator().as_deref()),
         memory_layout: said.memory_layout,
         fill_value: match fill_value {
             None if target == Format::V2 => Value::Null,
@@ -186,15 +187,17 @@ impl Conversion<'_> {
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
     }
 
-    fn separator(&self) -> Result<String, Error> {
+    /// What stands between the indices of keys, if the source has keys of the usual kind. Chunks get new keys in any
+    /// case.
+    fn separator(&self) -> Option<String> {
         let ExtensionDocument { identifier, configuration, .. } = &self.source.chunk_key_encoding;
         let default = match identifier.as_str() {
             "default" => "/",
             "v2" => ".",
-            other => return Err(not_in_format(self.target, format!("chunk key encoding `{other}`"))),
+            _ => return None,
         };
         let given = configuration.as_object().and_then(|members| members.get("separator")?.as_str());
-        Ok(given.unwrap_or(default).to_owned())
+        Some(given.unwrap_or(default).to_owned())
     }
 
     /// The names that the source has, in its document or by an extension of the draft.

@@ -206,3 +206,21 @@ fn differences_of_times_become_those_of_integers() {
     assert!(document.contains(r#""dtype": "<i8""#), "{document}");
     assert_eq!(bytes(&["get", &copy, "/t", "--format", "raw"]), raw);
 }
+
+#[test]
+fn chunk_keys_that_the_target_does_not_have_become_its_own() {
+    let place = Place::new();
+    let store = place.at("source");
+    let encoding = r#"{"name":"zarrs.default_suffix","configuration":{"separator":"/","suffix":".bin"}}"#;
+    let create =
+        ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "uint8", "--key-encoding"];
+    bytes(&[&create[..], &[encoding]].concat());
+    bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4])]);
+    assert!(place.files("source").contains(&"a/c/0.bin".to_owned()));
+    for (format, key) in [("v2", "a/0"), ("v3-draft", "data/a/c0")] {
+        let copy = place.at(format);
+        bytes(&["copy", &store, &copy, "--format", format]);
+        assert!(place.files(format).contains(&key.to_owned()), "{:?}", place.files(format));
+        assert_eq!(bytes(&["get", &copy, "/a"]), [1, 2, 3, 4]);
+    }
+}
