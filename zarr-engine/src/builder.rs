@@ -48,7 +48,8 @@ pub struct ArrayBuilder {
 
 impl ArrayBuilder {
     /// An array of `shape`, in elements per dimension. The data type is a name such as `float32`, a
-    /// typestring such as `<f4`, a list of fields as in v2, or an object as in v3 or the draft.
+    /// typestring such as `<f4`, a list of fields as in v2, an object as in v3 or the draft, or what messages
+    /// call the type, such as `numpy.datetime64[10us]`.
     pub fn new(shape: impl Into<Vec<u64>>, data_type: impl Into<Value>) -> Self {
         Self {
             shape: shape.into(),

@@ -183,7 +183,8 @@ pub(crate) struct Create {
     /// Elements of a chunk per dimension; about 1 MiB if left out
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) chunks: Option<Shape>,
-    /// The data type: a name such as uint16, what the format calls it (<f4), or its JSON. `zarrctl plugins` lists all
+    /// The data type: a name such as uint16, what the format calls it (<f4), what `info` prints
+    /// (`numpy.datetime64[s]`), or its JSON. `zarrctl plugins` lists all
     #[arg(long, value_parser = values::text_or_json)]
     pub(crate) dtype: Value,
     /// The format of a new hierarchy; that of the store if there is one, else v3

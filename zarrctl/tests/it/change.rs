@@ -174,3 +174,27 @@ fn bytes_without_an_order_are_little_endian() {
         );
     }
 }
+
+#[test]
+fn data_types_are_created_by_the_names_that_info_prints() {
+    let place = Place::new();
+    for (number, name) in [
+        "numpy.datetime64[s]",
+        "numpy.timedelta64[10us]",
+        "fixed_length_utf32[12]",
+        "null_terminated_bytes[10]",
+        "raw_bytes[3]",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for format in ["v3", "v2"] {
+            let store = place.at(&format!("{format}-{number}"));
+            bytes(&["create", &store, "/a", "--shape", "2", "--dtype", name, "--format", format]);
+            let tree = text(&["tree", &store, "/a"]);
+            assert!(tree.starts_with(&format!("/a {name} [2]")), "{tree}");
+        }
+    }
+    let odd = ["create", &place.at("odd"), "/a", "--shape", "2", "--dtype", "fixed_length_utf32[3]"];
+    assert!(refused(&odd, 1).contains("code points of 4 bytes"));
+}
