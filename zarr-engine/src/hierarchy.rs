@@ -5,6 +5,7 @@ mod create;
 mod detect;
 mod dialect;
 mod draft;
+mod foreign;
 mod location;
 mod node;
 mod node_index;
@@ -387,8 +388,8 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that
-    /// cannot erase.
+    /// [`Error::NoNode`]; [`Error::NotSupported`] for what is read only, and where documents of another
+    /// format would go too: nothing is erased then; [`Error::Store`] for a store that cannot erase.
     pub fn erase(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         self.inner.dialect.erase(&self.inner.access, &path)
@@ -407,6 +408,7 @@ impl Hierarchy {
             && self.inner.dialect.kind(access, &path)?.is_some()
             && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
         {
+            foreign::refuse(access, &*self.inner.dialect, &path)?;
             self.inner.dialect.set_attributes(access, &parent, Object::new())?;
         }
         self.inner.dialect.erase(access, &path)

@@ -39,6 +39,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// What the keys of the chunks of the array at `path` begin with.
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
 
+    /// What all keys begin with that go with the node at `path` when it is erased.
+    fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
+        Ok(vec![self.chunks(path)?])
+    }
+
     /// What [`ArrayPlace`](crate::array::ArrayPlace) has.
     fn rank_zero_key(&self, _access: &Access) -> Option<RankZeroKey> {
         None
@@ -71,7 +76,7 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// Replaces the attributes and nothing else.
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
 
-    /// Removes a node and all below it.
+    /// Removes a node and all below it, unless something of another format would go too.
     fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
 
     /// Copies all documents to one place.

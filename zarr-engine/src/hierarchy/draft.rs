@@ -16,6 +16,7 @@ use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, 
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::foreign;
 use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
 use super::{Child, Kind};
@@ -209,6 +210,10 @@ impl Dialect for Draft {
         keyed(self.keys.data_prefix(path))
     }
 
+    fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
+        Ok(vec![keyed(self.keys.children_prefix(path))?, keyed(self.keys.data_prefix(path))?])
+    }
+
     /// `c0` is what zarr-python 2 has for `c`; in generation B only compatibility mode looks for it (D3-GRID-15).
     fn rank_zero_key(&self, access: &Access) -> Option<RankZeroKey> {
         let is_first = self.generation == Generation::A;
@@ -349,6 +354,7 @@ impl Dialect for Draft {
     /// The document goes first: what is left of an array after a failure is none.
     fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         let kind = self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        foreign::refuse(access, self, path)?;
         let documents = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
         access.store.erase_values(&documents)?;
         self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;

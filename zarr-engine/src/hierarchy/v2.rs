@@ -12,6 +12,7 @@ use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::foreign;
 use super::snapshot::{Snapshot, directly_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -304,6 +305,7 @@ impl Dialect for V2 {
     /// The documents go first: what is left of an array after a failure is none.
     fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         stored_kind(access, path)?;
+        foreign::refuse(access, self, path)?;
         access.store.erase_values(&[keyed(array_key(path))?, keyed(group_key(path))?])?;
         access.store.erase_prefix(&keyed(prefix(path))?)?;
         self.refresh(access, path, &[], true)

@@ -8,6 +8,7 @@ use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::foreign;
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -248,6 +249,7 @@ impl Dialect for V3 {
         if !access.has(&key)? {
             return Err(Error::NoNode(path.clone()));
         }
+        foreign::refuse(access, self, path)?;
         access.store.erase(&key)?;
         access.store.erase_prefix(&keyed(prefix(path))?)?;
         self.refresh(access, path, None, &[(path, None)])

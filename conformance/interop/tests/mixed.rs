@@ -1,0 +1,104 @@
+//! Folders that hold two formats: nothing of the other one is lost.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::{Key, Object};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Registry, Selection, open_store};
+
+fn context() -> Context {
+    Context::linked().unwrap()
+}
+
+fn memory() -> Arc<dyn Store> {
+    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+/// All keys and values.
+fn contents(store: &Arc<dyn Store>) -> Vec<(String, Vec<u8>)> {
+    let value = |key: &Key| get_value(&**store, key, 1 << 20).unwrap().unwrap().to_vec();
+    store.list().unwrap().iter().map(|key| (key.to_string(), value(key))).collect()
+}
+
+fn message<T: Debug>(result: Result<T, Error>) -> String {
+    result.unwrap_err().to_string()
+}
+
+/// Writes an array of four elements as the hierarchy of `format` in the store, which may hold others.
+fn write(store: &Arc<dyn Store>, format: Format, path: &str) {
+    let beside = match format {
+        Format::V2 => ".zgroup",
+        Format::V3 | Format::V3Draft => "zarr.json",
+    };
+    if store.size(&key(beside)).unwrap().is_none() {
+        let alone = Hierarchy::create(memory(), &context(), format).unwrap();
+        if format != Format::V3Draft {
+            alone.create_group("", Object::new()).unwrap();
+        }
+        for (at, value) in contents(alone.store()) {
+            store.set(&key(&at), &value).unwrap();
+        }
+    }
+    let hierarchy = open(store, format);
+    let array = hierarchy.create_array(path, &ArrayBuilder::new([4], "int16").chunks([2])).unwrap();
+    array.write_values::<i16>(&Selection::All, &[1, 2, 3, 4]).unwrap();
+}
+
+fn open(store: &Arc<dyn Store>, format: Format) -> Hierarchy {
+    Hierarchy::open_as(Arc::clone(store), &context(), format).unwrap()
+}
+
+#[test]
+fn erasing_a_node_leaves_the_other_format_in_its_folder() {
+    for (erased, other, document) in [
+        (Format::V3, Format::V2, "S/x/.zarray"),
+        (Format::V2, Format::V3, "S/x/zarr.json"),
+        (Format::V2, Format::V3Draft, "meta/S/x.array.json"),
+    ] {
+        let store = memory();
+        write(&store, erased, "/S/a");
+        write(&store, erased, "/alone");
+        write(&store, other, "/S/x");
+        if other == Format::V3Draft {
+            // Groups of v2 that are called as the two folders of the draft.
+            write(&store, erased, "/meta/a");
+        }
+        let before = contents(&store);
+        assert!(before.iter().any(|(key, _)| key == document), "{before:?}");
+        let group = if other == Format::V3Draft { "/meta" } else { "/S" };
+        for path in [group, "/"] {
+            let error = message(open(&store, erased).erase(path));
+            let names_it = error.contains(&format!("document of {other}"));
+            assert!(names_it && error.contains("nothing was erased"), "{error}");
+            assert_eq!(contents(&store), before);
+        }
+        // What is alone in its folder goes.
+        open(&store, erased).erase("/alone").unwrap();
+        assert!(!open(&store, erased).exists("/alone").unwrap());
+        let array = open(&store, other).array("/S/x").unwrap();
+        assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
+        // A node that is only of the other format is none to erase.
+        assert!(matches!(open(&store, erased).erase("/S/x"), Err(Error::NoNode(_))));
+    }
+}
+
+#[test]
+fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
+    let store = memory();
+    write(&store, Format::V3Draft, "/g/a");
+    write(&store, Format::V2, "/data/g/a");
+    let before = contents(&store);
+    for path in ["/g/a", "/g", "/"] {
+        let error = message(open(&store, Format::V3Draft).erase(path));
+        assert!(error.contains("document of v2") && error.contains("nothing was erased"), "{error}");
+        // Nor does the group above become an explicit one.
+        message(open(&store, Format::V3Draft).erase_keeping_parent(path));
+        assert_eq!(contents(&store), before);
+    }
+}
