@@ -6,7 +6,7 @@ mod work;
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::json::{Object, Value};
@@ -187,28 +187,43 @@ impl Array {
         self.inner.resolved.dimension_names.as_deref()
     }
 
-    /// Replaces the attributes.
+    /// Replaces the attributes; the rest of the stored document stays as it is, a shape that another handle has
+    /// changed included.
     ///
     /// # Errors
     ///
-    /// When nothing can be written here, or the store fails.
+    /// As [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
-        self.update(ArrayMetadata { attributes, ..self.inner.metadata.clone() })
+        let before = Arc::clone(&self.inner);
+        let _alone = before.lock_document();
+        self.store_attributes(attributes)
     }
 
-    /// Sets one attribute.
+    /// Sets one attribute; all others stay as they are stored.
     ///
     /// # Errors
     ///
     /// As [`Array::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
-        let mut attributes = self.inner.metadata.attributes.clone();
+        let before = Arc::clone(&self.inner);
+        let _alone = before.lock_document();
+        let mut attributes = before.hierarchy.stored_array(&before.path)?.attributes;
         attributes.insert(name, value);
-        self.set_attributes(attributes)
+        self.store_attributes(attributes)
     }
 
-    /// Changes the shape. Chunks that end up outside are erased, if the store can erase; those that are partly inside
-    /// keep their bytes.
+    fn store_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+        let inner = &self.inner;
+        let metadata = ArrayMetadata { attributes: attributes.clone(), ..inner.metadata.clone() };
+        let updated = Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, inner.place.clone())?;
+        inner.hierarchy.set_attributes(&inner.path.to_string(), attributes)?;
+        *self = updated;
+        Ok(())
+    }
+
+    /// Changes the shape; the rest of the document stays as it is stored. Chunks that end up outside are erased, if
+    /// the store can erase; those that are partly inside keep their bytes. A store that cannot list is asked for each
+    /// of them, unless there are more than a million: then all stay, and their elements come back if the array grows.
     ///
     /// # Errors
     ///
@@ -225,14 +240,17 @@ impl Array {
     /// As [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
     pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
         self.inner.check_writable()?;
-        let rank = self.shape().len();
+        let opened = Arc::clone(&self.inner);
+        let _alone = opened.lock_document();
+        let current = self.reopened()?;
+        let rank = current.shape().len();
         for given in [start.len(), shape.len()] {
             if given != rank {
                 let what = format!("a shape of {given} dimensions for an array of {rank}");
                 return Err(Error::Selection(what));
             }
         }
-        let before = Arc::clone(&self.inner);
+        let before = current.inner;
         let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() };
         if start.iter().any(|&start| start != 0) {
             let moved = before.resolved.grid.moved(start);
@@ -251,6 +269,13 @@ impl Array {
             before.erase_outside(&*self.inner.resolved.grid)?;
         }
         Ok(())
+    }
+
+    /// The array as its document is now: another handle may have changed it.
+    pub(crate) fn reopened(&self) -> Result<Self, Error> {
+        let Self { inner } = self;
+        let metadata = inner.hierarchy.stored_array(&inner.path)?;
+        Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, inner.place.clone())
     }
 
     fn update(&mut self, mut metadata: ArrayMetadata) -> Result<(), Error> {
@@ -286,6 +311,11 @@ impl fmt::Debug for Array {
 impl ArrayInner {
     pub(crate) fn context(&self) -> &Context {
         self.hierarchy.context()
+    }
+
+    /// Keeps other threads from changing the document between reading and writing it.
+    fn lock_document(&self) -> MutexGuard<'_, ()> {
+        self.context().locks.lock(hash(&(self.lock_seed, self.place.document.as_str())))
     }
 
     /// Historic URIs of codecs are read and never written (D3-CODEC-19).

@@ -428,6 +428,17 @@ impl Hierarchy {
         self.inner.dialect.consolidate(&self.inner.access, &path)
     }
 
+    /// The metadata of an array as its own document has it now, whatever a consolidated copy says.
+    pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
+        let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
+        match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+            NodeMetadata::Array(metadata) => Ok(*metadata),
+            NodeMetadata::Group(_) => {
+                Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
+            }
+        }
+    }
+
     /// Writes the document of an array that is there already.
     pub(crate) fn write_array_metadata(
         &self,

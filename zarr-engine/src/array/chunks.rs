@@ -1,5 +1,7 @@
 //! The chunks of an array: their keys, their stored bytes, their locks.
 
+use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
@@ -9,7 +11,6 @@ use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Ou
 
 use super::{Array, ArrayInner, RankZeroKey, hash};
 use crate::error::Error;
-use crate::shape::for_each_index;
 
 impl Array {
     /// The key of the chunk at `index`.
@@ -202,13 +203,86 @@ impl ArrayInner {
             }
             return Ok(());
         }
-        let mut result = Ok(());
-        for_each_index(old.grid_shape(), |_, index| {
-            let index: Vec<u64> = index.iter().map(|&index| index as u64).collect();
-            if result.is_ok() && chunk_of_key(grid, &key_indices(old, &index)).is_none() {
-                result = self.key(&index).and_then(|key| Ok(store.erase(&key)?));
+        let Some(boxes) = boxes_outside(old, grid) else { return Ok(()) };
+        for along in boxes {
+            let count = along.iter().map(Along::count).product();
+            for number in 0..count {
+                let mut rest = number;
+                let mut index = vec![0; along.len()];
+                for (index, along) in index.iter_mut().zip(&along).rev() {
+                    *index = along.chunk(rest % along.count());
+                    rest /= along.count();
+                }
+                store.erase(&self.key(&index)?)?;
             }
-        });
-        result
+        }
+        Ok(())
     }
+}
+
+/// Chunks that are erased one by one, at most.
+const ERASED: u64 = 1_000_000;
+
+/// Chunk numbers along one dimension.
+#[derive(Debug, Clone)]
+enum Along {
+    One(Range<u64>),
+    /// What lies before and behind the chunks that stay.
+    Two(Range<u64>, Range<u64>),
+}
+
+impl Along {
+    fn count(&self) -> u64 {
+        match self {
+            Self::One(only) => only.end - only.start,
+            Self::Two(before, behind) => before.end - before.start + (behind.end - behind.start),
+        }
+    }
+
+    fn chunk(&self, number: u64) -> u64 {
+        match self {
+            Self::One(only) => only.start + number,
+            Self::Two(before, _) if number < before.end - before.start => before.start + number,
+            Self::Two(before, behind) => behind.start + (number - (before.end - before.start)),
+        }
+    }
+}
+
+/// The chunks of `old` that `new`, another grid of the same array, does not have, as boxes that share none. `None` if
+/// there are more than [`ERASED`].
+fn boxes_outside(old: &dyn ChunkGrid, new: &dyn ChunkGrid) -> Option<Vec<Vec<Along>>> {
+    let all = old.grid_shape();
+    if all.contains(&0) {
+        return Some(Vec::new());
+    }
+    let mut stay = Vec::with_capacity(all.len());
+    for (dimension, &count) in all.iter().enumerate() {
+        // Chunks do not move, and an array has no holes: those that stay follow one another.
+        let is_outside =
+            |&chunk: &u64| new.chunk_of_key(dimension, old.key_index(dimension, chunk)).is_none();
+        let most = usize::try_from(ERASED).ok()? + 1;
+        let before = (0..count).take(most).take_while(is_outside).count() as u64;
+        let behind = (before..count).rev().take(most).take_while(is_outside).count() as u64;
+        if before + behind > ERASED {
+            return None;
+        }
+        stay.push(before..count - behind);
+    }
+    let mut total = 0u64;
+    let mut boxes = Vec::with_capacity(all.len());
+    for (dimension, range) in stay.iter().enumerate() {
+        let along: Vec<Along> = (0..all.len())
+            .map(|other| match other.cmp(&dimension) {
+                Ordering::Less => Along::One(stay[other].clone()),
+                Ordering::Equal => Along::Two(0..range.start, range.end..all[other]),
+                Ordering::Greater => Along::One(0..all[other]),
+            })
+            .collect();
+        if along.iter().all(|along| along.count() > 0) {
+            let count = along.iter().map(Along::count).try_fold(1, u64::checked_mul)?;
+            total = total.checked_add(count).filter(|&total| total <= ERASED)?;
+            boxes.push(along);
+        }
+    }
+    Some(boxes)
 }

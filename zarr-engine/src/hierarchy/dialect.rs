@@ -55,6 +55,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// The metadata of a node.
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error>;
 
+    /// As [`Dialect::read`], from the documents of the node itself and no copy of them.
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        self.read(access, path)
+    }
+
     /// What is at `path`, with as little as can be of its documents.
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
 

@@ -197,25 +197,11 @@ impl Dialect for V2 {
     }
 
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
-        let documents = self.documents(access, path)?;
-        let Some(kind) = documents.kind() else { return Ok(None) };
-        let attributes_key = keyed(attributes_key(path))?;
-        let attributes = match &documents.attributes {
-            Some(document) => access.reading(&attributes_key, |_| parse_attributes(document))?,
-            None => Object::new(),
-        };
-        let (Some(document), Kind::Array) = (&documents.array, kind) else {
-            let document = documents.group.unwrap_or(Value::Null);
-            let group =
-                access.reading(&keyed(group_key(path))?, |reading| parse_group(&document, None, reading))?;
-            return Ok(Some(Found::explicit(NodeMetadata::Group(GroupMetadata { attributes, ..group }))));
-        };
-        if documents.group.is_some() {
-            access.warn(both(path));
-        }
-        let array =
-            access.reading(&keyed(array_key(path))?, |reading| parse_array(document, None, reading))?;
-        Ok(Some(Found::explicit(NodeMetadata::Array(Box::new(ArrayMetadata { attributes, ..array })))))
+        found(access, path, self.documents(access, path)?)
+    }
+
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        found(access, path, stored(access, path)?)
     }
 
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
@@ -358,6 +344,27 @@ fn stored_kind(access: &Access, path: &NodePath) -> Result<Kind, Error> {
         true => Ok(Kind::Group),
         false => Err(Error::NoNode(path.clone())),
     }
+}
+
+/// The node that has these documents.
+fn found(access: &Access, path: &NodePath, documents: Documents) -> Result<Option<Found>, Error> {
+    let Some(kind) = documents.kind() else { return Ok(None) };
+    let attributes_key = keyed(attributes_key(path))?;
+    let attributes = match &documents.attributes {
+        Some(document) => access.reading(&attributes_key, |_| parse_attributes(document))?,
+        None => Object::new(),
+    };
+    let (Some(document), Kind::Array) = (&documents.array, kind) else {
+        let document = documents.group.unwrap_or(Value::Null);
+        let group =
+            access.reading(&keyed(group_key(path))?, |reading| parse_group(&document, None, reading))?;
+        return Ok(Some(Found::explicit(NodeMetadata::Group(GroupMetadata { attributes, ..group }))));
+    };
+    if documents.group.is_some() {
+        access.warn(both(path));
+    }
+    let array = access.reading(&keyed(array_key(path))?, |reading| parse_array(document, None, reading))?;
+    Ok(Some(Found::explicit(NodeMetadata::Array(Box::new(ArrayMetadata { attributes, ..array })))))
 }
 
 fn stored(access: &Access, path: &NodePath) -> Result<Documents, Error> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, parse_node, prefix};
-use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
@@ -31,6 +31,7 @@ impl V3 {
                 return None;
             };
             let nodes = group.consolidated?;
+            // Paths that are none are not among them: there was a warning for each.
             let mut documents: BTreeMap<_, _> = nodes
                 .into_iter()
                 .filter_map(|(path, node)| {
@@ -50,32 +51,56 @@ impl V3 {
         }
     }
 
-    /// Puts changes into the consolidated metadata of the groups above `path` (V3-GRP-08). `above` are their
-    /// documents, if they were read.
-    fn refresh(
-        &self,
+    /// The documents of the groups above `path` whose consolidated metadata the changes belong into
+    /// (V3-GRP-08), with them in it. `above` are all documents above, if they were read.
+    ///
+    /// Nothing is written yet: a copy that cannot be kept up to date is an error before the changes are made.
+    fn copies(
         access: &Access,
         path: &NodePath,
         above: Option<Vec<Option<Value>>>,
         changes: &[Change<'_>],
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<(NodePath, Value)>, Error> {
         let ancestors: Vec<NodePath> = path.ancestors().collect();
         let documents = match above {
             Some(documents) => documents,
             None => stored_all(access, &ancestors)?,
         };
-        for (ancestor, document) in ancestors.iter().zip(documents) {
+        let mut copies = Vec::new();
+        for (ancestor, document) in ancestors.into_iter().zip(documents) {
             if let Some(document) = document
-                && let NodeMetadata::Group(mut group) = parse(access, ancestor, &document)?
+                && let NodeMetadata::Group(mut group) = parse(access, &ancestor, &document)?
                 && let Some(nodes) = &mut group.consolidated
             {
-                changes.iter().for_each(|change| apply(nodes, ancestor, *change));
-                let document = written(access, ancestor, group_document(&group))?;
-                self.note((ancestor, Some(&document)));
+                changes.iter().for_each(|change| apply(nodes, &ancestor, *change));
+                let document = made(&ancestor, group_document(&group))?;
+                copies.push((ancestor, document));
             }
+        }
+        Ok(copies)
+    }
+
+    /// Writes the copies, after the changes that are in them.
+    fn refresh(
+        &self,
+        access: &Access,
+        copies: &[(NodePath, Value)],
+        changes: &[Change<'_>],
+    ) -> Result<(), Error> {
+        for (group, document) in copies {
+            access.set_json(&keyed(node_key(group))?, document)?;
+            self.note((group, Some(document)));
         }
         changes.iter().for_each(|change| self.note(*change));
         Ok(())
+    }
+
+    /// Replaces the document of the node at `path`, and what the groups above it have of it.
+    fn replace(&self, access: &Access, path: &NodePath, document: &Value) -> Result<(), Error> {
+        let changes = [(path, Some(document))];
+        let copies = Self::copies(access, path, None, &changes)?;
+        access.set_json(&keyed(node_key(path))?, document)?;
+        self.refresh(access, &copies, &changes)
     }
 
     fn note(&self, (path, document): Change<'_>) {
@@ -159,6 +184,11 @@ impl Dialect for V3 {
         Ok(Some(Found::explicit(parse(access, path, &document)?)))
     }
 
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        let Some(document) = stored(access, path)? else { return Ok(None) };
+        Ok(Some(Found::explicit(parse(access, path, &document)?)))
+    }
+
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
         match self.snapshot.get(path) {
             Some(document) => Ok(document.map(|document| kind_of(Some(&document)))),
@@ -210,26 +240,24 @@ impl Dialect for V3 {
 
     fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
         let (missing, above) = self.check(access, path)?;
-        let key = keyed(node_key(path))?;
         let document = match node {
             NodeMetadata::Array(array) => array_document(array),
             NodeMetadata::Group(group) => group_document(group),
         };
-        let document = document.map_err(|error| Error::document(&key, error))?;
-        let group = group_document(&GroupMetadata::new(Format::V3, Object::new()));
-        let group = group.map_err(|error| Error::document(&key, error))?;
+        let document = made(path, document)?;
+        let group = made(path, group_document(&GroupMetadata::new(Format::V3, Object::new())))?;
+        let mut changes: Vec<Change<'_>> = missing.iter().map(|ancestor| (ancestor, Some(&group))).collect();
+        changes.push((path, Some(&document)));
+        let copies = Self::copies(access, path, Some(above), &changes)?;
         for ancestor in &missing {
             access.set_json(&keyed(node_key(ancestor))?, &group)?;
         }
-        access.set_json(&key, &document)?;
-        let mut changes: Vec<Change<'_>> = missing.iter().map(|ancestor| (ancestor, Some(&group))).collect();
-        changes.push((path, Some(&document)));
-        self.refresh(access, path, Some(above), &changes)
+        access.set_json(&keyed(node_key(path))?, &document)?;
+        self.refresh(access, &copies, &changes)
     }
 
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
-        let document = written(access, path, array_document(metadata))?;
-        self.refresh(access, path, None, &[(path, Some(&document))])
+        self.replace(access, path, &made(path, array_document(metadata))?)
     }
 
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
@@ -239,8 +267,7 @@ impl Dialect for V3 {
         if let Some(members) = document.as_object_mut() {
             members.insert("attributes", attributes);
         }
-        access.set_json(&keyed(node_key(path))?, &document)?;
-        self.refresh(access, path, None, &[(path, Some(&document))])
+        self.replace(access, path, &document)
     }
 
     /// The document goes first: what is left of an array after a failure is none.
@@ -250,9 +277,11 @@ impl Dialect for V3 {
             return Err(Error::NoNode(path.clone()));
         }
         foreign::refuse(access, self, path)?;
+        let changes = [(path, None)];
+        let copies = Self::copies(access, path, None, &changes)?;
         access.store.erase(&key)?;
         access.store.erase_prefix(&keyed(prefix(path))?)?;
-        self.refresh(access, path, None, &[(path, None)])
+        self.refresh(access, &copies, &changes)
     }
 
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
@@ -281,8 +310,7 @@ impl Dialect for V3 {
             }
         }
         group.consolidated = Some(nodes);
-        let document = written(access, path, group_document(&group))?;
-        self.refresh(access, path, None, &[(path, Some(&document))])
+        self.replace(access, path, &made(path, group_document(&group))?)
     }
 }
 
@@ -303,16 +331,10 @@ fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetad
     access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
 }
 
-/// Stores a document that was just made, and hands it on.
-fn written(
-    access: &Access,
-    path: &NodePath,
-    document: Result<Value, zarr_spec::metadata::DocumentError>,
-) -> Result<Value, Error> {
+/// The document that was made for the node at `path`.
+fn made(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Value, Error> {
     let key = keyed(node_key(path))?;
-    let document = document.map_err(|error| Error::document(&key, error))?;
-    access.set_json(&key, &document)?;
-    Ok(document)
+    document.map_err(|error| Error::document(&key, error))
 }
 
 /// Puts a change at or below `group` into its consolidated metadata, where inner copies have no place.
