@@ -157,9 +157,7 @@ fn wrapped(keys: &[String]) -> Vec<String> {
 
 fn line(array: &Array, is_equal: bool) -> Result<String, Failure> {
     let stored = Stored::of(array, |_, _| {})?;
-    let describer =
-        Describer { registry: array.hierarchy().context().registry(), format: array.metadata().format };
-    let codecs = codec_names(&describer.parts(array.metadata(), Some(array)));
+    let codecs = codec_names(&Describer::of(array.hierarchy()).parts(array.metadata(), Some(array)));
     let ratio = stored.ratio().map_or_else(String::new, |ratio| format!("{ratio:.1}×"));
     let verdict = if is_equal { "equal" } else { "DIFFERENT" };
     let path = array.path().to_string();

@@ -3,10 +3,11 @@
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::format;
+use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::registry::{Plugin, Table};
 use zarr_kit::spec::{ByteOrder, CodecChain, Value};
-use zarr_kit::{Array, Format, Mode, Registry};
+use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
 
 /// One part of an array's metadata that a plugin serves.
 #[derive(Debug, Clone)]
@@ -30,6 +31,16 @@ pub(crate) struct Part {
 pub(crate) struct Describer<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) format: Format,
+    /// How documents are read.
+    pub(crate) mode: Mode,
+}
+
+impl<'a> Describer<'a> {
+    /// For the arrays of a hierarchy, which are read as it is.
+    pub(crate) fn of(hierarchy: &'a Hierarchy) -> Self {
+        let context = hierarchy.context();
+        Self { registry: context.registry(), format: hierarchy.format(), mode: context.mode() }
+    }
 }
 
 impl Describer<'_> {
@@ -84,7 +95,7 @@ impl Describer<'_> {
 
     fn data_type(&self, metadata: &ArrayMetadata) -> Part {
         let document = &metadata.data_type;
-        let reading = format::Reading::new(Mode::Lenient);
+        let reading = format::Reading::new(self.mode);
         let found = self.registry.data_type_plugin(self.format, document, &reading);
         let created = self.registry.data_type(self.format, document, &reading);
         let name =
@@ -100,7 +111,7 @@ impl Describer<'_> {
     }
 
     fn part<P: Plugin>(&self, member: &'static str, table: &Table<P>, document: &ExtensionDocument) -> Part {
-        let reading = format::Reading::new(Mode::Lenient);
+        let reading = format::Reading::new(self.mode);
         let found = table.find(self.format, &document.identifier, &reading);
         Part {
             member,
@@ -140,6 +151,14 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
     lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
+/// How many there are in all, if that is a number of 64 bits.
+fn product(lengths: &[u64]) -> Option<u64> {
+    match lengths.contains(&0) {
+        true => Some(0),
+        false => lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)),
+    }
+}
+
 /// How much of an array is stored.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stored {
@@ -157,23 +176,28 @@ impl Stored {
     /// Asks the store about every chunk that it lists.
     pub(crate) fn of(array: &Array, mut each: impl FnMut(u64, u64)) -> Result<Self, zarr_kit::Error> {
         let indices = array.stored_chunks()?;
-        let mut size = 0u64;
+        let mut sizes = Vec::new();
         for index in &indices {
-            size = size.saturating_add(array.chunk_size(index)?.unwrap_or(0));
+            sizes.push(array.chunk_size(index)?.unwrap_or(0));
             each(1, indices.len() as u64);
         }
-        let times = |product: u64, length: &u64| product.checked_mul(*length);
-        let product = |lengths: &[u64]| match lengths.contains(&0) {
-            true => Some(0),
-            false => lengths.iter().try_fold(1, times),
-        };
         let element = array.data_type().elements().size();
-        Ok(Self {
-            chunks: indices.len() as u64,
-            all: product(array.chunk_grid().grid_shape()),
-            size,
-            raw: element.and_then(|element| product(array.shape())?.checked_mul(element as u64)),
-        })
+        Ok(Self::from_sizes(&sizes, array.chunk_grid(), array.shape(), element))
+    }
+
+    /// Of the bytes that each stored chunk has, and an element, where that is known.
+    pub(crate) fn from_sizes(
+        sizes: &[u64],
+        grid: &dyn ChunkGrid,
+        shape: &[u64],
+        element: Option<usize>,
+    ) -> Self {
+        Self {
+            chunks: sizes.len() as u64,
+            all: product(grid.grid_shape()),
+            size: sizes.iter().fold(0, |sum, size| sum.saturating_add(*size)),
+            raw: element.and_then(|element| product(shape)?.checked_mul(element as u64)),
+        }
     }
 
     /// How many times smaller the stored bytes are, if that can be said.
@@ -187,6 +211,14 @@ impl Stored {
 pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
     let grid = array.chunk_grid();
     grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
+}
+
+/// The same in words, which tell the one from the other.
+pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
+    match grid.chunk_shape() {
+        Some(lengths) => shape(lengths),
+        None => format!("up to {}", shape(&grid.largest_chunk())),
+    }
 }
 
 /// Everything that was not understood, one line each.

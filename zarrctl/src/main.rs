@@ -7,6 +7,7 @@ mod failure;
 mod forms;
 mod opening;
 mod preview;
+mod salvage;
 mod slabs;
 mod target;
 mod terminal;

@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 
+use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::{Number, Object, Value, json};
-use zarr_kit::{Array, Group, Hierarchy, Node};
+use zarr_kit::{Array, Group, Hierarchy, Node, Unreadable};
 
 use crate::arguments::Info;
-use crate::describe::{Describer, Part, Stored, chunk_shape, problems, shape};
+use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
 use crate::failure::Failure;
 use crate::opening::open;
+use crate::salvage;
 use crate::terminal::{Progress, size};
 
 /// Where the second column begins.
@@ -22,7 +24,9 @@ struct Known {
     kind: &'static str,
     /// Of an array, as far as its document can be read.
     array: Option<ArrayFacts>,
-    attributes: Option<Object>,
+    /// The members of a document that is not what its format wants, as they stand in it, without the attributes.
+    document: Option<Object>,
+    attributes: Option<Value>,
     /// Why the node cannot be used.
     problems: Vec<String>,
 }
@@ -32,16 +36,19 @@ struct ArrayFacts {
     metadata: ArrayMetadata,
     parts: Vec<Part>,
     dimension_names: Option<Vec<Option<String>>>,
-    /// Only of an array that can be used.
-    usable: Option<Usable>,
+    fallback: Option<String>,
+    /// If the chunk grid can be read.
+    chunks: Option<Chunks>,
 }
 
 #[derive(Debug)]
-struct Usable {
+struct Chunks {
     grid_shape: Vec<u64>,
-    chunk_shape: Vec<u64>,
+    /// Only where all chunks have the same.
+    chunk_shape: Option<Vec<u64>>,
+    /// The same in words, also where chunks differ.
+    chunk_size: String,
     inner_chunk_shape: Option<Vec<u64>>,
-    fallback: Option<String>,
     /// Or why nothing can be said of that.
     stored: Result<Stored, String>,
 }
@@ -51,15 +58,7 @@ pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
     let known = match hierarchy.node(&arguments.path)? {
         Node::Group(group) => of_group(&group),
         Node::Array(array) => of_array(&hierarchy, &array),
-        Node::Unreadable(unreadable) => {
-            let problems = problems(&unreadable.error);
-            let path = unreadable.path.to_string();
-            let metadata = unreadable.metadata.clone();
-            let attributes = metadata.as_ref().map(|metadata| metadata.attributes.clone());
-            let array = metadata.map(|metadata| facts(&hierarchy, metadata, None));
-            let kind = if array.is_some() { "unreadable array" } else { "unreadable node" };
-            Known { path, kind, array, attributes, problems }
-        }
+        Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),
     };
     let mut output = io::BufWriter::new(io::stdout().lock());
     if arguments.json {
@@ -78,48 +77,84 @@ fn of_group(group: &Group) -> Known {
         path: group.path().to_string(),
         kind: if group.is_implicit() { "implicit group" } else { "group" },
         array: None,
-        attributes: Some(group.attributes().clone()),
+        document: None,
+        attributes: Some(Value::Object(group.attributes().clone())),
         problems: Vec::new(),
     }
 }
 
 fn of_array(hierarchy: &Hierarchy, array: &Array) -> Known {
+    let fallback = array.fallback();
+    let facts = ArrayFacts {
+        parts: Describer::of(hierarchy).parts(array.metadata(), Some(array)),
+        metadata: array.metadata().clone(),
+        dimension_names: array.dimension_names().map(<[_]>::to_vec),
+        fallback: fallback.map(|fallback| format!("{} stands in for {}", fallback.used, fallback.unknown)),
+        chunks: Some(chunks(array)),
+    };
     Known {
         path: array.path().to_string(),
         kind: "array",
-        array: Some(facts(hierarchy, array.metadata().clone(), Some(array))),
-        attributes: Some(array.attributes().clone()),
+        array: Some(facts),
+        document: None,
+        attributes: Some(Value::Object(array.attributes().clone())),
         problems: Vec::new(),
     }
 }
 
-fn facts(hierarchy: &Hierarchy, metadata: ArrayMetadata, array: Option<&Array>) -> ArrayFacts {
-    let describer = Describer { registry: hierarchy.context().registry(), format: hierarchy.format() };
-    let dimension_names = match array {
-        Some(array) => array.dimension_names().map(<[_]>::to_vec),
-        None => metadata.dimension_names.clone(),
-    };
-    ArrayFacts {
-        parts: describer.parts(&metadata, array),
-        metadata,
-        dimension_names,
-        usable: array.map(usable),
-    }
-}
-
-fn usable(array: &Array) -> Usable {
+fn chunks(array: &Array) -> Chunks {
     let mut progress: Option<Progress> = None;
     let stored = Stored::of(array, |more, all| {
         progress.get_or_insert_with(|| Progress::of(all, "sizes of chunks")).add(more);
     });
-    let fallback = array.fallback();
-    Usable {
-        grid_shape: array.chunk_grid().grid_shape().to_vec(),
-        chunk_shape: chunk_shape(array),
+    Chunks {
         inner_chunk_shape: array.inner_chunk_shape(),
-        fallback: fallback.map(|fallback| format!("{} stands in for {}", fallback.used, fallback.unknown)),
-        stored: stored.map_err(|error| crate::failure::chain(&error)),
+        ..Chunks::of(array.chunk_grid(), stored.map_err(|error| crate::failure::chain(&error)))
     }
+}
+
+impl Chunks {
+    fn of(grid: &dyn ChunkGrid, stored: Result<Stored, String>) -> Self {
+        Self {
+            grid_shape: grid.grid_shape().to_vec(),
+            chunk_shape: grid.chunk_shape().map(<[_]>::to_vec),
+            chunk_size: chunk_size(grid),
+            inner_chunk_shape: None,
+            stored,
+        }
+    }
+}
+
+fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
+    let mut known = Known {
+        path: unreadable.path.to_string(),
+        kind: "unreadable node",
+        array: None,
+        document: None,
+        attributes: None,
+        problems: problems(&unreadable.error),
+    };
+    if let Some(metadata) = &unreadable.metadata {
+        let grid = salvage::grid(hierarchy, metadata);
+        let chunks =
+            grid.map(|grid| Chunks::of(&*grid, salvage::stored(hierarchy, unreadable, metadata, &*grid)));
+        known.kind = "unreadable array";
+        known.attributes = Some(Value::Object(metadata.attributes.clone()));
+        known.array = Some(ArrayFacts {
+            parts: Describer::of(hierarchy).parts(metadata, None),
+            metadata: metadata.clone(),
+            dimension_names: metadata.dimension_names.clone(),
+            fallback: None,
+            chunks,
+        });
+    } else if let Some(mut document) = salvage::document(hierarchy, unreadable) {
+        if document.contains("shape") {
+            known.kind = "unreadable array";
+        }
+        known.attributes = document.remove("attributes");
+        known.document = Some(document);
+    }
+    known
 }
 
 fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(), Failure> {
@@ -131,8 +166,13 @@ fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(),
     if let Some(array) = &known.array {
         write_array(array, &mut line)?;
     }
-    if let Some(attributes) = &known.attributes {
-        write_attributes(attributes, &mut line)?;
+    for (member, value) in known.document.iter().flatten() {
+        line(&as_label(member), &value.to_string())?;
+    }
+    match &known.attributes {
+        Some(Value::Object(attributes)) => write_attributes(attributes, &mut line)?,
+        Some(other) => line("attributes", &other.to_string())?,
+        None => {}
     }
     for problem in &known.problems {
         line("cannot be read", problem)?;
@@ -154,17 +194,17 @@ fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
         write_part(part, if label == last { "" } else { label }, 0, line)?;
         last = label;
         if part.member == "chunk_grid"
-            && let Some(usable) = &array.usable
+            && let Some(chunks) = &array.chunks
         {
-            write_grid(usable, line)?;
+            write_grid(chunks, line)?;
         }
     }
     line("fill value", &fill_value(&array.metadata))?;
-    let Some(usable) = &array.usable else { return Ok(()) };
-    if let Some(fallback) = &usable.fallback {
+    if let Some(fallback) = &array.fallback {
         line("fallback", fallback)?;
     }
-    match &usable.stored {
+    let Some(chunks) = &array.chunks else { return Ok(()) };
+    match &chunks.stored {
         Ok(stored) => write_stored(stored, line),
         Err(reason) => line("chunks", &format!("unknown: {reason}")),
     }
@@ -177,15 +217,15 @@ fn fill_value(metadata: &ArrayMetadata) -> String {
     }
 }
 
-fn write_grid(usable: &Usable, line: &mut Line<'_>) -> io::Result<()> {
-    let (kind, inner) = match &usable.inner_chunk_shape {
+fn write_grid(chunks: &Chunks, line: &mut Line<'_>) -> io::Result<()> {
+    let (kind, inner) = match &chunks.inner_chunk_shape {
         Some(inner) => ("shard", format!(", inner chunks of {}", shape(inner))),
         None => ("chunk", String::new()),
     };
-    let chunk = shape(&usable.chunk_shape);
+    let chunk = &chunks.chunk_size;
     line(
         "",
-        &match usable.grid_shape.as_slice() {
+        &match chunks.grid_shape.as_slice() {
             [] => format!("1 {kind} of one element"),
             [1] => format!("1 {kind} of {chunk}{inner}"),
             grid => format!("{} {kind}s of {chunk}{inner}", shape(grid)),
@@ -204,6 +244,14 @@ fn write_stored(stored: &Stored, line: &mut Line<'_>) -> io::Result<()> {
         text.push_str(&format!(", ratio {ratio:.2}"));
     }
     line("stored size", &text)
+}
+
+/// A member of a document as the others are called: `data_type` is the data type. What could upset a terminal is escaped.
+fn as_label(member: &str) -> String {
+    match member.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        true => member.replace('_', " "),
+        false => Value::from(member).to_string(),
+    }
 }
 
 fn label(member: &str) -> &'static str {
@@ -257,6 +305,9 @@ fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
     if let Some(array) = &known.array {
         array_members(array, &mut object);
     }
+    if let Some(document) = &known.document {
+        object.insert("document", document.clone());
+    }
     if let Some(attributes) = &known.attributes {
         object.insert("attributes", attributes.clone());
     }
@@ -281,22 +332,27 @@ fn array_members(array: &ArrayFacts, object: &mut Object) {
         object.insert(member, parts.map(part_value).collect::<Value>());
     }
     object.insert("fill_value", array.metadata.fill_value.clone());
-    let Some(usable) = &array.usable else { return };
-    object.insert("grid_shape", lengths(&usable.grid_shape));
-    object.insert("chunk_shape", lengths(&usable.chunk_shape));
-    let inner = usable.inner_chunk_shape.as_deref();
-    object.insert("inner_chunk_shape", inner.map_or(Value::Null, lengths));
-    if let Some(fallback) = &usable.fallback {
+    if let Some(fallback) = &array.fallback {
         object.insert("fallback", fallback.as_str());
     }
-    if let Ok(stored) = &usable.stored {
-        object.insert("chunks_stored", stored.chunks);
-        object.insert("chunks", stored.all.map_or(Value::Null, Value::from));
-        object.insert("stored_size", stored.size);
-        object.insert("raw_size", stored.raw.map_or(Value::Null, Value::from));
-        let ratio = stored.ratio().and_then(Number::from_f64);
-        object.insert("ratio", ratio.map_or(Value::Null, Value::from));
+    let Some(chunks) = &array.chunks else { return };
+    object.insert("grid_shape", lengths(&chunks.grid_shape));
+    object.insert("chunk_shape", chunks.chunk_shape.as_deref().map_or(Value::Null, lengths));
+    let inner = chunks.inner_chunk_shape.as_deref();
+    object.insert("inner_chunk_shape", inner.map_or(Value::Null, lengths));
+    match &chunks.stored {
+        Ok(stored) => stored_members(stored, object),
+        Err(reason) => drop(object.insert("chunks_unknown", reason.as_str())),
     }
+}
+
+fn stored_members(stored: &Stored, object: &mut Object) {
+    object.insert("chunks_stored", stored.chunks);
+    object.insert("chunks", stored.all.map_or(Value::Null, Value::from));
+    object.insert("stored_size", stored.size);
+    object.insert("raw_size", stored.raw.map_or(Value::Null, Value::from));
+    let ratio = stored.ratio().and_then(Number::from_f64);
+    object.insert("ratio", ratio.map_or(Value::Null, Value::from));
 }
 
 fn part_value(part: &Part) -> Value {

@@ -6,7 +6,7 @@ use zarr_kit::spec::{Object, Value, json};
 use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
 
 use crate::arguments::Tree;
-use crate::describe::{Describer, chunk_shape, codec_names, problems, shape};
+use crate::describe::{Describer, chunk_size, codec_names, problems, shape};
 use crate::failure::Failure;
 use crate::opening::open;
 use crate::terminal::Progress;
@@ -67,12 +67,11 @@ fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
             false => String::new(),
         },
         (_, Node::Array(array)) => {
-            let describer =
-                Describer { registry: hierarchy.context().registry(), format: hierarchy.format() };
-            let parts = describer.parts(array.metadata(), Some(&array));
+            let parts = Describer::of(hierarchy).parts(array.metadata(), Some(&array));
+            let chunks = chunk_size(array.chunk_grid());
             let chunks = match array.inner_chunk_shape() {
-                Some(inner) => format!("shards {}, chunks {}", shape(&chunk_shape(&array)), shape(&inner)),
-                None => format!("chunks {}", shape(&chunk_shape(&array))),
+                Some(inner) => format!("shards {chunks}, chunks {}", shape(&inner)),
+                None => format!("chunks {chunks}"),
             };
             let codecs = codec_names(&parts);
             let codecs = if codecs.is_empty() { "no codecs".to_owned() } else { codecs };

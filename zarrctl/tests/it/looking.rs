@@ -112,6 +112,112 @@ fn info_of_a_node_that_cannot_be_read_says_the_rest_and_why() {
 }
 
 #[test]
+fn info_of_an_array_with_an_unknown_codec_counts_its_chunks() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    place.file("store/g/odd/c/0", &[1, 2, 3]);
+    place.file("store/g/odd/c/7", b"outside");
+    let info = text(&["info", &store, "/g/odd"]);
+    for part in [" 2 chunks of 2\n", "chunks stored     1 of 2\n", "stored size       3 B of 4 B raw"] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    let json = text(&["info", &store, "/g/odd", "--json"]);
+    for part in [r#""grid_shape": [2]"#, r#""chunks_stored": 1"#, r#""chunks": 2"#, r#""stored_size": 3"#] {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+    let v2 =
+        br#"{"zarr_format":2,"shape":[3],"chunks":[2],"dtype":"<i2","compressor":{"id":"example.unheard"},
+        "fill_value":0,"order":"C","filters":null}"#;
+    place.file("v2/.zarray", v2);
+    place.file("v2/1", &[1; 5]);
+    let info = text(&["info", &place.at("v2")]);
+    assert!(info.contains("1 of 2\n") && info.contains("5 B of 6 B raw"), "{info}");
+    // The draft keeps chunks apart from documents.
+    let draft = place.at("draft");
+    bytes(&[
+        "create", &draft, "/a/b", "--shape", "4", "--chunks", "2", "--dtype", "int8", "--format", "v3-draft",
+    ]);
+    bytes(&["put", &draft, "/a/b", &place.file("raw", &[1, 2, 3, 4])]);
+    let document =
+        String::from_utf8(std::fs::read(place.path("draft/meta/a/b.array.json")).unwrap()).unwrap();
+    let document = document.replacen("https://purl.org/zarr/spec/codecs/", "https://example.org/codecs/", 1);
+    place.file("draft/meta/a/b.array.json", document.as_bytes());
+    let info = text(&["info", &draft, "/a/b"]);
+    assert!(info.contains("unreadable array") && info.contains("2 of 2\n"), "{info}");
+}
+
+#[test]
+fn info_of_a_document_that_its_format_refuses_says_what_stands_in_it() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[4,5],"data_type":"int8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,5]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],
+        "attributes":{"unit":"m"},"foo":{"bar":1}}"#;
+    place.file("store/g/foo/zarr.json", document.as_bytes());
+    let info = text(&["info", &store, "/g/foo"]);
+    for part in [
+        "kind              unreadable array\n",
+        "format            v3\n",
+        "shape             [4,5]\n",
+        "data type         \"int8\"\n",
+        "codecs            [{\"name\":\"bytes\"}]\n",
+        "attributes        unit: \"m\"\n",
+        "cannot be read    document `g/foo/zarr.json`",
+    ] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    let json = text(&["info", &store, "/g/foo", "--json"]);
+    for part in [
+        r#""format": "v3""#,
+        r#""shape": [4, 5]"#,
+        r#""data_type": "int8""#,
+        r#""foo": {"#,
+        "\"attributes\": {\n    \"unit\": \"m\"\n  }",
+    ] {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+    let v2 =
+        br#"{"zarr_format":2,"shape":"wrong","chunks":[2],"dtype":"<i2","compressor":null,"fill_value":0,
+        "order":"C","filters":null}"#;
+    place.file("v2/.zarray", v2);
+    place.file("v2/.zattrs", br#"{"unit":"m"}"#);
+    let info = text(&["info", &place.at("v2")]);
+    for part in
+        ["shape             \"wrong\"\n", "dtype             \"<i2\"\n", "unit: \"m\"", "cannot be read"]
+    {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+}
+
+#[test]
+fn chunks_of_several_shapes_have_no_one_shape() {
+    let place = Place::new();
+    let store = place.at("store");
+    let grid = r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[4,[1,2,3]]}}"#;
+    bytes(&["create", &store, "/a", "--shape", "7,6", "--dtype", "int8", "--grid", grid]);
+    let info = text(&["info", &store, "/a"]);
+    assert!(info.contains(" 2 × 3 chunks of up to 4 × 3\n"), "{info}");
+    assert!(text(&["info", &store, "/a", "--json"]).contains(r#""chunk_shape": null"#));
+    let tree = text(&["tree", &store, "/a"]);
+    assert!(tree.contains("chunks up to 4 × 3;"), "{tree}");
+}
+
+#[test]
+fn info_in_json_says_why_chunks_are_unknown() {
+    let place = Place::new();
+    let store = hierarchy(&place);
+    let document = std::fs::read(place.path("store/g/image/zarr.json")).unwrap();
+    let document = String::from_utf8(document).unwrap();
+    let transformed = document.replacen('{', r#"{"storage_transformers":[{"name":"example.unheard"}],"#, 1);
+    place.file("store/g/image/zarr.json", transformed.as_bytes());
+    let json = text(&["info", &store, "/g/image", "--json"]);
+    assert!(json.contains(r#""chunks_unknown": "storage transformers decide"#), "{json}");
+    let info = text(&["info", &store, "/g/image"]);
+    assert!(info.contains("chunks            unknown: storage transformers decide"), "{info}");
+}
+
+#[test]
 fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
     let place = Place::new();
     // A typestring without byte order.
@@ -126,6 +232,20 @@ fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
     assert_eq!(warnings.lines().count(), 1, "{warnings}");
     assert!(refused(&["get", &store, "/", "--strict"], 1).contains("`i4`"));
     assert_eq!(run(&["get", &store, "/", "--compat"]).status.code(), Some(0));
+}
+
+#[test]
+fn parts_are_read_as_strictly_as_their_array() {
+    let place = Place::new();
+    // A field without byte order.
+    let zarray = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":[["a","i4"]],"compressor":null,
+        "fill_value":null,"order":"C","filters":null}"#;
+    place.file("store/.zarray", zarray);
+    let store = place.at("store");
+    let lenient = run(&["info", &store]).stdout;
+    assert!(String::from_utf8(lenient).unwrap().contains(r#" = struct{"a": int32}  ("#));
+    let strict = text(&["info", &store, "--strict"]);
+    assert!(!strict.contains("struct{") && strict.contains("cannot be read    `data_type`"), "{strict}");
 }
 
 #[test]

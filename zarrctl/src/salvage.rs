@@ -1,0 +1,125 @@
+//! What can be said of a node although its document cannot be used as a whole.
+
+use std::sync::Arc;
+
+use zarr_kit::spec::grid::{ChunkGrid, chunk_of_key};
+use zarr_kit::spec::json::{self, Limits, ParseOptions};
+use zarr_kit::spec::key_encoding::ChunkKeyEncoding;
+use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::store::get_value;
+use zarr_kit::spec::{Creation, Key, Object, Prefix, Reading, Value};
+use zarr_kit::{Error, Format, Hierarchy, NodePath, Unreadable};
+
+use crate::describe::Stored;
+use crate::failure::chain;
+
+/// The members of the document that `unreadable` is about, if it is a JSON object. In v2 the attributes are those of
+/// the document beside it.
+pub(crate) fn document(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Option<Object> {
+    let Error::Document { key, .. } = &*unreadable.error else { return None };
+    let key = Key::new(key.as_str()).ok()?;
+    if hierarchy.format() != Format::V2 {
+        return object(hierarchy, &key);
+    }
+    let beside = |name: &str| object(hierarchy, &key.parent().key(name).ok()?);
+    let mut members = beside(".zarray").or_else(|| beside(".zgroup"))?;
+    if let Some(attributes) = beside(".zattrs") {
+        members.insert("attributes", attributes);
+    }
+    Some(members)
+}
+
+fn object(hierarchy: &Hierarchy, key: &Key) -> Option<Object> {
+    let options = ParseOptions { limits: Limits::default(), bare_non_finite: true };
+    let bytes = get_value(&**hierarchy.store(), key, options.limits.bytes).ok()??;
+    match json::parse(&bytes, &options).ok()?.value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+/// The chunk grid of an array, if that much of it is understood.
+pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Arc<dyn ChunkGrid>> {
+    let reading = Reading::new(hierarchy.context().mode());
+    let registry = hierarchy.context().registry();
+    let document = &metadata.chunk_grid;
+    let plugin = registry.chunk_grids().find(metadata.format, &document.identifier, &reading).ok()?;
+    let creation = Creation {
+        format: metadata.format,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading: &reading,
+    };
+    let grid = (plugin.create)(&creation, &metadata.shape).ok()?;
+    (grid.grid_shape().len() == metadata.shape.len()).then_some(grid)
+}
+
+/// How much of an array is stored whose chunks cannot be decoded.
+///
+/// # Errors
+///
+/// A sentence that says why that is unknown.
+pub(crate) fn stored(
+    hierarchy: &Hierarchy,
+    unreadable: &Unreadable,
+    metadata: &ArrayMetadata,
+    grid: &dyn ChunkGrid,
+) -> Result<Stored, String> {
+    if !metadata.storage_transformers.is_empty() {
+        return Err("storage transformers decide where chunks are".to_owned());
+    }
+    let encoding = key_encoding(hierarchy, metadata)?;
+    let prefix = prefix(&unreadable.path, &unreadable.error)?;
+    let store = hierarchy.store();
+    let keys = store.list_prefix(&prefix).map_err(|error| chain(&error))?;
+    let mut sizes = Vec::new();
+    for key in keys {
+        let indices = prefix.strip(key.as_str()).and_then(|rest| encoding.decode(rest, metadata.shape.len()));
+        if indices.is_some_and(|indices| chunk_of_key(grid, &indices).is_some()) {
+            sizes.extend(store.size(&key).map_err(|error| chain(&error))?);
+        }
+    }
+    let reading = Reading::new(hierarchy.context().mode());
+    let registry = hierarchy.context().registry();
+    let created = registry.data_type(metadata.format, &metadata.data_type, &reading);
+    let element = created.ok().and_then(|(data_type, _)| data_type.elements().size());
+    Ok(Stored::from_sizes(&sizes, grid, &metadata.shape, element))
+}
+
+fn key_encoding(
+    hierarchy: &Hierarchy,
+    metadata: &ArrayMetadata,
+) -> Result<Arc<dyn ChunkKeyEncoding>, String> {
+    let reading = Reading::new(hierarchy.context().mode());
+    let registry = hierarchy.context().registry();
+    let document = &metadata.chunk_key_encoding;
+    let found = registry.chunk_key_encodings().find(metadata.format, &document.identifier, &reading);
+    let plugin = found.map_err(|unknown| unknown.to_string())?;
+    let creation = Creation {
+        format: metadata.format,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading: &reading,
+    };
+    (plugin.create)(&creation).map_err(|error| chain(&error))
+}
+
+/// What the keys of the chunks of an array begin with. Its document is beside them, or `meta/a.array.json` where the
+/// chunks are in `data/a/`; the first generation of the draft has `meta/root` and `data/root`.
+fn prefix(path: &NodePath, error: &Error) -> Result<Prefix, String> {
+    let Error::NotUnderstood { key, .. } = error else { return Err(chain(error)) };
+    let key = Key::new(key.as_str()).map_err(|error| chain(&error))?;
+    if key.name() == "zarr.json" || key.name() == ".zarray" {
+        return Ok(key.parent());
+    }
+    let place = if path.is_root() { String::new() } else { path.to_string() };
+    let root = match key.as_str().starts_with(&format!("meta/root{place}.array")) {
+        true => "data/root",
+        false => "data",
+    };
+    Prefix::new(format!("{root}{place}/")).map_err(|error| chain(&error))
+}
