@@ -1,4 +1,5 @@
-//! Folders that hold two formats: nothing of the other one is lost.
+//! Folders that hold two formats, and copies of documents that are not what they should be: nothing is lost, and
+//! nothing is done by halves.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::fmt::Debug;
@@ -6,7 +7,12 @@ use std::sync::Arc;
 
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Object};
-use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Registry, Selection, open_store};
+use zarr_kit::{
+    ArrayBuilder, Context, Error, Format, Hierarchy, Mode, OpenOptions, Registry, Selection, entry_point,
+    open_store,
+};
+
+const GROUP: &str = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
 
 fn context() -> Context {
     Context::linked().unwrap()
@@ -18,6 +24,10 @@ fn memory() -> Arc<dyn Store> {
 
 fn key(text: &str) -> Key {
     Key::new(text).unwrap()
+}
+
+fn set(store: &Arc<dyn Store>, at: &str, text: &str) {
+    store.set(&key(at), text.as_bytes()).unwrap();
 }
 
 /// All keys and values.
@@ -100,5 +110,70 @@ fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
         // Nor does the group above become an explicit one.
         message(open(&store, Format::V3Draft).erase_keeping_parent(path));
         assert_eq!(contents(&store), before);
+    }
+}
+
+/// A root whose copy of documents has `copied` in it.
+fn consolidated(copied: &str) -> Arc<dyn Store> {
+    let store = memory();
+    let root = GROUP.replace(
+        "{}}",
+        &format!(
+            r#"{{}},"consolidated_metadata":{{"kind":"inline","must_understand":false,"metadata":{copied}}}}}"#
+        ),
+    );
+    set(&store, "zarr.json", &root);
+    set(&store, "a/zarr.json", GROUP);
+    store
+}
+
+#[test]
+fn a_copied_path_that_is_none_is_ignored_alone() {
+    let store = consolidated(&format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#));
+    // Only the documents themselves have it: who finds it does not read the copy.
+    set(&store, "later/zarr.json", GROUP);
+    let hierarchy = open(&store, Format::V3);
+    let named = |warnings: &[String]| warnings.iter().any(|warning| warning.contains("a//b"));
+    assert!(named(&hierarchy.warnings()), "{:?}", hierarchy.warnings());
+    assert!(hierarchy.group("/a").is_ok() && hierarchy.group("/").is_ok());
+    assert!(matches!(hierarchy.group("/later"), Err(Error::NoNode(_))));
+    hierarchy.create_array("/n", &ArrayBuilder::new([4], "int16")).unwrap();
+    let again = open(&store, Format::V3);
+    assert!(again.array("/n").is_ok());
+    assert!(!named(&again.warnings()), "{:?}", again.warnings());
+}
+
+#[test]
+fn nothing_is_written_below_a_copy_that_cannot_be_kept_up_to_date() {
+    let store = consolidated(&format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#));
+    set(&store, "a/x/zarr.json", GROUP);
+    let before = contents(&store);
+    let builder = ArrayBuilder::new([4], "int16");
+    for (context, copied) in [
+        (context().with_mode(Mode::Strict), format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#)),
+        (context(), r#"{"a":5}"#.to_owned()),
+        (context(), "[]".to_owned()),
+    ] {
+        let root = get_value(&*consolidated(&copied), &key("zarr.json"), 1 << 20).unwrap().unwrap();
+        store.set(&key("zarr.json"), &root).unwrap();
+        let before: Vec<_> = before
+            .iter()
+            .map(|(at, value)| (at.clone(), if at == "zarr.json" { root.to_vec() } else { value.clone() }))
+            .collect();
+        let options = OpenOptions::new().format(Format::V3).consolidated(false);
+        let hierarchy = Hierarchy::open_with(Arc::clone(&store), &context, options).unwrap();
+        let mut attributes = Object::new();
+        attributes.insert("x", 1);
+        let errors = [
+            message(hierarchy.create_array("/n", &builder)),
+            message(hierarchy.create_array("/a/x/n", &builder)),
+            message(hierarchy.set_attributes("/a", attributes)),
+            message(hierarchy.erase("/a/x")),
+            message(hierarchy.consolidate("/a")),
+        ];
+        for error in errors {
+            assert!(error.contains("document `zarr.json`: `consolidated_metadata"), "{error}");
+        }
+        assert_eq!(contents(&store), before, "{copied}");
     }
 }

@@ -267,11 +267,12 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
             reading.warn(format!("`{member}`: names that begin with `__` are reserved; it is ignored"));
             continue;
         }
-        NodePath::parse(&format!("/{path}"), Format::V3)
-            .ok()
-            .filter(|path| !path.is_root())
-            .ok_or_else(|| DocumentError::member(&member, "is not the path of a node below this one"))?;
-        nodes.insert(path, document.clone());
+        // The other copies are as good as they would be without it.
+        if NodePath::parse(&format!("/{path}"), Format::V3).is_ok_and(|path| !path.is_root()) {
+            nodes.insert(path, document.clone());
+        } else {
+            tolerate(reading, DocumentError::member(&member, "is not the path of a node below this one"))?;
+        }
     }
     Ok(nodes)
 }

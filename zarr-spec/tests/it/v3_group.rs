@@ -55,8 +55,11 @@ fn consolidated_metadata_maps_paths_to_documents() {
     refused(v3_node, &member(&must), "`consolidated_metadata.must_understand`");
     refused(v3_node, &member(r#"{"must_understand":false,"kind":"inline"}"#), "metadata");
     for path in ["a/zarr.json", "/a", "a/", ""] {
-        let nodes = format!(r#"{{"{path}":{GR}}}"#);
-        refused(v3_node, &member(&consolidated(&nodes)), "is not the path of a node");
+        let nodes = format!(r#"{{"{path}":{GR},"b":{GR}}}"#);
+        let member = member(&consolidated(&nodes));
+        tolerated(v3_node, &member, "is not the path of a node");
+        let group = tolerated(v3_group, &member, &format!("consolidated_metadata.metadata.{path}`"));
+        assert_eq!(group.consolidated.unwrap().keys().collect::<Vec<_>>(), ["b"]);
     }
     refused(v3_node, &member(&consolidated(r#"{"a":5}"#)), "`consolidated_metadata.metadata.a`");
 }
