@@ -99,12 +99,14 @@ impl Hierarchy {
         create::create(store, context, format)
     }
 
-    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`entry_point`].
+    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`entry_point`]. A hierarchy that
+    /// is there is opened if it has the same metadata encoding and key suffix, and all of the extensions.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create`]; [`Error::InTheWay`] also for a hierarchy of the draft; [`Error::Document`]
-    /// for an entry point that cannot be written or has extensions that are unknown and required.
+    /// As [`Hierarchy::create`]; [`Error::InTheWay`] also for another hierarchy of the draft;
+    /// [`Error::Document`] for an entry point that cannot be written or has extensions that are unknown and
+    /// required.
     pub fn create_draft(
         store: Arc<dyn Store>,
         context: &Context,

@@ -177,3 +177,24 @@ fn nothing_is_written_below_a_copy_that_cannot_be_kept_up_to_date() {
         assert_eq!(contents(&store), before, "{copied}");
     }
 }
+
+#[test]
+fn a_draft_is_opened_again_with_the_encoding_that_it_has() {
+    let context = context();
+    for (encoding, other) in [("json", "cbor"), ("cbor", "json")] {
+        let store = memory();
+        let same = entry_point(context.registry(), encoding).unwrap();
+        let create = |point| Hierarchy::create_draft(Arc::clone(&store), &context, point);
+        create(&same).unwrap().create_group("/a", Object::new()).unwrap();
+        let before = contents(&store);
+        let again = create(&same).unwrap();
+        assert!(again.group("/a").is_ok());
+        assert_eq!(contents(&store), before);
+        again.create_group("/b", Object::new()).unwrap();
+        assert!(again.exists("/b").unwrap());
+
+        let error = message(create(&entry_point(context.registry(), other).unwrap()));
+        assert!(error.contains("holds a hierarchy of v3-draft already"), "{error}");
+        assert!(error.contains(&same.metadata_encoding.identifier), "{error}");
+    }
+}

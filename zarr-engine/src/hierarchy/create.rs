@@ -9,6 +9,7 @@ use zarr_spec::{Creation, Format, Invalid, Key, Mode, NodePath, Reading, Registr
 
 use super::access::{Access, keyed};
 use super::detect::{self, Detected};
+use super::dialect;
 use super::draft::Draft;
 use super::v2::V2;
 use super::v3::V3;
@@ -36,6 +37,10 @@ pub(super) fn create_draft(
     let access = Access::new(store, context);
     access.check_writeable()?;
     match detect::detect(&access, OpenOptions::new())? {
+        Some(Detected::Draft(found)) => {
+            check_same(&access, &found, entry_point)?;
+            detect::hierarchy(access, Detected::Draft(found), OpenOptions::new())
+        }
         Some(detected) => Err(there(&access, &detected)),
         None => start(access, Format::V3Draft, entry_point),
     }
@@ -99,9 +104,31 @@ fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Hie
     }
 }
 
+/// Whether a hierarchy that is `found` has all that `wanted` asks for; it may have more extensions.
+fn check_same(access: &Access, found: &EntryPoint, wanted: &EntryPoint) -> Result<(), Error> {
+    // The `type` is a label for people.
+    let is_same = |one: &ExtensionDocument, other: &ExtensionDocument| {
+        one.identifier == other.identifier && one.configuration == other.configuration
+    };
+    let has = |extension| found.extensions.iter().any(|known| is_same(known, extension));
+    let difference = if !is_same(&found.metadata_encoding, &wanted.metadata_encoding) {
+        format!("whose metadata encoding is `{}`", found.metadata_encoding.identifier)
+    } else if found.key_suffix != wanted.key_suffix {
+        format!("whose metadata key suffix is `{}`", found.key_suffix)
+    } else if let Some(extension) = wanted.extensions.iter().find(|extension| !has(extension)) {
+        format!("without the extension `{}`", extension.identifier)
+    } else {
+        return Ok(());
+    };
+    Err(in_the_way(access, Format::V3Draft, &format!(", {difference}")))
+}
+
 fn there(access: &Access, detected: &Detected) -> Error {
-    Error::InTheWay {
-        path: NodePath::root(),
-        reason: format!("{} holds a hierarchy of {} already", access.store.location(), detected.format()),
-    }
+    in_the_way(access, detected.format(), "")
+}
+
+fn in_the_way(access: &Access, format: Format, more: &str) -> Error {
+    let location = access.store.location();
+    let reason = format!("{location} holds a hierarchy of {format} already{more}");
+    dialect::in_the_way(&NodePath::root(), reason)
 }
