@@ -198,3 +198,33 @@ fn a_draft_is_opened_again_with_the_encoding_that_it_has() {
         assert!(error.contains(&same.metadata_encoding.identifier), "{error}");
     }
 }
+
+#[test]
+fn descriptions_have_no_parentheses_for_they_stand_in_some() {
+    let entry_points = [
+        (
+            "https://purl.org/zarr/spec/core/3.0",
+            r#"{"type":"json","metadata_key_suffix":".json"}"#,
+            "v3-draft",
+        ),
+        (
+            "https://purl.org/zarr/spec/core/3.1",
+            r#"{"type":"json","metadata_key_suffix":".json"}"#,
+            "v3-draft, version 3.1",
+        ),
+        (
+            "https://purl.org/zarr/spec/protocol/core/3.0",
+            r#""https://purl.org/zarr/spec/protocol/core/3.0","metadata_key_suffix":".json""#,
+            "v3-draft, generation A",
+        ),
+    ];
+    for (version, encoding, wanted) in entry_points {
+        let store = memory();
+        let document =
+            format!(r#"{{"zarr_format":"{version}","metadata_encoding":{encoding},"extensions":[]}}"#);
+        set(&store, "zarr.json", &document);
+        let description = open(&store, Format::V3Draft).description();
+        assert!(description.starts_with(wanted), "{description}");
+        assert!(!description.contains(['(', ')']), "{description}");
+    }
+}

@@ -28,7 +28,7 @@ impl Found {
 pub(super) trait Dialect: Debug + Send + Sync {
     fn format(&self) -> Format;
 
-    /// As people should see it.
+    /// As people should see it. It may stand in parentheses, and so has none.
     fn description(&self) -> String {
         self.format().to_string()
     }

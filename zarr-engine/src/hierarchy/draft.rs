@@ -195,10 +195,10 @@ impl Dialect for Draft {
     fn description(&self) -> String {
         match self.generation {
             Generation::A => {
-                "v3-draft (generation A: May to October 2022 and zarr-python 2; read only)".to_owned()
+                "v3-draft, generation A: May to October 2022 and zarr-python 2, read only".to_owned()
             }
             Generation::B if self.version == "3.0" => "v3-draft".to_owned(),
-            Generation::B => format!("v3-draft (version {})", self.version),
+            Generation::B => format!("v3-draft, version {}", self.version),
         }
     }
 
