@@ -52,16 +52,22 @@ impl Writer for CsvWriter {
 
 /// An element as people read it; text as it is.
 pub(crate) fn text(elements: &ElementArray, position: usize) -> String {
-    let data_type = elements.data_type();
-    let name = data_type.name();
-    let is_text = name == "string" || name.starts_with("fixed_length_utf32");
-    if is_text
-        && let Ok(Value::String(text)) =
-            data_type.fill_value_json(elements.element(position), Format::V3, &ByteOrder::Little)
-    {
-        return text;
+    let printed = elements.print(position);
+    match elements.data_type().fill_value_json(elements.element(position), Format::V3, &ByteOrder::Little) {
+        Ok(Value::String(text)) if is_text(&text, &printed) => text,
+        _ => printed,
     }
-    elements.print(position)
+}
+
+/// Whether an element that is `text` in JSON is text and not, say, bytes in Base64: printed it is the same, apart from
+/// characters that could upset a terminal.
+fn is_text(text: &str, printed: &str) -> bool {
+    let mut rest = printed.chars();
+    let mut follows = |character: char| rest.next() == Some(character);
+    text.chars().all(|character| match character.is_control() {
+        true => character.escape_default().all(&mut follows),
+        false => follows(character),
+    }) && rest.next().is_none()
 }
 
 /// In quotes where that is needed, and for nothing at all: an empty line would be no row for many readers.
@@ -83,6 +89,17 @@ mod tests {
         assert_eq!(field("say \"hi\""), "\"say \"\"hi\"\"\"");
         assert_eq!(field("two\nlines"), "\"two\nlines\"");
         assert_eq!(field(""), "\"\"");
+    }
+
+    #[test]
+    fn text_is_what_is_printed_as_itself() {
+        for (text, printed) in [("ögr", "ögr"), ("a\nb", "a\\nb"), ("\u{1}", "\\u{1}"), ("", "")] {
+            assert!(is_text(text, printed), "{printed}");
+        }
+        for (text, printed) in [("AQI=", "0102"), ("a", "\"a\""), ("a", "ab"), ("ab", "a"), ("a\nb", "a\nb")]
+        {
+            assert!(!is_text(text, printed), "{printed}");
+        }
     }
 
     #[test]
