@@ -37,6 +37,8 @@ pub(crate) enum Verb {
     /// Says everything about a node: type, grid, codecs, plugins, sizes, and why it cannot be read if so.
     Info(Info),
     /// Reads elements of an array.
+    ///
+    /// More than 1 TiB must be asked for with --select (`...` is everything); 2⁶³ bytes or more are refused.
     Get(Get),
     /// Creates an array, and the groups above it. No chunk is written.
     Create(Box<Create>),

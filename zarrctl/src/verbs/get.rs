@@ -16,13 +16,14 @@ use crate::forms::npy::NpyWriter;
 use crate::forms::raw::RawWriter;
 use crate::opening::open;
 use crate::slabs;
-use crate::terminal::Progress;
+use crate::terminal::{Progress, size};
 
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let array = hierarchy.array(&arguments.path)?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
+    check_size(&array, &along, arguments.select.is_some())?;
     let form = arguments.format.unwrap_or_else(|| default_form(arguments.output.as_deref()));
     let mut writer = writer(form, &array, &shape, hierarchy.format())?;
     match &arguments.output {
@@ -32,6 +33,26 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
             write(&array, &along, &mut *writer, &mut output)
         }
     }
+}
+
+/// Bytes of elements that only those get who say what they want.
+const MOST_UNASKED: u64 = 1 << 40;
+/// Bytes that no file has: systems count them with signs.
+const MOST: u64 = 1 << 63;
+
+/// Arrays that hold next to nothing can be huge, and what is not stored is written all the same.
+fn check_size(array: &Array, along: &[Along], is_selected: bool) -> Result<(), Failure> {
+    let elements = slabs::count(along).saturating_mul(slabs::element_size(array));
+    if elements >= MOST {
+        return Err(Failure::fault("these are 2⁶³ bytes or more of elements: --select takes a part of them"));
+    }
+    if elements > MOST_UNASKED && !is_selected {
+        return Err(Failure::fault(format!(
+            "these are {} of elements: --select takes a part of them, or all with `...`",
+            size(elements)
+        )));
+    }
+    Ok(())
 }
 
 fn default_form(file: Option<&Path>) -> Form {

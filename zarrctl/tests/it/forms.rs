@@ -212,3 +212,24 @@ fn what_fails_is_named_and_nothing_else() {
     let message = refused(&["put", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
 }
+
+#[test]
+fn more_than_a_tebibyte_is_read_only_when_it_is_selected() {
+    let place = Place::new();
+    let store = place.at("store");
+    let create = |path: &str, shape: &str| {
+        bytes(&["create", &store, path, "--shape", shape, "--dtype", "uint8"]);
+    };
+    create("/large", "1099511627777");
+    create("/huge", "4611686018427387904,2");
+    let file = place.at("file");
+    for output in [&[][..], &["-o", &file]] {
+        let refusal = |more: &[&str]| refused(&[&["get", &store], more, output].concat(), 1);
+        assert!(refusal(&["/large"]).contains("--select"));
+        for more in [&["/huge"][..], &["/huge", "--select", "..."]] {
+            assert!(refusal(more).contains("2⁶³ bytes or more"));
+        }
+    }
+    assert!(!place.path("file").exists());
+    assert_eq!(bytes(&["get", &store, "/huge", "--select", "-1"]), [0, 0]);
+}
