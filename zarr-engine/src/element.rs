@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use half::f16;
 use num_complex::Complex;
+use zarr_spec::data_type::Kind;
 use zarr_spec::{DataType, Elements};
 
 use crate::error::Error;
@@ -15,7 +16,8 @@ mod sealed {
 
 /// A Rust type whose values are elements of a data type, byte for byte.
 ///
-/// `bool` is no such type, since not every byte is one; arrays of `bool` are read as [`u8`]. Raw bits are read as
+/// `bool` is no such type, since not every byte is one; arrays of `bool` are read as [`u8`], or with
+/// [`Array::read_bools`](crate::Array::read_bools). Raw bits are read as
 /// arrays of bytes. Times are read as [`i64`].
 pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The names of the data types it fits.
@@ -72,6 +74,20 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
     }
     let wanted = std::any::type_name::<T>();
     Err(Error::Elements(format!("elements are {name}, which are not read or written as `{wanted}`")))
+}
+
+/// Whether elements are truth values, one byte each.
+///
+/// # Errors
+///
+/// [`Error::Elements`], naming the type.
+pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
+    let is_byte = matches!(data_type.elements(), Elements::Fixed { size: 1, .. });
+    if is_byte && data_type.kind() == Some(Kind::Bool) {
+        return Ok(());
+    }
+    let name = data_type.name();
+    Err(Error::Elements(format!("elements are {name}, which are not read or written as `bool`")))
 }
 
 /// The bytes of values.

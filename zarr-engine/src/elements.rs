@@ -13,6 +13,8 @@ use crate::memory::Memory;
 #[derive(Debug)]
 pub struct ElementArray {
     shape: Vec<u64>,
+    /// The product of `shape`, which was checked when memory was found for the elements.
+    count: usize,
     data_type: Arc<dyn DataType>,
     bytes: Bytes,
 }
@@ -25,12 +27,20 @@ enum Bytes {
 }
 
 impl ElementArray {
-    pub(crate) fn fixed(shape: Vec<u64>, data_type: Arc<dyn DataType>, memory: Memory) -> Self {
-        Self { shape, data_type, bytes: Bytes::Fixed(memory) }
+    pub(crate) fn fixed(
+        (shape, count): (Vec<u64>, usize),
+        data_type: Arc<dyn DataType>,
+        memory: Memory,
+    ) -> Self {
+        Self { shape, count, data_type, bytes: Bytes::Fixed(memory) }
     }
 
-    pub(crate) fn variable(shape: Vec<u64>, data_type: Arc<dyn DataType>, bytes: Vec<u8>) -> Self {
-        Self { shape, data_type, bytes: Bytes::Variable(bytes) }
+    pub(crate) fn variable(
+        (shape, count): (Vec<u64>, usize),
+        data_type: Arc<dyn DataType>,
+        bytes: Vec<u8>,
+    ) -> Self {
+        Self { shape, count, data_type, bytes: Bytes::Variable(bytes) }
     }
 
     /// Elements per dimension.
@@ -48,16 +58,7 @@ impl ElementArray {
     /// Number of elements.
     #[must_use]
     pub fn count(&self) -> usize {
-        match &self.bytes {
-            Bytes::Fixed(memory) => match self.data_type.elements() {
-                Elements::Fixed { size, .. } if size > 0 => memory.len() / size,
-                // Elements without bytes are counted by their shape, which was checked when they were read.
-                _ => self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product(),
-            },
-            Bytes::Variable(_) => {
-                self.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).product()
-            }
-        }
+        self.count
     }
 
     /// The bytes of all elements: one after another, or, for elements of variable size, `n + 1` native `u64`
@@ -83,13 +84,13 @@ impl ElementArray {
             }
             (Bytes::Fixed(memory), Elements::Variable) => memory,
             (Bytes::Variable(bytes), _) => {
-                let offset = |at: usize| {
-                    let entry = &bytes[at * size_of::<u64>()..(at + 1) * size_of::<u64>()];
-                    entry
-                        .try_into()
-                        .map_or(0, |entry| usize::try_from(u64::from_ne_bytes(entry)).unwrap_or(usize::MAX))
-                };
-                let payload = &bytes[(self.count() + 1) * size_of::<u64>()..];
+                let (offsets, payload) = bytes.split_at((self.count + 1) * size_of::<u64>());
+                let (offsets, _) = offsets.as_chunks();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "offsets lie in `payload`, which is in memory"
+                )]
+                let offset = |at: usize| u64::from_ne_bytes(offsets[at]) as usize;
                 &payload[offset(position)..offset(position + 1)]
             }
         }
@@ -97,7 +98,7 @@ impl ElementArray {
 
     /// All elements, in C order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        (0..self.count()).map(|position| self.element(position))
+        (0..self.count).map(|position| self.element(position))
     }
 
     /// The elements as values of a Rust type.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zarr_spec::{CodecError, Elements};
 
 use crate::array::{Array, ArrayInner};
-use crate::element::{Element, as_bytes_mut, type_matches};
+use crate::element::{Element, as_bytes_mut, is_bool, type_matches};
 use crate::elements::ElementArray;
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
@@ -36,11 +36,11 @@ impl Array {
             Elements::Fixed { size, .. } => {
                 let mut memory = Memory::zeroed(bytes_of(count, size)?)?;
                 self.inner.read_fixed(&located, size, &mut memory, true)?;
-                Ok(ElementArray::fixed(shape, data_type, memory))
+                Ok(ElementArray::fixed((shape, count), data_type, memory))
             }
             Elements::Variable => {
                 let bytes = self.inner.read_variable(&located, count)?;
-                Ok(ElementArray::variable(shape, data_type, bytes))
+                Ok(ElementArray::variable((shape, count), data_type, bytes))
             }
         }
     }
@@ -85,6 +85,16 @@ impl Array {
         Ok(self.read(selection)?.as_slice::<T>()?.into_owned())
     }
 
+    /// Reads a selection as truth values, in C order. A stored byte other than 0 is true.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read`]; [`Error::Elements`] if the array holds another type than `bool`.
+    pub fn read_bools(&self, selection: &Selection) -> Result<Vec<bool>, Error> {
+        is_bool(&**self.data_type())?;
+        Ok(self.read(selection)?.bytes().iter().map(|&byte| byte != 0).collect())
+    }
+
     /// Reads a selection as an `ndarray`.
     ///
     /// # Errors
@@ -119,9 +129,10 @@ impl Array {
         let data_type = self.data_type();
         let arrays = located.into_iter().zip(memories).map(|(located, mut memory)| {
             data_type.settle(&mut memory);
-            ElementArray::fixed(located.shape, Arc::clone(data_type), memory)
+            let count = located.count()?;
+            Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory))
         });
-        Ok(arrays.collect())
+        arrays.collect()
     }
 
     /// Decodes the whole chunk at `index`, elements outside of the array included; a chunk that is not stored is all
@@ -132,7 +143,7 @@ impl Array {
     /// If the grid has no such chunk, or it cannot be decoded, or the store fails.
     pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
         let chunk = self.inner.chunk(index)?;
-        let count = chunk.element_count().unwrap_or(usize::MAX);
+        let count = chunk.element_count().ok_or(OutOfMemory { size: usize::MAX })?;
         let wanted = whole_chunk(&chunk.shape)?;
         let data_type = Arc::clone(self.data_type());
         let rank = chunk.shape.len();
@@ -142,13 +153,13 @@ impl Array {
                 let region = Region::fixed((&wanted, rank), size, &mut memory, true)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
                 data_type.settle(&mut memory);
-                Ok(ElementArray::fixed(chunk.shape, data_type, memory))
+                Ok(ElementArray::fixed((chunk.shape, count), data_type, memory))
             }
             Elements::Variable => {
                 let assembly = self.inner.assembly(count)?;
                 let region = Region::variable((&wanted, rank), &assembly)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
-                Ok(ElementArray::variable(chunk.shape, data_type, finish(assembly)?))
+                Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?))
             }
         }
     }

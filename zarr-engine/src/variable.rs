@@ -46,6 +46,23 @@ impl<'a> Variable<'a> {
         Ok(Self { offsets, payload })
     }
 
+    /// How many elements there are in `bytes`, if these are offsets and a payload: only one number of offsets ends
+    /// where the payload does.
+    pub(crate) fn count_in(bytes: &[u8]) -> Option<usize> {
+        let mut last = 0;
+        for (count, entry) in bytes.chunks_exact(OFFSET).enumerate() {
+            let (offset, payload) = (read(entry), bytes.len() - (count + 1) * OFFSET);
+            if offset == payload as u64 {
+                return Some(count);
+            }
+            if offset < last || offset > payload as u64 {
+                return None;
+            }
+            last = offset;
+        }
+        None
+    }
+
     /// The element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
         let start = position * OFFSET;

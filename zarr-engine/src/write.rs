@@ -7,7 +7,7 @@ mod source;
 use zarr_spec::{ArrayRepresentation, CodecError, Elements};
 
 use crate::array::Array;
-use crate::element::{Element, as_bytes, type_matches};
+use crate::element::{Element, as_bytes, is_bool, type_matches};
 use crate::error::Error;
 use crate::selection::{Along, Selection};
 use crate::variable::{Assembly, Variable};
@@ -26,15 +26,21 @@ impl Array {
         self.inner.check_writable()?;
         let located = selection.located(self.shape())?;
         let count = located.count()?;
-        let source = self.source(bytes, count)?;
+        let source = self.checked_source(bytes, count)?;
         if count == 0 {
             return Ok(());
         }
+        self.inner.write_wanted(&located.what, source)
+    }
+
+    /// The elements in `bytes`, if they are as many, and are elements.
+    fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
+        let source = self.source(bytes, count)?;
         // Codecs for elements of variable size look themselves.
-        if matches!(source, Source::Fixed { .. }) {
+        if count > 0 && matches!(source, Source::Fixed { .. }) {
             self.data_type().check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
-        self.inner.write_wanted(&located.what, source)
+        Ok(source)
     }
 
     /// The elements in `bytes`, if they are as many.
@@ -72,6 +78,11 @@ impl Array {
     ///
     /// As [`Array::write`]; [`Error::Elements`] if elements have a fixed size.
     pub fn write_variable<T: AsRef<[u8]>>(&self, selection: &Selection, elements: &[T]) -> Result<(), Error> {
+        self.write(selection, &self.assembled(elements)?)
+    }
+
+    /// Offsets and payload of elements of variable size.
+    fn assembled<T: AsRef<[u8]>>(&self, elements: &[T]) -> Result<Vec<u8>, Error> {
         if self.data_type().elements() != Elements::Variable {
             let name = self.data_type().name();
             return Err(Error::Elements(format!("elements of type {name} have a fixed size")));
@@ -81,7 +92,7 @@ impl Array {
         for (position, element) in elements.iter().enumerate() {
             assembly.put(position, element.as_ref());
         }
-        self.write(selection, &assembly.finish().map_err(codec)?)
+        assembly.finish().map_err(codec)
     }
 
     /// Writes a selection from an `ndarray` of the shape of the selection.
@@ -108,40 +119,123 @@ impl Array {
         }
     }
 
-    /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
-    /// number says by how much.
+    /// Writes a selection from truth values, in C order.
     ///
     /// # Errors
     ///
-    /// As [`Array::resize`] and [`Array::write`]; for bytes that are no whole number of rows nothing is changed.
+    /// As [`Array::write`]; [`Error::Elements`] if the array holds another type than `bool`.
+    pub fn write_bools(&self, selection: &Selection, values: &[bool]) -> Result<(), Error> {
+        is_bool(&**self.data_type())?;
+        self.write(selection, &values.iter().map(|&value| u8::from(value)).collect::<Vec<_>>())
+    }
+
+    /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
+    /// number says by how much; the array is as long as its document says now, whoever changed it last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::resize`] and [`Array::write`]. For bytes that are no whole number of rows, or no elements, nothing
+    /// is changed. When writing fails, the array gets its old shape back, unless another handle has changed it since.
     pub fn append(&mut self, dimension: usize, bytes: &[u8]) -> Result<(), Error> {
-        let (length, end) = self.rows_to_append(dimension, bytes.len() as u64)?;
-        let mut shape = self.shape().to_vec();
+        self.inner.check_writable()?;
+        let current = self.reopened()?;
+        let count = current.count_in(bytes)?;
+        let (length, end) = current.rows_to_append(dimension, count)?;
+        let source = current.checked_source(bytes, count)?;
+        let before = current.shape().to_vec();
+        let mut shape = before.clone();
         shape[dimension] = end;
-        self.resize(&shape)?;
         let along = shape.iter().enumerate().map(|(other, &stop)| {
             let start = if other == dimension { length } else { 0 };
             Along::Range { start, stop, step: 1 }
         });
-        self.write(&Selection::Dimensions(along.collect()), bytes)
+        let located = Selection::Dimensions(along.collect()).located(&shape)?;
+        *self = current;
+        if count == 0 {
+            return Ok(());
+        }
+        self.resize(&shape)?;
+        let written = self.inner.write_wanted(&located.what, source);
+        if written.is_err() && self.reopened().is_ok_and(|now| now.shape() == shape) {
+            // Why the elements were not written is the error to tell.
+            let _kept_its_length = self.resize(&before);
+        }
+        written
     }
 
-    /// The length along `dimension` as it is, and as it is with `size` more bytes of rows.
-    fn rows_to_append(&self, dimension: usize, size: u64) -> Result<(u64, u64), Error> {
-        let Elements::Fixed { size: element, .. } = self.data_type().elements() else {
-            let what = "elements of variable size are appended by resizing and writing";
-            return Err(Error::Elements(what.to_owned()));
+    /// As [`Array::append`], from values of a Rust type.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::append`]; [`Error::Elements`] if the array holds another type.
+    pub fn append_values<T: Element>(&mut self, dimension: usize, values: &[T]) -> Result<(), Error> {
+        type_matches::<T>(&**self.data_type())?;
+        self.append(dimension, as_bytes(values))
+    }
+
+    /// As [`Array::append`], for elements of variable size.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::append`]; [`Error::Elements`] if elements have a fixed size.
+    pub fn append_variable<T: AsRef<[u8]>>(&mut self, dimension: usize, elements: &[T]) -> Result<(), Error> {
+        self.append(dimension, &self.assembled(elements)?)
+    }
+
+    /// As [`Array::append`], from an `ndarray` that has the lengths of the array along all other dimensions.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::append_values`]; [`Error::Elements`] for another shape.
+    #[cfg(feature = "ndarray")]
+    pub fn append_ndarray<T: Element, D: ndarray::Dimension>(
+        &mut self,
+        dimension: usize,
+        values: &ndarray::ArrayRef<T, D>,
+    ) -> Result<(), Error> {
+        let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
+        // Another handle may have changed the other dimensions.
+        let current = self.reopened()?;
+        let shape = current.shape();
+        let fits = |(number, (given, length))| number == dimension || given == length;
+        if given.len() != shape.len() || !given.iter().zip(shape).enumerate().all(fits) {
+            return Err(Error::Elements(format!(
+                "an array of shape {given:?} to append along dimension {dimension} of one of shape {shape:?}"
+            )));
+        }
+        match values.as_slice() {
+            Some(values) => self.append_values(dimension, values),
+            None => self.append_values(dimension, &values.iter().copied().collect::<Vec<_>>()),
+        }
+    }
+
+    /// How many elements there are in `bytes`.
+    fn count_in(&self, bytes: &[u8]) -> Result<usize, Error> {
+        let (size, name) = (bytes.len(), self.data_type().name());
+        let count = match self.data_type().elements() {
+            Elements::Fixed { size: element, .. } => {
+                size.checked_div(element).filter(|count| count * element == size)
+            }
+            Elements::Variable => Variable::count_in(bytes),
         };
-        let shape = self.shape();
+        count.ok_or_else(|| {
+            Error::Elements(format!("{size} bytes are no whole number of elements of type {name}"))
+        })
+    }
+
+    /// The length along `dimension` as it is, and as it is with `count` more elements.
+    fn rows_to_append(&self, dimension: usize, count: usize) -> Result<(u64, u64), Error> {
+        let (shape, count) = (self.shape(), count as u64);
         let Some(&length) = shape.get(dimension) else {
             let rank = shape.len();
             return Err(Error::Selection(format!("dimension {dimension} of an array of {rank} dimensions")));
         };
-        let others = shape.iter().enumerate().filter(|&(other, _)| other != dimension);
-        let row = others.map(|(_, &length)| length).try_fold(element as u64, u64::checked_mul);
-        let row = row.filter(|&row| row > 0 && size.is_multiple_of(row));
-        let end = row.and_then(|row| length.checked_add(size / row)).ok_or_else(|| {
-            Error::Elements(format!("{size} bytes are no whole number of rows along dimension {dimension}"))
+        let mut others = shape.iter().enumerate().filter(|&(other, _)| other != dimension);
+        let row = others.try_fold(1u64, |row, (_, &length)| row.checked_mul(length));
+        let row = row.filter(|&row| row > 0 && count.is_multiple_of(row));
+        let end = row.and_then(|row| length.checked_add(count / row)).ok_or_else(|| {
+            let what = format!("{count} elements are no whole number of rows along dimension {dimension}");
+            Error::Elements(what)
         })?;
         Ok((length, end))
     }

@@ -196,3 +196,69 @@ fn erasing_ends_at_the_first_error() {
     assert!(array.resize(&[10]).is_err());
     assert_eq!(store.take_erased(), 1);
 }
+
+#[test]
+fn an_append_of_what_is_no_element_changes_nothing() {
+    for format in FORMATS {
+        let mut array = created(format, &ArrayBuilder::new([2, 3], "bool").chunks([2, 2]));
+        for wrong in [&[1, 0, 2][..], &[1, 0]] {
+            assert!(array.append(0, wrong).is_err());
+            assert_eq!((array.shape(), reopened(&array).shape()), (&[2, 3][..], &[2, 3][..]), "{format}");
+        }
+        assert!(array.append(2, &[1]).is_err());
+        array.append(0, &[1, 0, 1]).unwrap();
+        assert_eq!(reopened(&array).read_bools(&Selection::All).unwrap()[6..], [true, false, true]);
+    }
+}
+
+#[test]
+fn an_append_that_cannot_be_written_gives_the_old_shape_back() {
+    let mut array = created(Format::V3, &ArrayBuilder::new([2], "string").chunks([2]));
+    array.append_variable(0, &["a", "bc"]).unwrap();
+    assert!(array.append_variable(0, &[&b"fine"[..], b"\xff", b""]).is_err());
+    assert_eq!((array.shape(), reopened(&array).shape()), (&[4][..], &[4][..]));
+    let elements = array.read(&Selection::All).unwrap();
+    assert_eq!(elements.strings().unwrap(), ["", "", "a", "bc"]);
+    assert_eq!(elements.count(), 4);
+}
+
+#[test]
+fn appended_rows_follow_those_of_other_handles() {
+    let mut first = created(Format::V3, &ArrayBuilder::new([0, 2], "int16").chunks([2, 2]));
+    let mut second = reopened(&first);
+    first.append_values(0, &[1i16, 2]).unwrap();
+    second.append_values(0, &[3i16, 4, 5, 6]).unwrap();
+    second.append(1, &[]).unwrap();
+    assert!(second.append_values(0, &[1u16, 2]).is_err());
+    second.append_values(1, &[7i16, 8, 9]).unwrap();
+    let stored = reopened(&first);
+    assert_eq!(stored.shape(), [3, 3]);
+    assert_eq!(stored.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 7, 3, 4, 8, 5, 6, 9]);
+}
+
+#[test]
+fn elements_of_variable_size_are_appended_as_offsets_and_payload() {
+    let mut array = created(Format::V3, &ArrayBuilder::new([0], "string").chunks([2]));
+    let offsets =
+        |offsets: &[u64]| offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect::<Vec<u8>>();
+    array.append(0, &[&offsets(&[0, 1, 3])[..], b"abc"].concat()).unwrap();
+    array.append(0, &offsets(&[0])).unwrap();
+    array.append(0, &offsets(&[0, 0])).unwrap();
+    for wrong in [offsets(&[]), offsets(&[1]), [&offsets(&[0, 2, 1])[..], b"a"].concat(), vec![0; 7]] {
+        assert!(array.append(0, &wrong).is_err(), "{wrong:?}");
+    }
+    assert_eq!(array.read(&Selection::All).unwrap().strings().unwrap(), ["a", "bc", ""]);
+}
+
+#[test]
+fn truth_values_are_read_and_written_as_such_and_other_types_are_not() {
+    let array = created(Format::V2, &ArrayBuilder::new([3], "bool").chunks([3]).uncompressed());
+    array.write_bools(&Selection::All, &[true, false, true]).unwrap();
+    assert_eq!(array.read_bools(&Selection::All).unwrap(), [true, false, true]);
+    // Other programs take any byte but 0 for true.
+    array.write_encoded_chunk(&[0], &[0, 7, 255]).unwrap();
+    assert_eq!(array.read_bools(&Selection::All).unwrap(), [false, true, true]);
+    let bytes = created(Format::V2, &ArrayBuilder::new([1], "uint8"));
+    assert!(bytes.read_bools(&Selection::All).is_err());
+    assert!(bytes.write_bools(&Selection::All, &[true]).is_err());
+}
