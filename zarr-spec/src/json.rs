@@ -179,6 +179,25 @@ macro_rules! from_integer {
 }
 from_integer!(i32, i64, u32, u64, usize);
 
+/// Conversions of floats.
+macro_rules! from_float {
+    ($($type:ty: $number:ident),*) => {$(
+        /// The shortest text that gives the same float again. What JSON has no number for becomes the strings
+        /// "NaN", "Infinity" and "-Infinity", as fill values have them; the payload of a NaN is lost.
+        impl From<$type> for Value {
+            fn from(float: $type) -> Self {
+                match Number::$number(float) {
+                    Some(number) => Self::Number(number),
+                    None if float.is_nan() => Self::from("NaN"),
+                    None if float > 0.0 => Self::from("Infinity"),
+                    None => Self::from("-Infinity"),
+                }
+            }
+        }
+    )*};
+}
+from_float!(f32: from_f32, f64: from_f64);
+
 /// An array.
 impl<T: Into<Value>> FromIterator<T> for Value {
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {

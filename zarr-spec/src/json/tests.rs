@@ -603,3 +603,16 @@ fn numbers_are_compared_and_made_integers_without_rounding() {
     }
     assert_eq!(number("1e99999999999999999999").compare_magnitude(1.0), None);
 }
+
+#[test]
+fn floats_become_their_shortest_text_or_the_strings_of_fill_values() {
+    let value = crate::json!({"scale": 0.1, "list": [(-0.0), 1e300], "f32": (0.1f32)});
+    assert_eq!(value.to_string(), r#"{"scale":0.1,"list":[-0.0,1e300],"f32":0.1}"#);
+    assert_eq!(Value::from(16_777_216f32).to_string(), "16777216.0");
+    for (float, text) in [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")] {
+        assert_eq!(Value::from(float), Value::from(text));
+        #[expect(clippy::cast_possible_truncation, reason = "none of them has a value to lose")]
+        let single = float as f32;
+        assert_eq!(Value::from(single), Value::from(text));
+    }
+}
