@@ -37,7 +37,8 @@ pub struct Limits {
     pub document_size: usize,
     /// Bytes of one decoded chunk, or inner chunk of a shard.
     pub chunk_size: u64,
-    /// Bytes of one encoded chunk or shard.
+    /// Bytes of one encoded chunk or shard: larger ones are neither read nor written. Inner chunks are read from a
+    /// shard of any size, as long as each has no more bytes.
     pub value_size: u64,
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
 use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
 use zarr_kit::{
-    Array, ArrayBuilder, Context, FallbackPolicy, Format, Hierarchy, OpenOptions, Registry, Selection,
-    open_store,
+    Array, ArrayBuilder, Context, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry,
+    Selection, json, open_store,
 };
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
@@ -261,4 +261,43 @@ fn truth_values_are_read_and_written_as_such_and_other_types_are_not() {
     let bytes = created(Format::V2, &ArrayBuilder::new([1], "uint8"));
     assert!(bytes.read_bools(&Selection::All).is_err());
     assert!(bytes.write_bools(&Selection::All, &[true]).is_err());
+}
+
+#[test]
+fn floats_are_fill_values_and_attributes() {
+    for format in FORMATS {
+        let attributes = json!({"scale": 0.1}).as_object().unwrap().clone();
+        for fill in [0.5, f64::NEG_INFINITY] {
+            let builder = ArrayBuilder::new([2], "float64").fill_value(fill).attributes(attributes.clone());
+            let array = reopened(&created(format, &builder));
+            assert_eq!(array.read_values::<f64>(&Selection::All).unwrap(), [fill; 2], "{format}");
+            assert_eq!(array.attributes().to_string(), r#"{"scale":0.1}"#);
+        }
+    }
+}
+
+#[test]
+fn chunks_larger_than_the_limit_are_neither_read_nor_written() {
+    let array = created(Format::V3, &ArrayBuilder::new([10, 10], "uint8").chunks([10, 10]).uncompressed());
+    array.write_values(&Selection::All, &[1u8; 100]).unwrap();
+    let limited = |value_size| {
+        let context = Context::linked().unwrap().with_limits(Limits { value_size, ..Limits::default() });
+        Hierarchy::open(Arc::clone(array.hierarchy().store()), &context).unwrap().array("/a").unwrap()
+    };
+    let selections = [Selection::All, Selection::parse("0:5, 0:5", &[10, 10]).unwrap()];
+    for selection in &selections {
+        let elements = limited(100).read_values::<u8>(selection).unwrap();
+        limited(100).write_values(selection, &elements).unwrap();
+        let error = limited(99).read(selection).unwrap_err();
+        assert!(
+            std::error::Error::source(&error).is_some_and(|error| error.to_string().contains("99")),
+            "{error}"
+        );
+        assert!(limited(99).write_values(selection, &elements).is_err());
+    }
+    assert!(limited(99).decoded_chunk(&[0, 0]).is_err());
+    assert!(limited(99).write_encoded_chunk(&[0, 0], &[0; 100]).is_err());
+    limited(99).erase_chunk(&[0, 0]).unwrap();
+    assert!(limited(99).write_values(&Selection::All, &[1u8; 100]).is_err());
+    assert_eq!(limited(99).read_values::<u8>(&Selection::All).unwrap(), [0; 100]);
 }

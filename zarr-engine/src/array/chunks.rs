@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard};
 use bytes::Bytes;
 use zarr_spec::grid::{ChunkGrid, chunk_of_key, chunk_shape, chunk_subset, key_indices};
 use zarr_spec::store::{Got, Store, StoreError, get_value};
-use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
+use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, LimitExceeded, Output};
 
 use super::{Array, ArrayInner, RankZeroKey, hash};
 use crate::error::Error;
@@ -59,6 +59,7 @@ impl Array {
         let inner = &self.inner;
         inner.check_writable()?;
         inner.chunk(index)?;
+        inner.check_value_size(index, bytes.len() as u64)?;
         let _alone = inner.lock(index);
         inner.forget_index(index);
         Ok(inner.resolved.store.set(&inner.key(index)?, bytes)?)
@@ -166,10 +167,15 @@ impl ArrayInner {
     ) -> Result<Option<Got>, Error> {
         // A value that is too large is the fault of the chunk.
         let mut get = |key: &Key| {
-            self.resolved.store.get(key, range, output).map_err(|error| match error {
+            let got = self.resolved.store.get(key, range, output).map_err(|error| match error {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
-            })
+            })?;
+            if let Some(got) = &got {
+                // What the store shares, or writes to the caller's own memory, has passed no limit.
+                self.check_value_size(index, if range == ByteRange::Full { got.size } else { 0 })?;
+            }
+            Ok(got)
         };
         if !index.is_empty() {
             return get(&self.key(index)?);
@@ -180,6 +186,15 @@ impl ArrayInner {
             }
         }
         Ok(None)
+    }
+
+    /// Refuses a value that is larger than values may be.
+    pub(crate) fn check_value_size(&self, index: &[u64], size: u64) -> Result<(), Error> {
+        let limit = self.value_limit(None);
+        if size <= limit as u64 {
+            return Ok(());
+        }
+        Err(self.chunk_error(index, CodecError::from(LimitExceeded { limit })))
     }
 
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.

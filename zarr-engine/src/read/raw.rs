@@ -71,8 +71,12 @@ impl RawChunk<'_, '_> {
                 self.want.copy(self.pipeline, &bytes, 0, self.combination)
             }
             Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),
-            Err(Error::Chunk { source, .. }) if matches!(*source, CodecError::TooLarge(_)) => {
+            Err(error) if is_too_large(&error) => {
                 let size = self.array.resolved.store.size(&self.array.key(self.cell)?)?;
+                // A value as large as it should be has passed the limit for all values.
+                if size == Some(self.expected) {
+                    return Err(error);
+                }
                 Err(self.wrong(size.unwrap_or(self.expected.saturating_add(1))))
             }
             Err(error) => Err(error),
@@ -104,6 +108,7 @@ impl RawChunk<'_, '_> {
                 let before = if done == 0 { Before::Fresh } else { Before::Written };
                 return self.array.fill(self.cell, &[self.want], before);
             };
+            self.array.check_value_size(self.cell, got.size)?;
             let bytes = contents(&got, output.written());
             if got.size != self.expected || bytes.len() != size {
                 return Err(self.wrong(got.size));
@@ -143,4 +148,8 @@ impl RawChunk<'_, '_> {
         let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
         self.array.chunk_error(self.cell, StepError::chunk(what))
     }
+}
+
+fn is_too_large(error: &Error) -> bool {
+    matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

@@ -115,6 +115,7 @@ impl ArrayInner {
 
     /// Stores the value of a chunk, or removes it. The caller has its lock.
     pub(super) fn store(&self, cell: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
+        self.check_value_size(cell, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(cell);
         match value {
             Some(value) => Ok(self.resolved.store.set(&self.key(cell)?, value)?),
