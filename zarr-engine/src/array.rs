@@ -163,16 +163,20 @@ impl Array {
         &self.inner.resolved.chain
     }
 
-    /// Elements of an inner chunk per dimension, if chunks are shards.
-    #[must_use]
-    pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
-        let pipeline = self.inner.pipeline(&[], &self.inner.resolved.chunk.shape).ok()?;
-        let shard = pipeline.shard()?;
+    /// Elements of an inner chunk per dimension; `None` if chunks are no shards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Chunk`] if the codecs do not work with the shape of a chunk.
+    pub fn inner_chunk_shape(&self) -> Result<Option<Vec<u64>>, Error> {
+        let chunk = &self.inner.resolved.chunk.shape;
+        let pipeline = self.inner.pipeline(&vec![0; chunk.len()], chunk)?;
+        let Some(shard) = pipeline.shard() else { return Ok(None) };
         let mut shape = vec![0; shard.order.len()];
         for (&dimension, &length) in shard.order.iter().zip(&shard.inner.array.shape) {
             shape[dimension] = length;
         }
-        Some(shape)
+        Ok(Some(shape))
     }
 
     /// What users say of the array.

@@ -28,7 +28,7 @@ pub(crate) fn metadata(array: &Array, format: Format, asked: &Copy) -> Result<Ar
     if let Some(names) = array.dimension_names() {
         builder = builder.dimension_names(names);
     }
-    let inner = array.inner_chunk_shape();
+    let inner = array.inner_chunk_shape()?;
     let (chunks, shards) = match (&asked.chunks, &asked.shards, inner) {
         (Some(chunks), shards, _) => (chunks.0.clone(), shards.as_ref().map(|shards| shards.0.clone())),
         (None, Some(shards), inner) => (inner.unwrap_or_else(|| chunk_shape(array)), Some(shards.0.clone())),

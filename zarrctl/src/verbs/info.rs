@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let known = match hierarchy.node(&arguments.path)? {
         Node::Group(group) => of_group(&group),
-        Node::Array(array) => of_array(&hierarchy, &array),
+        Node::Array(array) => of_array(&hierarchy, &array)?,
         Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),
     };
     let mut output = io::BufWriter::new(io::stdout().lock());
@@ -83,34 +83,34 @@ fn of_group(group: &Group) -> Known {
     }
 }
 
-fn of_array(hierarchy: &Hierarchy, array: &Array) -> Known {
+fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Known, Failure> {
     let fallback = array.fallback();
     let facts = ArrayFacts {
         parts: Describer::of(hierarchy).parts(array.metadata(), Some(array)),
         metadata: array.metadata().clone(),
         dimension_names: array.dimension_names().map(<[_]>::to_vec),
         fallback: fallback.map(|fallback| format!("{} stands in for {}", fallback.used, fallback.unknown)),
-        chunks: Some(chunks(array)),
+        chunks: Some(chunks(array)?),
     };
-    Known {
+    Ok(Known {
         path: array.path().to_string(),
         kind: "array",
         array: Some(facts),
         document: None,
         attributes: Some(Value::Object(array.attributes().clone())),
         problems: Vec::new(),
-    }
+    })
 }
 
-fn chunks(array: &Array) -> Chunks {
+fn chunks(array: &Array) -> Result<Chunks, Failure> {
     let mut progress: Option<Progress> = None;
     let stored = Stored::of(array, |more, all| {
         progress.get_or_insert_with(|| Progress::of(all, "sizes of chunks")).add(more);
     });
-    Chunks {
-        inner_chunk_shape: array.inner_chunk_shape(),
+    Ok(Chunks {
+        inner_chunk_shape: array.inner_chunk_shape()?,
         ..Chunks::of(array.chunk_grid(), stored.map_err(|error| crate::failure::chain(&error)))
-    }
+    })
 }
 
 impl Chunks {

@@ -69,7 +69,7 @@ fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
         (_, Node::Array(array)) => {
             let parts = Describer::of(hierarchy).parts(array.metadata(), Some(&array));
             let chunks = chunk_size(array.chunk_grid());
-            let chunks = match array.inner_chunk_shape() {
+            let chunks = match array.inner_chunk_shape()? {
                 Some(inner) => format!("shards {chunks}, chunks {}", shape(&inner)),
                 None => format!("chunks {chunks}"),
             };

@@ -269,7 +269,7 @@ fn sharded_arrays_are_resized_and_their_attributes_changed() {
     assert_eq!(read(&store), [1, 2, 3]);
     array.resize(&[6]).unwrap();
     assert_eq!(read(&store)[..3], [1, 2, 3]);
-    assert_eq!(array.inner_chunk_shape(), Some(vec![1]));
+    assert_eq!(array.inner_chunk_shape().unwrap(), Some(vec![1]));
     let document = get_json(&*store, "meta/a.array.json");
     assert_eq!(document["chunk_grid"]["chunk_shape"], json!([1]));
     assert_eq!(document["storage_transformers"][0]["configuration"], json!({"chunks_per_shard": [2]}));

@@ -181,7 +181,7 @@ fn the_grid_has_the_shards_and_the_codec_the_inner_chunks() {
     let configuration = &document["codecs"][0]["configuration"];
     assert_eq!(configuration["chunk_shape"], json!([2, 2]));
     assert_eq!(configuration["index_codecs"], json!([little(), {"name": "crc32c"}]));
-    assert_eq!(array.inner_chunk_shape().unwrap(), [2, 2]);
+    assert_eq!(array.inner_chunk_shape().unwrap(), Some(vec![2, 2]));
     assert_eq!(array.chunk_grid().grid_shape(), [1, 1]);
 }
 
