@@ -97,8 +97,10 @@ pub fn scripts() -> PathBuf {
 /// The folder that environments and data are kept in.
 #[must_use]
 pub fn kept() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")).join("interop")
+    // TensorStore takes no path with `..` in it.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    workspace.join(target).join("interop")
 }
 
 /// The interpreter of an environment with `packages`, which is made if need be; `None` after a visible skip where the
@@ -152,7 +154,11 @@ fn find_python(packages: Packages) -> Result<(PathBuf, String), String> {
     Err(format!("none of {} is here", packages.pythons().join(", ")))
 }
 
-/// The folder of what `writer` wrote, with its `cases.json`; `None` after a visible skip.
+/// The folder of what `writer` wrote, with its `cases.json`; `None` after a visible skip, where it cannot be had here.
+///
+/// # Panics
+///
+/// If it is there and fails to write.
 #[must_use]
 pub fn written(writer: Writer) -> Option<PathBuf> {
     match write(writer) {
@@ -196,7 +202,10 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
                 command.args(["--writer", writer.name()]);
             }
         }
-        run(&mut command).map(drop)
+        // The program is there: that it fails is no reason to skip.
+        let written = run(&mut command);
+        assert!(written.is_ok(), "{}: {written:?}", writer.name());
+        Ok(())
     })?;
     Ok(directory)
 }
