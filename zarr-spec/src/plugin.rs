@@ -64,8 +64,39 @@ impl fmt::Display for Origin {
 
 /// Registers a plugin of this crate, so that every program that links the crate knows it.
 ///
-/// ```ignore
+/// A whole codec:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin};
+/// use zarr_spec::{Creation, Identifiers, Output, Representation};
+///
 /// zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.xor"), create));
+///
+/// #[derive(Debug, serde::Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Xor {
+///     key: u8,
+/// }
+///
+/// impl BytesToBytesCodec for Xor {
+///     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+///         decoded.iter().try_for_each(|byte| Ok(encoded.put(&[byte ^ self.key])?))
+///     }
+///
+///     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+///         self.encode(encoded, decoded)
+///     }
+/// }
+///
+/// fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+///     Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?)))
+/// }
+/// # fn main() {
+/// # let registry = zarr_spec::Registry::linked().unwrap();
+/// # assert_eq!(registry.codecs().iter().map(|codec| codec.identifiers.name).collect::<Vec<_>>(), ["example.xor"]);
+/// # }
 /// ```
 #[macro_export]
 macro_rules! register {
