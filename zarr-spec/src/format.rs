@@ -49,7 +49,7 @@ impl FromStr for Format {
     }
 }
 
-/// How strictly documents are read. Writing is always strict.
+/// How strictly documents are read. Documents are always written strictly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// What a text forbids is an error.
