@@ -15,6 +15,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::BoxError;
+use crate::about::{About, Example};
 use crate::chain::{ChainError, CodecChain};
 use crate::format::{Format, Invalid};
 use crate::json::{Object, Value};
@@ -241,6 +242,8 @@ pub struct CodecPlugin {
     pub create: CreateCodec,
     /// Rewrites a configuration for another format.
     pub translate: TranslateCodec,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -249,13 +252,25 @@ impl CodecPlugin {
     /// A codec whose configuration is the same in every format; `{}` when the document has none.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateCodec) -> Self {
-        Self { identifiers, create, translate: same_configuration, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create,
+            translate: same_configuration,
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With configurations that differ by format.
     #[must_use]
     pub const fn translated_by(self, translate: TranslateCodec) -> Self {
         Self { translate, ..self }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

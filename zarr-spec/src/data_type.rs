@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
+use crate::about::{About, Example};
 use crate::format::{Format, Invalid, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
@@ -201,6 +202,8 @@ pub struct DataTypePlugin {
     pub recognises: fn(&str) -> bool,
     /// Makes one from a document.
     pub create: CreateDataType,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -209,13 +212,19 @@ impl DataTypePlugin {
     /// A data type that has fixed names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateDataType) -> Self {
-        Self { identifiers, recognises: |_| false, create, origin: Origin::UNKNOWN }
+        Self { identifiers, recognises: |_| false, create, about: About::NOTHING, origin: Origin::UNKNOWN }
     }
 
     /// With names that follow a pattern.
     #[must_use]
     pub const fn recognised_by(self, recognises: fn(&str) -> bool) -> Self {
         Self { recognises, ..self }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
@@ -63,6 +64,8 @@ pub struct ExtensionPlugin {
     pub identifiers: Identifiers,
     /// Applies one from a document.
     pub create: CreateExtension,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -71,7 +74,13 @@ impl ExtensionPlugin {
     /// A generic extension of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateExtension) -> Self {
-        Self { identifiers, create, origin: Origin::UNKNOWN }
+        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

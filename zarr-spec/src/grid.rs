@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
@@ -134,6 +135,8 @@ pub struct ChunkGridPlugin {
     pub identifiers: Identifiers,
     /// Makes one from a document.
     pub create: CreateChunkGrid,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -142,7 +145,13 @@ impl ChunkGridPlugin {
     /// A chunk grid of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateChunkGrid) -> Self {
-        Self { identifiers, create, origin: Origin::UNKNOWN }
+        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

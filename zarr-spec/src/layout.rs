@@ -1,5 +1,6 @@
 //! Chunk memory layouts of the draft, and the `order` of v2: how the elements of a chunk follow one another.
 
+use crate::about::{About, Example};
 use crate::codec::{Codec, CodecError};
 use crate::plugin::{Creation, Identifiers, Origin};
 
@@ -14,6 +15,8 @@ pub struct MemoryLayoutPlugin {
     pub identifiers: Identifiers,
     /// Makes one from a document.
     pub create: CreateMemoryLayout,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -22,7 +25,13 @@ impl MemoryLayoutPlugin {
     /// A chunk memory layout of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateMemoryLayout) -> Self {
-        Self { identifiers, create, origin: Origin::UNKNOWN }
+        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

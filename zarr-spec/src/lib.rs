@@ -15,6 +15,7 @@
 //! | generic extension | [`extension::Extension`] | [`extension::ExtensionPlugin`] |
 //! | store | [`store::Store`] | [`store::StorePlugin`], [`store::StoreConfiguration`] |
 
+pub mod about;
 pub mod chain;
 pub mod codec;
 pub mod data_type;
@@ -41,6 +42,7 @@ pub mod transformer;
 pub use inventory;
 pub use typetag;
 
+pub use about::{About, Example, Loss};
 pub use bytes::Bytes;
 pub use chain::{ChainError, CodecChain};
 pub use codec::{Codec, CodecError, CodecPlugin};

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::BoxError;
+use crate::about::{About, Example};
 use crate::format::{Invalid, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
@@ -40,6 +41,8 @@ pub struct MetadataEncodingPlugin {
     pub identifiers: Identifiers,
     /// Makes one from a document.
     pub create: CreateMetadataEncoding,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -48,7 +51,13 @@ impl MetadataEncodingPlugin {
     /// A metadata encoding of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateMetadataEncoding) -> Self {
-        Self { identifiers, create, origin: Origin::UNKNOWN }
+        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

@@ -70,9 +70,15 @@ impl fmt::Display for Origin {
 /// use std::sync::Arc;
 ///
 /// use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin};
-/// use zarr_spec::{Creation, Identifiers, Output, Representation};
+/// use zarr_spec::{Creation, Example, Identifiers, Output, Representation};
 ///
-/// zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.xor"), create));
+/// zarr_spec::register!(
+///     CodecPlugin::new(Identifiers::name("example.xor"), create)
+///         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
+/// );
+///
+/// const EXAMPLES: &[Example] =
+///     &[Example::v3(r#"{"name": "example.xor", "configuration": {"key": 170}}"#)];
 ///
 /// #[derive(Debug, serde::Deserialize)]
 /// #[serde(deny_unknown_fields)]

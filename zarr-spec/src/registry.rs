@@ -5,6 +5,7 @@ use std::fmt;
 
 use semver::Version;
 
+use crate::about::About;
 use crate::codec::CodecPlugin;
 use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
 use crate::extension::ExtensionPlugin;
@@ -124,6 +125,9 @@ pub trait Plugin: Copy + fmt::Debug {
     /// Its names.
     fn identifiers(&self) -> &Identifiers;
 
+    /// What it says of itself.
+    fn about(&self) -> &About;
+
     /// The crate it comes from.
     fn origin(&self) -> Origin;
 
@@ -142,6 +146,10 @@ macro_rules! plugins {
 
             fn identifiers(&self) -> &Identifiers {
                 &self.identifiers
+            }
+
+            fn about(&self) -> &About {
+                &self.about
             }
 
             fn origin(&self) -> Origin {

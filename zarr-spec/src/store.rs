@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::BoxError;
+use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key, KeyError, Prefix};
 use crate::output::{LimitExceeded, Output};
@@ -359,6 +360,8 @@ pub struct StorePlugin {
     pub schemes: &'static [&'static str],
     /// Opens one from the whole URL or path.
     pub open: OpenStore,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -367,7 +370,13 @@ impl StorePlugin {
     /// A store that answers to `schemes`.
     #[must_use]
     pub const fn new(name: &'static str, schemes: &'static [&'static str], open: OpenStore) -> Self {
-        Self { name, schemes, open, origin: Origin::UNKNOWN }
+        Self { name, schemes, open, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::about::{About, Example};
 use crate::chain::CodecChain;
 use crate::format::Invalid;
 use crate::key::Prefix;
@@ -48,6 +49,8 @@ pub struct StorageTransformerPlugin {
     pub identifiers: Identifiers,
     /// Makes one from a document.
     pub create: CreateStorageTransformer,
+    /// What it says of itself.
+    pub about: About,
     /// The crate it comes from.
     pub origin: Origin,
 }
@@ -56,7 +59,13 @@ impl StorageTransformerPlugin {
     /// A storage transformer of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateStorageTransformer) -> Self {
-        Self { identifiers, create, origin: Origin::UNKNOWN }
+        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// With a sentence on what it does, and uses of it.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: About { summary, examples }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.
