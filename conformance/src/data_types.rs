@@ -178,6 +178,14 @@ impl Subject {
 
     fn check_foreign_bytes(&self, complain: &mut dyn FnMut(String)) {
         let size = self.data_type.elements().size();
+        for byte in 0..=0xff {
+            let stored = vec![byte; size.filter(|&size| size <= 64).unwrap_or(0)];
+            let mut element = stored.clone();
+            let settled = self.data_type.settle(&mut element, Mode::Lenient);
+            if settled.is_err() || (element != stored && !self.data_type.settles()) {
+                complain(format!("{stored:?} becomes {element:?} ({settled:?}), which it does not expect"));
+            }
+        }
         for length in [0, 1, size.unwrap_or(7), size.unwrap_or(7) + 1] {
             for byte in [0, 1, 0x7f, 0x80, 0xff] {
                 let element = vec![byte; length];

@@ -128,7 +128,7 @@ impl Array {
         self.inner.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
         let data_type = self.data_type();
         let arrays = located.into_iter().zip(memories).map(|(located, mut memory)| {
-            data_type.settle(&mut memory);
+            self.inner.settle(&mut memory)?;
             let count = located.count()?;
             Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory))
         });
@@ -152,7 +152,7 @@ impl Array {
                 let mut memory = Memory::zeroed(bytes_of(count, size)?)?;
                 let region = Region::fixed((&wanted, rank), size, &mut memory, true)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
-                data_type.settle(&mut memory);
+                self.inner.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory))
             }
             Elements::Variable => {
@@ -177,9 +177,15 @@ impl ArrayInner {
         if total > 0 {
             let what = (&located.what, self.metadata.shape.len());
             self.read_regions(&[Region::fixed(what, size, destination, is_zero)?], total)?;
-            self.resolved.chunk.data_type.settle(destination);
+            self.settle(destination)?;
         }
         Ok(())
+    }
+
+    /// Turns stored bytes into elements, where these are not the same.
+    fn settle(&self, stored: &mut [u8]) -> Result<(), Error> {
+        let settled = self.resolved.chunk.data_type.settle(stored, self.context().mode());
+        settled.map_err(|invalid| Error::Elements(format!("{}: {invalid}", self.path)))
     }
 
     /// Elements of variable size: offsets and payload of the whole result.

@@ -9,7 +9,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use crate::about::{About, Example};
-use crate::format::{Format, Invalid, Reading};
+use crate::format::{Format, Invalid, Mode, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin};
 use crate::representation::{ByteOrder, Elements, FillValue};
@@ -130,8 +130,19 @@ pub trait DataType: Debug + Send + Sync {
     /// Turns stored bytes into elements in place, one after another, where several stored forms stand for one element:
     /// any byte but 0 is true, and some types ignore part of a byte. Afterwards [`DataType::check`] finds nothing wrong
     /// with that. Types whose stored forms are all different elements do nothing.
-    fn settle(&self, elements: &mut [u8]) {
-        let _all_are_elements = elements;
+    ///
+    /// # Errors
+    ///
+    /// In strict mode, for a stored form that the text of the type does not have.
+    fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
+        let _all_are_elements = (elements, mode);
+        Ok(())
+    }
+
+    /// Whether [`DataType::settle`] may have something to do. Types that hold other types ask, since they would call it
+    /// for every single element.
+    fn settles(&self) -> bool {
+        false
     }
 
     /// Whether documents of v3 may leave the byte order of its elements unsaid, even to strict readers: they are
@@ -142,6 +153,14 @@ pub trait DataType: Debug + Send + Sync {
 
     /// The fields of a structured type, in order; `None` for all others.
     fn fields(&self) -> Option<&[Field]> {
+        None
+    }
+
+    /// Of a type whose elements may be missing, the type of those that are there; `None` for all others.
+    ///
+    /// Its elements are of variable size: nothing for one that is missing, else the byte 1 and then the element that
+    /// is there.
+    fn optional(&self) -> Option<&Arc<dyn DataType>> {
         None
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, Typestring};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value,
+    Invalid, Mode, Units, Value,
 };
 
 pub use raw::Raw;
@@ -261,22 +261,30 @@ impl DataType for CoreType {
         }
     }
 
-    /// Stored bytes of a `bool` other than 0 are all true (V3-BYTES-04), and few arrays have one above 1.
-    fn settle(&self, elements: &mut [u8]) {
-        if *self == Self::Bool && self.check(elements).is_err() {
-            elements.iter_mut().for_each(|element| *element = u8::from(*element != 0));
+    /// Stored bytes of a `bool` other than 0 are all true (D3-DT-03, V3-BYTES-04), and few arrays have one above 1.
+    fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
+        match self.check(elements) {
+            Err(invalid) if mode == Mode::Strict => return Err(invalid),
+            Err(_) => elements.iter_mut().for_each(|element| *element = u8::from(*element != 0)),
+            Ok(()) => {}
         }
+        Ok(())
+    }
+
+    fn settles(&self) -> bool {
+        *self == Self::Bool
     }
 
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        if *self != Self::Bool {
+            return Ok(());
+        }
         // Most parts have no such byte, and are looked at many bytes at a time.
         let above = |part: &&[u8]| part.iter().fold(0, |all, byte| all | byte) > 1;
-        match (self, elements.chunks(4096).find(above)) {
-            (Self::Bool, Some(part)) => {
-                let byte = part.iter().find(|&&byte| byte > 1).unwrap_or(&0);
-                Err(Invalid::new(format!("byte {byte} is neither false nor true")))
-            }
-            _ => Ok(()),
+        let part = elements.chunks(4096).find(above).unwrap_or_default();
+        match part.iter().find(|&&byte| byte > 1) {
+            Some(byte) => Err(Invalid::new(format!("byte {byte} is neither false nor true"))),
+            None => Ok(()),
         }
     }
 }

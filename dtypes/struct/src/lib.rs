@@ -23,7 +23,7 @@ use std::sync::Arc;
 use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, Kind, MAX_ELEMENT_SIZE};
 use zarr_spec::{
     ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid,
-    Unit, Units, Value,
+    Mode, Unit, Units, Value,
 };
 
 /// What the draft calls the extension.
@@ -267,6 +267,25 @@ impl DataType for Structure {
             }
         }
         Ok(())
+    }
+
+    /// Each field by itself; padding stays as it is stored.
+    fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        for field in self.named_fields().filter(|field| field.data_type.settles()) {
+            let place = field.offset..field.offset + size_of(field) * count_of(field);
+            for element in elements.chunks_exact_mut(self.size) {
+                let settled = field.data_type.settle(&mut element[place.clone()], mode);
+                settled.map_err(|what| Invalid::new(format!("field `{}`: {what}", field.name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settles(&self) -> bool {
+        self.named_fields().any(|field| field.data_type.settles())
     }
 
     /// Only as `structured`; `struct` wants it said (EX-STRUCT-04, EX-STRUCT-08).

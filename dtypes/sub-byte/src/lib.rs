@@ -19,7 +19,7 @@ use std::sync::Arc;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value,
+    Invalid, Mode, Units, Value,
 };
 
 /// What the draft calls the extension.
@@ -213,7 +213,13 @@ impl DataType for SubByte {
         }
     }
 
-    fn settle(&self, elements: &mut [u8]) {
+    /// Whatever the upper bits hold, in every mode (EX-NUM-01).
+    fn settle(&self, elements: &mut [u8], _mode: Mode) -> Result<(), Invalid> {
         elements.iter_mut().for_each(|byte| *byte = self.settled(*byte));
+        Ok(())
+    }
+
+    fn settles(&self) -> bool {
+        true
     }
 }

@@ -66,7 +66,7 @@ fn upper_bits_of_stored_bytes_are_ignored() {
         let used = (1u8 << sub_byte.bits()) - 1;
         for stored in 0..=255u8 {
             let mut element = [stored];
-            sub_byte.settle(&mut element);
+            sub_byte.settle(&mut element, Mode::Strict).unwrap();
             assert_eq!(element[0] & used, stored & used);
             sub_byte.check(&element).unwrap();
             assert_eq!(sub_byte.check(&[stored]).is_ok(), element[0] == stored);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, ArrayBuilder, Context, Error, FallbackPolicy, Format, Hierarchy, Mode, Selection, UndefinedFill,
+    Array, ArrayBuilder, ArrayOptions, Context, Error, FallbackPolicy, Format, Hierarchy, Mode, Selection, UndefinedFill,
     UsedFallback,
 };
 
@@ -34,6 +34,23 @@ fn allowing() -> Context {
 
 fn used(array: &Array) -> String {
     array.fallback().map_or_else(String::new, |fallback| fallback.used.clone())
+}
+
+/// Tests D3-DT-03.
+#[test]
+fn a_bool_is_any_byte_and_in_strict_mode_0_or_1() {
+    let store = with_array(&one_chunk(&[3], "bool", json!({"fill_value": false})));
+    set(&*store, "data/a/c0", &[0, 2, 1]);
+    let lenient = array(&store, &context()).unwrap();
+    assert_eq!(lenient.read_bools(&Selection::All).unwrap(), [false, true, true]);
+    let strict = array(&store, &context().with_mode(Mode::Strict)).unwrap();
+    let error = message(strict.read(&Selection::All));
+    assert_eq!(error, "/a: byte 2 is neither false nor true");
+    assert_eq!(message(strict.decoded_chunk(&[0])), error);
+    assert_eq!(message(strict.read_many(&[Selection::All])), error);
+    assert_eq!(strict.read_bools(&Selection::parse("2", &[3]).unwrap()).unwrap(), [true]);
+    lenient.write_bools(&Selection::parse("0", &[3]).unwrap(), &[true]).unwrap();
+    assert_eq!(get(&*store, "data/a/c0").unwrap(), [1, 1, 1]);
 }
 
 /// Tests D3-DTX-03, D3-DTX-04, D3-CONTRA-09.
@@ -94,6 +111,98 @@ fn a_fallback_is_never_used_in_silence() {
     // A type that is known needs none, whatever the policy.
     let known = with_chunk(extension(DATETIME, "<M8[ns]", json!("int64")), 1, &[0; 8]);
     assert_eq!(array(&known, &allowing()).unwrap().fallback(), None);
+}
+
+/// Tests D3-DTX-02, D3-DTX-03.
+#[test]
+fn a_fallback_that_is_not_known_may_have_fallbacks_of_its_own() {
+    let bytes: Vec<u8> = (0..8).collect();
+    let open = |fallback: Value| array(&with_chunk(extension(UNKNOWN, "y", fallback), 1, &bytes), &allowing());
+    let other = |fallback: Value| extension("https://e.org/other/2", "z", fallback);
+    for (fallback, wanted) in [
+        (json!([other(json!("int64")), "uint64"]), "int64"),
+        (json!([other(json!([other(json!("float64")), "int64"])), "uint64"]), "float64"),
+        (json!([other(json!(["quad128", other(json!([]))])), "r64"]), "r64"),
+        (json!([other(json!("quad128")), extension(DATETIME, "<M8[s]", json!("int64"))]), "numpy.datetime64[s]"),
+        (json!([extension(DATETIME, "<M8[fortnight]", json!("uint64")), "r64"]), "uint64"),
+        (other(json!(["quad128", "r64"])), "r64"),
+    ] {
+        let array = open(fallback.clone()).unwrap();
+        assert_eq!((array.data_type().name().as_ref(), used(&array).as_str()), (wanted, wanted), "{fallback}");
+        assert_eq!(array.read(&Selection::All).unwrap().bytes(), bytes, "{fallback}");
+    }
+    let error = message(open(json!([other(json!("quad128")), other(json!([]))])));
+    assert!(error.contains(UNKNOWN) && error.contains("none of its fallbacks is known"), "{error}");
+}
+
+/// Tests D3-DTX-05.
+#[test]
+fn one_array_may_be_opened_through_its_fallback() {
+    let data_type = extension(UNKNOWN, "y", json!("int64"));
+    let store = with_chunk(data_type, 1, &[1, 0, 0, 0, 0, 0, 0, 0]);
+    let hierarchy = open(&store, &context());
+    let path = hierarchy.path("/a").unwrap();
+    let allow = ArrayOptions::new().fallback(FallbackPolicy::Allow);
+    let mut array = hierarchy.array_with(&path, allow).unwrap();
+    assert_eq!(used(&array), "int64");
+    assert_eq!(array.read_values::<i64>(&Selection::All).unwrap(), [1]);
+    array.set_attribute("unit", "s").unwrap();
+    assert_eq!(used(&array), "int64", "what was asked for lasts as long as the handle");
+    let shown = format!("{array:?}");
+    assert!(shown.contains("fallback: Some(") && shown.contains(UNKNOWN), "{shown}");
+    // Others of the hierarchy are opened as before, and a context that allows can be denied.
+    assert!(message(hierarchy.array("/a")).contains("only when asked for"));
+    let hierarchy = open(&store, &allowing());
+    assert!(hierarchy.array("/a").is_ok());
+    assert!(hierarchy.array_with(&path, ArrayOptions::new().fallback(FallbackPolicy::Deny)).is_err());
+}
+
+#[test]
+fn elements_of_a_fallback_are_written_when_asked_for_and_metadata_stays() {
+    for endian in ["little", "big"] {
+        let changes = json!({
+            "data_type": extension(UNKNOWN, "y", json!(["quad128", "int16"])),
+            "codecs": [{"type": ENDIAN, "configuration": {"endian": endian}}],
+        });
+        let store = with_array(&array_document(changes));
+        let before = get(&*store, "meta/a.array.json").unwrap();
+        let write = ArrayOptions::new().fallback(FallbackPolicy::Allow).write_fallback(true);
+        let hierarchy = open(&store, &context());
+        let path = hierarchy.path("/a").unwrap();
+        let array = hierarchy.array_with(&path, write).unwrap();
+        array.write_values::<i16>(&Selection::All, &[258, -2, 0, 0]).unwrap();
+        let order = |bytes: [u8; 4]| if endian == "big" { bytes } else { [bytes[1], bytes[0], bytes[3], bytes[2]] };
+        assert_eq!(get(&*store, "data/a/c0").unwrap(), order([1, 2, 0xff, 0xfe]));
+        // What those who know the type take for the fill value is not known.
+        assert_eq!(get(&*store, "data/a/c1").unwrap(), [0; 4]);
+        assert_eq!(get(&*store, "meta/a.array.json").unwrap(), before);
+
+        let asked = |context: Context| array_of(&store, &context).write_values::<i16>(&Selection::All, &[1; 4]);
+        assert!(message(asked(allowing())).contains("only when asked for"));
+        asked(allowing().with_fallback_writing()).unwrap();
+        let refusing = ArrayOptions::new().write_fallback(false);
+        let hierarchy = open(&store, &allowing().with_fallback_writing());
+        assert!(hierarchy.array_with(&path, refusing).unwrap().write_values::<i16>(&Selection::All, &[1; 4]).is_err());
+    }
+}
+
+#[test]
+fn a_part_of_a_missing_chunk_is_not_written_when_its_fill_value_is_not_known() {
+    let document =
+        array_document(json!({"data_type": extension(UNKNOWN, "y", json!("int32")), "fill_value": "NaT"}));
+    let store = with_array(&document);
+    let array = array_of(&store, &allowing().with_fallback_writing());
+    let part = Selection::parse("1:4", &[4]).unwrap();
+    assert!(matches!(array.write_values::<i32>(&part, &[1, 2, 3]), Err(Error::UndefinedFillValue { .. })));
+    let whole = Selection::parse("2:4", &[4]).unwrap();
+    array.write_values::<i32>(&whole, &[0, 0]).unwrap();
+    assert_eq!(get(&*store, "data/a/c1").unwrap(), [0; 8]);
+    array.write_values::<i32>(&Selection::parse("3:4", &[4]).unwrap(), &[7]).unwrap();
+    assert_eq!(array.read_values::<i32>(&whole).unwrap(), [0, 7]);
+}
+
+fn array_of(store: &Arc<dyn Store>, context: &Context) -> Array {
+    array(store, context).unwrap()
 }
 
 /// Tests D3-DTX-07.
@@ -172,6 +281,10 @@ fn a_fill_value_of_null_is_undefined() {
     }
     let mut opened = array(&store, &context()).unwrap();
     assert!(opened.resize(&[6]).is_err(), "null is never written");
+    // Zeros that were written are there, also where nobody says what is elsewhere.
+    let hierarchy = open(&store, &context());
+    hierarchy.array("/a").unwrap().write_values::<i32>(&Selection::All, &[0; 4]).unwrap();
+    assert_eq!(hierarchy.array("/a").unwrap().read_values::<i32>(&Selection::All).unwrap(), [0; 4]);
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3Draft).unwrap();
     let null = ArrayBuilder::new([2], "int8").fill_value(zarr_kit::spec::Value::Null);
     assert!(matches!(hierarchy.create_array("/a", &null), Err(Error::NotInFormat { .. })));

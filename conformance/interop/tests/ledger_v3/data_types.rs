@@ -133,3 +133,32 @@ fn what_is_no_element_is_not_written() {
     stored.array().write(&one, &[0, 2]).unwrap();
     assert_eq!(stored.value("c/0"), "00 02 01 07");
 }
+
+#[test]
+fn fields_are_settled_like_elements() {
+    let field = |name: &str, data_type: &Value| json!({"name": name, "data_type": data_type});
+    let structure = |fields: &[Value]| json!({"name": "struct", "configuration": {"fields": fields}});
+    let inner = structure(&[field("c", &json!("uint8")), field("d", &json!("bool"))]);
+    let fields = [field("a", &json!("bool")), field("b", &json!("int4")), field("s", &inner)];
+    let fill = json!({"a": false, "b": 0, "s": {"c": 0, "d": false}});
+    let members = json!({"data_type": structure(&fields), "fill_value": fill, "codecs": ["bytes"]});
+    let stored = stored(&members).with("c/0", hex("02 18 02 ff  00 0f 00 00"));
+    let array = stored.array();
+    let first = Selection::parse("0:2", &[4]).unwrap();
+    let elements = array.read(&first).unwrap();
+    assert_eq!(elements.bytes(), hex("01 f8 02 01  00 ff 00 00"));
+    assert_eq!(elements.print(0), "{a: true, b: -8, s: {c: 2, d: true}}");
+    array.write(&Selection::parse("1", &[4]).unwrap(), &[1, 1, 1, 1]).unwrap();
+    assert_eq!(stored.value("c/0"), "01 f8 02 01 01 01 01 01");
+
+    // Bits that do not count are no fault in any mode, and a byte that is no bool is one in strict mode.
+    let strict = stored.strictly();
+    for (value, field) in [("02 18 00 00", "a"), ("01 18 00 02", "s")] {
+        strict.set("c/0", hex(&format!("{value} 00 00 00 00")));
+        let error = strict.array().read(&first).unwrap_err().to_string();
+        let inner = if field == "s" { "field `d`: " } else { "" };
+        assert_eq!(error, format!("/: field `{field}`: {inner}byte 2 is neither false nor true"));
+    }
+    strict.set("c/0", hex("01 18 02 01 00 00 00 00"));
+    assert_eq!(strict.array().read(&first).unwrap().element(0), hex("01 f8 02 01"));
+}

@@ -46,10 +46,15 @@ fn floats_and_complex_numbers_are_little_endian() {
     assert_eq!(little("complex128", "[1,2]"), hex("000000000000f03f 0000000000000040"));
 }
 
-/// The check that D3-DT-03 wants of strict reading; no reader asks for it yet, so the row stays open.
 #[test]
-fn a_bool_byte_above_1_reads_as_true_and_does_not_pass_the_check() {
+fn a_bool_byte_above_1_is_true_and_strictly_an_error() {
     let bool = draft("bool");
+    let settled = |mode| {
+        let mut elements = [0, 1, 2, 255];
+        bool.data_type.settle(&mut elements, mode).map(|()| elements)
+    };
+    assert_eq!(settled(Mode::Lenient).unwrap(), [0, 1, 1, 1]);
+    assert_eq!(settled(Mode::Strict).unwrap_err().to_string(), "byte 2 is neither false nor true");
     assert_eq!(bool.print(&[2]), "true");
     assert!(bool.data_type.check(&[2]).is_err());
     assert!(bool.data_type.check(&[1]).is_ok());
