@@ -8,6 +8,7 @@ use crate::json::{Object, Value};
 pub mod draft;
 mod draft_entry_point;
 mod draft_keys;
+mod entry;
 mod identify;
 mod members;
 mod text;
@@ -16,6 +17,7 @@ mod v2_consolidated;
 pub mod v3;
 mod write;
 
+pub use entry::parse_entry;
 pub use identify::{Identified, identify};
 pub use text::{DocumentKind, parse_json};
 

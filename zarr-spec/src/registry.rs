@@ -9,7 +9,7 @@ use crate::about::About;
 use crate::codec::CodecPlugin;
 use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
 use crate::extension::ExtensionPlugin;
-use crate::format::{Format, Reading};
+use crate::format::{Format, Mode, Reading};
 use crate::grid::ChunkGridPlugin;
 use crate::key_encoding::ChunkKeyEncodingPlugin;
 use crate::layout::MemoryLayoutPlugin;
@@ -54,6 +54,19 @@ impl ExtensionPoint {
         Self::GenericExtension,
         Self::Store,
     ];
+
+    /// Whether documents of `format` name such plugins.
+    #[must_use]
+    pub fn is_named_in(self, format: Format) -> bool {
+        match self {
+            Self::Codec | Self::DataType => true,
+            Self::ChunkGrid | Self::StorageTransformer => format != Format::V2,
+            Self::ChunkKeyEncoding => format == Format::V3,
+            Self::MemoryLayout => format != Format::V3,
+            Self::MetadataEncoding | Self::GenericExtension => format == Format::V3Draft,
+            Self::Store => false,
+        }
+    }
 }
 
 impl fmt::Display for ExtensionPoint {
@@ -539,6 +552,30 @@ impl Registry {
                     .ok_or(unknown),
             }
         })
+    }
+
+    /// What documents of `format` call a plugin of this registry, where they name plugins of its kind: in the draft a
+    /// plain name, if its text brings the plugin itself.
+    #[must_use]
+    pub fn name_in<P: Plugin>(&self, plugin: &P, format: Format) -> Option<&'static str> {
+        let identifiers = plugin.identifiers();
+        if !P::POINT.is_named_in(format) {
+            return None;
+        }
+        let own = identifiers.in_format(format);
+        if own.is_some() || format != Format::V3Draft || identifiers.name.is_empty() {
+            return own;
+        }
+        let is_plain = match P::POINT {
+            ExtensionPoint::Codec => false,
+            ExtensionPoint::DataType => {
+                // Of names by a pattern, such as `r*`, one stands for all.
+                let document = DataTypeDocument::named(&identifiers.name.replace('*', "16"));
+                self.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
+            }
+            _ => true,
+        };
+        is_plain.then_some(identifiers.name)
     }
 
     /// The data type that a document names, and the byte order that the document declares.
