@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use zarr_spec::{ArrayRepresentation, Codec, CodecError, Output};
 
+use crate::chains::StepByStep;
+
 /// Encodes with whatever kind of codec it is. The values among them (permutations, byte order, shards) have no code
 /// of their own to run.
 ///
@@ -15,6 +17,7 @@ pub fn encode(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]) -> Res
     match codec {
         Codec::ArrayToArray(codec) => codec.encode(array, decoded, &mut encoded)?,
         Codec::ArrayToBytes(codec) => codec.encode(array, decoded, &mut encoded)?,
+        Codec::Composite(codec) => codec.encode(array, decoded, &mut encoded, &mut StepByStep)?,
         Codec::BytesToBytes(codec) => codec.encode(decoded, &mut encoded)?,
         _ => return Err(CodecError::Unsupported("this kind of codec computes nothing".to_owned())),
     }
@@ -36,6 +39,7 @@ pub fn decode(
     match codec {
         Codec::ArrayToArray(codec) => codec.decode(array, encoded, &mut decoded)?,
         Codec::ArrayToBytes(codec) => codec.decode(array, encoded, &mut decoded)?,
+        Codec::Composite(codec) => codec.decode(array, encoded, &mut decoded, &mut StepByStep)?,
         Codec::BytesToBytes(codec) => codec.decode(encoded, &mut decoded)?,
         _ => return Err(CodecError::Unsupported("this kind of codec computes nothing".to_owned())),
     }

@@ -3,6 +3,7 @@
 //! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
 //! knows those and whatever is added to it. [`codecs`] and [`stores`] hold what every codec and store is held to.
 
+pub mod chains;
 pub mod codecs;
 pub mod data_types;
 pub mod linked;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use zarr_spec::codec::RunChain;
 use zarr_spec::pipeline::{Layout, Pipeline, Step, Swap, Work};
-use zarr_spec::{ArrayRepresentation, Buffer, CodecError, Elements, LimitExceeded, Output, Size};
+use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, Elements, LimitExceeded, Output, Size};
 
 use crate::copy::{self, Dimension, MAX_RANK};
 use crate::shard;
@@ -191,6 +192,10 @@ fn decode_step(
     match &step.work {
         Work::ArrayToArray(codec, array) => codec.decode(array, encoded, decoded),
         Work::ArrayToBytes(codec, array) => codec.decode(array, encoded, decoded),
+        Work::Composite(codec, array) => {
+            let mut chains = Chains { stages: inner.get_or_insert_default(), bounds };
+            codec.decode(array, encoded, decoded, &mut chains)
+        }
         Work::BytesToBytes(codec) => codec.decode(encoded, decoded),
         Work::Reorder(array, layout) => reorder(array, layout, encoded, decoded, true),
         Work::Shard(pipeline) => {
@@ -328,6 +333,10 @@ fn encode_step(
     match &step.work {
         Work::ArrayToArray(codec, array) => codec.encode(array, decoded, encoded),
         Work::ArrayToBytes(codec, array) => codec.encode(array, decoded, encoded),
+        Work::Composite(codec, array) => {
+            let mut chains = Chains { stages: inner.get_or_insert_default(), bounds };
+            codec.encode(array, decoded, encoded, &mut chains)
+        }
         Work::BytesToBytes(codec) => codec.encode(decoded, encoded),
         Work::Reorder(array, layout) => reorder(array, layout, decoded, encoded, false),
         Work::Checksum(checksum) => {
@@ -341,5 +350,48 @@ fn encode_step(
             let stages = inner.get_or_insert_default();
             shard::encode_whole(pipeline, decoded, encoded, stages, bounds)
         }
+    }
+}
+
+/// Runs the chains inside of a codec, in the buffers of the level below.
+struct Chains<'s> {
+    stages: &'s mut Stages,
+    bounds: Bounds,
+}
+
+impl RunChain for Chains<'_> {
+    fn encode(
+        &mut self,
+        chain: &CodecChain,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let pipeline = chain.resolve(array)?;
+        let mut start = self.stages.buffers[0].output(decoded.len());
+        reorder(array, &pipeline.layout, decoded, &mut start, false)?;
+        let inner = encode(&pipeline, decoded.len(), self.stages, self.bounds);
+        let inner = inner.map_err(|error| match error.codec {
+            Some(codec) => CodecError::encode(format!("codec `{codec}`: {}", error.source)),
+            None => error.source,
+        })?;
+        Ok(encoded.put(self.stages.bytes(&inner, &[]))?)
+    }
+
+    fn decode(
+        &mut self,
+        chain: &CodecChain,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let pipeline = chain.resolve(array)?;
+        let inner = decode(&pipeline, encoded, self.stages, None, self.bounds);
+        let inner = inner.map_err(|error| match error.codec {
+            Some(codec) => CodecError::corrupt(format!("codec `{codec}`: {}", error.source)),
+            None => error.source,
+        })?;
+        let inner = inner.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
+        reorder(array, &pipeline.layout, self.stages.bytes(&inner, encoded), decoded, true)
     }
 }

@@ -279,6 +279,9 @@ pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Represe
         Codec::ArrayToBytes(codec) => {
             Representation::Bytes(codec.encoded_size(array.map_err(|_| bytes_wanted())?)?)
         }
+        Codec::Composite(codec) => {
+            Representation::Bytes(codec.encoded_size(array.map_err(|_| bytes_wanted())?)?)
+        }
         Codec::Shard(shard) => {
             inner_grid_shape(&array.map_err(|_| bytes_wanted())?.shape, &shard.inner_shape)?;
             Representation::Bytes(Size::Unknown)

@@ -98,6 +98,8 @@ pub enum Codec {
     ArrayToArray(Arc<dyn ArrayToArrayCodec>),
     /// Array to bytes, computed.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>),
+    /// Array to bytes, computed by chains inside of it, which the engine runs, and from what they leave.
+    Composite(Arc<dyn CompositeCodec>),
     /// Bytes to bytes, computed.
     BytesToBytes(Arc<dyn BytesToBytesCodec>),
 }
@@ -169,6 +171,77 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
     /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
     fn decode(
         &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+}
+
+/// Turns an array into bytes by means of chains of its own.
+///
+/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+pub trait CompositeCodec: Debug + Send + Sync {
+    /// Bytes after `encode`, from the array alone.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take.
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Encode`], [`CodecError::TooLarge`], and whatever `chains` says.
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError>;
+
+    /// `array` is the decoded side.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`], and whatever `chains` says.
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError>;
+}
+
+/// Runs the chains of a [`CompositeCodec`]: what the engine gives it.
+///
+/// A chain is resolved for the array that it is given, which may have another shape than the one that the chain was
+/// created for.
+pub trait RunChain {
+    /// Appends what `chain` encodes the elements `decoded` of `array` to.
+    ///
+    /// # Errors
+    ///
+    /// What the codecs say, and [`CodecError::TooLarge`].
+    fn encode(
+        &mut self,
+        chain: &CodecChain,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError>;
+
+    /// Appends the elements of `array` that `chain` decodes `encoded` to: as many bytes as the array has, where its
+    /// elements have a fixed size.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
+    fn decode(
+        &mut self,
+        chain: &CodecChain,
         array: &ArrayRepresentation,
         encoded: &[u8],
         decoded: &mut Output<'_>,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::chain::{self, CodecChain};
-use crate::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, Codec, CodecError};
+use crate::codec::{
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, Codec, CodecError, CompositeCodec,
+};
 use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representation, Size, Unit, Units};
 
 /// Where each element of an array lies.
@@ -63,6 +65,8 @@ pub enum Work {
     Reorder(ArrayRepresentation, Layout),
     /// Array to bytes; the array is the decoded side.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>, ArrayRepresentation),
+    /// Array to bytes, by chains inside of the codec; the array is the decoded side.
+    Composite(Arc<dyn CompositeCodec>, ArrayRepresentation),
     /// Array to bytes, by inner chunks.
     Shard(Arc<ShardPipeline>),
     /// Bytes to bytes.
@@ -181,6 +185,10 @@ impl Resolving {
             (Codec::ArrayToBytes(codec), Representation::Array(array)) => {
                 self.flush(name);
                 Work::ArrayToBytes(Arc::clone(codec), array.clone())
+            }
+            (Codec::Composite(codec), Representation::Array(array)) => {
+                self.flush(name);
+                Work::Composite(Arc::clone(codec), array.clone())
             }
             (Codec::Shard(shard), Representation::Array(array)) => {
                 let order = self.order.clone();

@@ -145,6 +145,7 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
         Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
         Codec::Binary(_) => Representation::Bytes(array()?.size()),
         Codec::ArrayToBytes(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
+        Codec::Composite(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
         _ => Representation::Bytes(Size::Unknown),
     })
 }
