@@ -11,6 +11,7 @@ use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Li
 
 use super::{Array, ArrayInner, RankZeroKey, hash};
 use crate::error::Error;
+use crate::shape::for_each_index;
 
 impl Array {
     /// The key of the chunk at `index`.
@@ -123,6 +124,32 @@ impl Array {
         indices.sort_unstable();
         indices.dedup();
         Ok(indices)
+    }
+
+    /// The inner chunks that are stored in the chunk at `index`, a shard: their positions in it, in order. None if the
+    /// shard is not stored.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk, chunks are no shards, the index of the shard cannot be read, or the store fails.
+    pub fn stored_inner_chunks(&self, index: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
+        let inner = &self.inner;
+        let pipeline = inner.pipeline(index, &inner.chunk(index)?.shape)?;
+        let Some(shard) = pipeline.shard() else {
+            return Err(Error::NotSupported(format!("the chunks of {} are no shards", inner.path)));
+        };
+        let mut stored = Vec::new();
+        if let Some(kept) = inner.fetch_index(index, shard)? {
+            for_each_index(&shard.grid_shape, |number, place| {
+                if kept.index.range(number).is_some() {
+                    let mut position = vec![0; place.len()];
+                    shard.order.iter().zip(place).for_each(|(&along, &at)| position[along] = at as u64);
+                    stored.push(position);
+                }
+            });
+        }
+        stored.sort_unstable();
+        Ok(stored)
     }
 }
 

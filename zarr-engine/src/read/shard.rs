@@ -80,7 +80,12 @@ impl ArrayInner {
         Err(self.chunk_error(cell, StepError::chunk("the shard changes faster than it can be read")))
     }
 
-    fn fetch_index(&self, cell: &[u64], shard: &ShardPipeline) -> Result<Option<Arc<KeptIndex>>, Error> {
+    /// Reads the index of the shard at `cell`, and keeps it; `None` if the shard is not stored.
+    pub(crate) fn fetch_index(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+    ) -> Result<Option<Arc<KeptIndex>>, Error> {
         self.workers.with(Worker::default, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(shard.index_size)));
             let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {

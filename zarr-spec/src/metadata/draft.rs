@@ -63,8 +63,13 @@ pub fn parse_array(
         }
         Generation::B => members.optional("codecs").map(codecs).transpose()?.unwrap_or_default(),
     };
-    let storage_transformers =
+    let mut storage_transformers =
         members.optional("storage_transformers").map(transformers).transpose()?.unwrap_or_default();
+    if generation == Generation::A {
+        storage_transformers
+            .iter_mut()
+            .for_each(|transformer| pad_chunks_per_shard(transformer, shape.len()));
+    }
     let dimension_names = later_dimension_names(&mut members, shape.len(), reading)?;
     members.refuse_unknown()?;
     Ok(ArrayMetadata {
@@ -338,6 +343,17 @@ fn older_codecs(
         Some(compressor) => codecs.push(codec("compressor", "codec", compressor)?),
     }
     Ok(codecs)
+}
+
+/// zarr-python makes the last dimensions of an array from those of sub-arrays, and leaves these out here: shards do not
+/// divide along them (DX-SHARD-05).
+fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) {
+    if let Value::Object(configuration) = &mut transformer.configuration
+        && let Some(Value::Array(counts)) = configuration.get_mut("chunks_per_shard")
+        && counts.len() < dimensions
+    {
+        counts.resize(dimensions, Value::from(1));
+    }
 }
 
 /// zarr-python adds a `dimension_separator` to arrays of generation A.

@@ -327,3 +327,30 @@ fn documents_of_early_2023_are_read_unless_strictly() {
         assert!(strict.array("/a").is_err(), "{document}");
     }
 }
+
+/// Tests DX-SHARD-05.
+#[test]
+fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
+    // Written by zarr-python 2.18.7 for four elements of `(2,)<i4` in chunks of one, two in a shard.
+    let sharding = |configuration: Value| {
+        let uri = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
+        json!([{"configuration": configuration, "extension": uri, "type": "indexed"}])
+    };
+    let grid = json!({"chunk_shape": [1, 2], "separator": "/", "type": "regular"});
+    let short = sharding(json!({"chunks_per_shard": [2]}));
+    let changes = json!({"chunk_grid": grid, "storage_transformers": short});
+    let written = document(&[4, 2], "<i4", changes.clone());
+    let index = "0800000000000000 0800000000000000 0000000000000000 0800000000000000";
+    let first = format!("02000000 03000000 00000000 01000000 {index}");
+    let second = format!("06000000 07000000 04000000 05000000 {index}");
+    let store = with_array(&written, &[("c0/0", &first), ("c1/0", &second)]);
+    assert_eq!(array(&store).read_values::<i32>(&Selection::All).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    // The list may not be longer, and in generation B not shorter either.
+    let long = sharding(json!({"chunks_per_shard": [2, 1, 1]}));
+    let store = with_array(&document(&[4, 2], "<i4", json!({"storage_transformers": long})), &[]);
+    assert!(message(open(&store, &context()).array("/a")).contains("3 entries, and the array 2"));
+    let mut document = array_document(changes);
+    document["shape"] = json!([4, 2]);
+    let store = super::support::with_array(&document);
+    assert!(message(open(&store, &context()).array("/a")).contains("1 entries, and the array 2"));
+}

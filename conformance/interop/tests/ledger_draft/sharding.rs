@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use zarr_interop::CountingStore;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
+use zarr_kit::{Array, ArrayBuilder, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
 
 use super::support::{
     array, array_document, context, context_with, get, get_json, hex, keys, memory, message, set, value,
@@ -101,7 +101,7 @@ fn all_spellings_of_the_uri_are_read_and_only_good_configurations() {
     );
 }
 
-/// Tests DX-SHARD-06, DX-SHARD-07, DX-SHARD-08, DX-SHARD-24.
+/// Tests DX-SHARD-06, DX-SHARD-07, DX-SHARD-08, DX-SHARD-24, D3-CONTRA-27.
 #[test]
 fn shards_have_the_keys_of_a_grid_of_shards() {
     for (separator, first, second) in [("/", "c3/9", "c4/9"), (".", "c3.9", "c4.9")] {
@@ -231,6 +231,46 @@ fn chunks_of_a_shard_are_read_and_changed_by_themselves() {
     // One without any chunk is read all the same.
     set(&*store, "data/a/c0/0", &[0xff; 64]);
     assert_eq!(read(&store), [0; 16]);
+}
+
+/// The chunks that are stored, by their indices in the grid of chunks.
+fn stored(array: &Array, chunks_per_shard: &[u64]) -> Vec<Vec<u64>> {
+    let mut chunks = Vec::new();
+    for shard in array.stored_chunks().unwrap() {
+        for position in array.stored_inner_chunks(&shard).unwrap() {
+            let along = shard.iter().zip(chunks_per_shard).zip(position);
+            chunks.push(along.map(|((shard, count), at)| shard * count + at).collect());
+        }
+    }
+    chunks.sort();
+    chunks
+}
+
+/// Tests DX-SHARD-22.
+#[test]
+fn chunks_are_listed_and_erased_by_themselves() {
+    let store = with_array(&sharded(&[5, 4], &[1, 2], &json!([2, 2]), json!({})));
+    let array = array(&store, &context()).unwrap();
+    array.write_values::<u8>(&part(&[0..2, 0..4]), &[1; 8]).unwrap();
+    array.write_values::<u8>(&part(&[4..5, 3..4]), &[1]).unwrap();
+    // Whole rows of shards are listed as prefixes, and only real chunks as chunks.
+    let prefix = |text: &str| zarr_kit::spec::Prefix::new(text).unwrap();
+    let directory = store.list_dir(&prefix("data/a/")).unwrap();
+    assert_eq!(directory.prefixes, [prefix("data/a/c0/"), prefix("data/a/c2/")]);
+    assert_eq!(stored(&array, &[2, 2]), [[0, 0], [0, 1], [1, 0], [1, 1], [4, 1]]);
+    assert!(array.stored_inner_chunks(&[1, 0]).unwrap().is_empty());
+    // Fill values erase: the row of chunks `data/a/c0/`, and then the last chunk of a shard with it.
+    array.write_values::<u8>(&part(&[0..1, 0..4]), &[0; 4]).unwrap();
+    assert_eq!(stored(&array, &[2, 2]), [[1, 0], [1, 1], [4, 1]]);
+    array.write_values::<u8>(&part(&[4..5, 0..4]), &[0; 4]).unwrap();
+    assert_eq!(stored(&array, &[2, 2]), [[1, 0], [1, 1]]);
+    assert_eq!(keys(&*store), ["data/a/c0/0", "meta/a.array.json", "zarr.json"]);
+    array.erase_chunk(&[0, 0]).unwrap();
+    assert!(stored(&array, &[2, 2]).is_empty());
+    assert!(array.stored_inner_chunks(&[3, 0]).is_err());
+
+    let plain = super::support::array(&with_array(&array_document(json!({}))), &context()).unwrap();
+    assert_eq!(message(plain.stored_inner_chunks(&[0])), "the chunks of /a are no shards");
 }
 
 #[test]

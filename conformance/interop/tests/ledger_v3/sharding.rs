@@ -243,3 +243,16 @@ fn the_index_is_where_the_document_says() {
     let error = shards(&[4], &[4], &[2], &location("middle")).error();
     assert!(error.contains("middle"), "{error}");
 }
+
+#[test]
+fn stored_inner_chunks_have_positions_as_users_see_them() {
+    let codecs =
+        json!([{"name": "transpose", "configuration": {"order": [1, 0]}}, sharding(&[2, 1], &json!({}))]);
+    let members =
+        json!({"shape": [2, 6], "data_type": "uint8", "chunk_grid": chunks_of(&[2, 6]), "codecs": codecs});
+    let array = stored(&members).array();
+    assert_eq!(array.inner_chunk_shape().unwrap(), Some(vec![1, 2]));
+    array.write_values::<u8>(&Selection::parse("0:2,4", &[2, 6]).unwrap(), &[1, 1]).unwrap();
+    array.write_values::<u8>(&Selection::parse("1,0", &[2, 6]).unwrap(), &[1]).unwrap();
+    assert_eq!(array.stored_inner_chunks(&[0, 0]).unwrap(), [[0, 2], [1, 0], [1, 2]]);
+}
