@@ -168,6 +168,21 @@ pub trait Store: Debug + Send + Sync {
         }))
     }
 
+    /// As [`Store::get`], for bytes that the caller decodes and hands to the [`ChunkCache`] that [`Store::caching`]
+    /// names: what keeps the decoded chunk need not keep these bytes, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::get`].
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.get(key, range, to)
+    }
+
+    /// What is kept in memory, by this store or by one that it is around.
+    fn caching(&self) -> Caching<'_> {
+        Caching::None
+    }
+
     /// Stores a value, all or nothing, in the place of an older one.
     ///
     /// # Errors
@@ -241,6 +256,56 @@ pub trait Store: Debug + Send + Sync {
     /// [`StoreError::Io`].
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError>;
 }
+
+/// What is kept in memory of the values of a store.
+#[derive(Debug, Clone, Copy)]
+pub enum Caching<'s> {
+    /// Nothing.
+    None,
+    /// Values and parts of them, as they are stored.
+    Encoded,
+    /// Chunks as they are decoded, by who decodes them.
+    Decoded(&'s dyn ChunkCache),
+}
+
+/// Decoded chunks that a store keeps for an engine.
+///
+/// Whoever reads asks [`ChunkCache::find`] first. What is not there is fetched with [`Store::get_once`], decoded, and
+/// handed to [`ChunkCache::keep`], with what [`ChunkCache::begin`] and [`ChunkCache::changes`] said before anything was
+/// fetched. A store forgets the chunks of a value that is written or erased through it.
+pub trait ChunkCache: Debug + Send + Sync {
+    /// Begins to read: what is used from now on makes no way for what is kept with the answer, so that reading more
+    /// than there is room for finds some of it the next time.
+    fn begin(&self) -> Begun;
+
+    /// How often the value of `key` has changed, as far as is known here. Never less than it was.
+    fn changes(&self, key: &Key) -> Changes;
+
+    /// The bytes of a decoded chunk, just as they were handed in.
+    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes>;
+
+    /// Takes a copy of a decoded chunk, unless its value has changed since. Whether there was room for it.
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool;
+}
+
+/// Which decoded chunk is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkName<'a> {
+    /// The value that it is in.
+    pub key: &'a Key,
+    /// Which of the inner chunks in that value, in C order; 0 for a chunk that is no shard.
+    pub number: u64,
+    /// All that its decoded bytes depend on besides the stored ones. Another text is another chunk.
+    pub decoding: &'a Arc<str>,
+}
+
+/// When a read began, as a [`ChunkCache`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Begun(pub u64);
+
+/// How often a value has changed, as a [`ChunkCache`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changes(pub u64);
 
 impl Got {
     /// The bytes, `output` being where the store was told to write.
@@ -346,6 +411,11 @@ pub trait StoreConfiguration: Debug + Send + Sync {
     ///
     /// When it cannot be reached or the description makes no sense.
     fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
+
+    /// Whether the store, apart from one that it is around, is a [`ChunkCache`]: of no use where nobody reaches it.
+    fn keeps_chunks(&self) -> bool {
+        false
+    }
 }
 
 /// Opens a store from a path or URL.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zarr_kit::spec::store::{Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError};
+use zarr_kit::spec::store::{
+    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+};
 use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
 
 /// How often each operation was asked for, by its name.
@@ -60,6 +62,14 @@ impl Store for CountingStore {
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
         self.count("get", requests.len());
         self.count("get_many", 1).get_many(requests, budget)
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.count("get", 1).get_once(key, range, to)
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        self.store.caching()
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {

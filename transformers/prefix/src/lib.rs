@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
-    StorePlugin,
+    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Delivery, Directory, Got, Manner, Request,
+    Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Invalid, Key, KeyError, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Bytes, Invalid, Key, KeyError, Output, Prefix, typetag};
 
 zarr_spec::register!(StorePlugin::new("prefix", &[], without_a_url));
 
@@ -35,6 +35,13 @@ impl PrefixStore {
 
     fn outer_prefix(&self, prefix: &Prefix) -> Result<Prefix, KeyError> {
         Prefix::new(format!("{}{prefix}", self.root))
+    }
+
+    fn chunks(&self) -> Option<&dyn ChunkCache> {
+        match self.store.caching() {
+            Caching::Decoded(chunks) => Some(chunks),
+            Caching::None | Caching::Encoded => None,
+        }
     }
 
     /// What a store lists outside of what it was asked for is left out.
@@ -73,6 +80,17 @@ impl Store for PrefixStore {
         match outer.collect::<Result<_, KeyError>>() {
             Ok(requests) => self.store.get_many(requests, budget),
             Err(error) => Box::new((0..count).map(move |number| (number, Err(error.clone().into())))),
+        }
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.store.get_once(&self.outer_key(key)?, range, to)
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        match self.store.caching() {
+            Caching::Decoded(_) => Caching::Decoded(self),
+            caching => caching,
         }
     }
 
@@ -118,6 +136,28 @@ impl Store for PrefixStore {
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         self.store.size(&self.outer_key(key)?)
+    }
+}
+
+/// The chunks that the other store keeps below the prefix.
+impl ChunkCache for PrefixStore {
+    fn begin(&self) -> Begun {
+        self.chunks().map_or(Begun(0), ChunkCache::begin)
+    }
+
+    fn changes(&self, key: &Key) -> Changes {
+        let there = self.chunks().zip(self.outer_key(key).ok());
+        there.map_or(Changes(0), |(chunks, key)| chunks.changes(&key))
+    }
+
+    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+        self.chunks()?.find(&ChunkName { key: &self.outer_key(chunk.key).ok()?, ..*chunk })
+    }
+
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool {
+        self.chunks().zip(self.outer_key(chunk.key).ok()).is_some_and(|(chunks, key)| {
+            chunks.keep(&ChunkName { key: &key, ..*chunk }, decoded, changes, begun)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
+    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
     StorePlugin,
 };
 use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
@@ -55,6 +55,14 @@ impl Store for ReadOnlyStore {
         budget: usize,
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
         self.0.get_many(requests, budget)
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get_once(key, range, to)
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        self.0.caching()
     }
 
     fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {

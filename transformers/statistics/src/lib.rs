@@ -3,6 +3,9 @@
 //! Described as `{"type": "statistics", "store": {…}}`. A store that was opened so writes its table to standard error
 //! when it is closed; [`StatisticsStore::new`] does not.
 //!
+//! What passes is counted: what a `cache` around this store has, or decoded chunks that one inside of it keeps, does not
+//! pass.
+//!
 //! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
 
 use std::collections::BTreeMap;
@@ -12,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
-    StorePlugin,
+    Caching, Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration,
+    StoreError, StorePlugin,
 };
 use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
 
@@ -115,6 +118,24 @@ impl StatisticsStore {
         });
         result
     }
+
+    fn measure_get(
+        &self,
+        to: &mut Output<'_>,
+        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
+    ) -> Result<Option<Got>, StoreError> {
+        let before = to.written().len();
+        let get = |store: &dyn Store| {
+            let got = get(store, to)?;
+            let size = match got.as_ref().map(|got| &got.contents) {
+                Some(Contents::Shared(bytes)) => bytes.len(),
+                Some(Contents::Written) => to.written().len() - before,
+                None => 0,
+            };
+            Ok((got, size))
+        };
+        self.measure("get", 1, get, |(_, size)| *size as u64).map(|(got, _)| got)
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -132,17 +153,7 @@ impl Store for StatisticsStore {
     }
 
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let before = to.written().len();
-        let get = |store: &dyn Store| {
-            let got = store.get(key, range, to)?;
-            let size = match got.as_ref().map(|got| &got.contents) {
-                Some(Contents::Shared(bytes)) => bytes.len(),
-                Some(Contents::Written) => to.written().len() - before,
-                None => 0,
-            };
-            Ok((got, size))
-        };
-        self.measure("get", 1, get, |(_, size)| *size as u64).map(|(got, _)| got)
+        self.measure_get(to, |store, to| store.get(key, range, to))
     }
 
     fn get_many<'a>(
@@ -171,6 +182,15 @@ impl Store for StatisticsStore {
             });
             delivery
         }))
+    }
+
+    /// Counts as `get`.
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.measure_get(to, |store, to| store.get_once(key, range, to))
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        self.store.caching()
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {

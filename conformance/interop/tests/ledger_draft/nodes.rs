@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 use zarr_conformance::stores::MinimalStore;
 use zarr_interop::CountingStore;
-use zarr_kit::spec::store::{Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError};
+use zarr_kit::spec::store::{
+    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+};
 use zarr_kit::spec::{ByteRange, Key, Object, Output, Prefix};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, Mode, Selection};
 
@@ -47,6 +49,14 @@ impl Store for Folding {
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
         let requests = requests.into_iter().map(|request| Request { key: folded(&request.key), ..request });
         self.0.get_many(requests.collect(), budget)
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get_once(&folded(key), range, to)
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        Caching::None
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {

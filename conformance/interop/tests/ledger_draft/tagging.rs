@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zarr_kit::Registry;
 use zarr_kit::spec::store::{
-    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError, get_value,
+    Caching, Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError, get_value,
 };
 use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
 use zarr_kit::spec::{ByteRange, Identifiers, Invalid, Key, Output, Prefix};
@@ -68,6 +68,14 @@ impl Store for Same {
         budget: usize,
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
         self.0.get_many(requests, budget)
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get_once(key, range, to)
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        self.0.caching()
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
