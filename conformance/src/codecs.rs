@@ -103,7 +103,7 @@ pub fn check_damaged(
     limit: usize,
     rounds: u32,
 ) -> Result<(), String> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::default();
     for round in 0..rounds {
         let mut damaged = encoded.to_vec();
         for _ in 0..=random.below(3) {
@@ -122,7 +122,13 @@ pub fn check_damaged(
 }
 
 /// Xorshift: the same numbers in every run.
-struct Random(u64);
+pub(crate) struct Random(u64);
+
+impl Default for Random {
+    fn default() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+}
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
@@ -132,7 +138,7 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap_or_default() % limit.max(1)
     }
 
-    fn damage(&mut self, bytes: &mut Vec<u8>) {
+    pub(crate) fn damage(&mut self, bytes: &mut Vec<u8>) {
         let place = self.below(bytes.len());
         let byte = self.below(256).to_le_bytes()[0];
         match self.below(6) {

@@ -8,6 +8,7 @@ pub mod codecs;
 pub mod data_types;
 pub mod linked;
 pub mod stores;
+pub mod suite;
 pub mod types;
 
 use zarr_spec::{

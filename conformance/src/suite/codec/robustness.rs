@@ -1,0 +1,205 @@
+//! Damaged and hostile input, and many callers at once.
+
+use std::thread;
+
+use zarr_spec::CodecError;
+
+use super::round_trips::same_bytes;
+use super::{Answer, CodecOnTrial, CodecRule, Use};
+use crate::codecs::Random;
+use crate::suite::elements::{Sample, noise, samples};
+use crate::suite::{Cases, Level, Rule};
+
+pub(super) const RULES: &[CodecRule] = &[
+    (
+        Rule {
+            id: "codec-truncated",
+            level: Level::L2,
+            sentence: "Encoded bytes that are cut off anywhere are an error, or decode to no more bytes than the chunk \
+                       has.",
+            source: "`BytesToBytesCodec::decode`",
+            since: "0.1",
+        },
+        truncated,
+    ),
+    (
+        Rule {
+            id: "codec-damaged",
+            level: Level::L2,
+            sentence: "Damaged bytes are corrupt or too large, and never a panic or more bytes than the chunk has.",
+            source: "`CodecError::Corrupt`",
+            since: "0.1",
+        },
+        damaged,
+    ),
+    (
+        Rule {
+            id: "codec-foreign",
+            level: Level::L2,
+            sentence: "Bytes that no codec wrote, or none at all, are corrupt or decode to no more than the chunk has.",
+            source: "`CodecError::Corrupt`",
+            since: "0.1",
+        },
+        foreign,
+    ),
+    (
+        Rule {
+            id: "codec-limit",
+            level: Level::L2,
+            sentence: "An output that is a byte too small is an error, and nothing is written past it.",
+            source: "`CodecError::TooLarge`",
+            since: "0.1",
+        },
+        limit,
+    ),
+    (
+        Rule {
+            id: "codec-deterministic",
+            level: Level::L2,
+            sentence: "Equal elements are encoded to equal bytes, whatever was encoded or failed to decode before.",
+            source: "`Pool`: what a codec keeps from call to call does not show",
+            since: "0.1",
+        },
+        deterministic,
+    ),
+    (
+        Rule {
+            id: "codec-threads",
+            level: Level::L2,
+            sentence: "Eight threads that use one codec at once get what one gets.",
+            source: "`Codec` is `Send` and `Sync`",
+            since: "0.1",
+        },
+        threads,
+    ),
+];
+
+/// At most so many places of the encoded bytes are tried.
+const PLACES: usize = 32;
+
+/// Of each example the use with the largest chunk: damage does the same to all of them.
+fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
+    let mut uses = trial.computing(cases);
+    uses.reverse();
+    uses.dedup_by(|one, other| std::ptr::eq(one.example, other.example));
+    uses
+}
+
+/// The encoded form of each sample; what cannot be encoded breaks another rule.
+fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sample, Vec<u8>)> + 'u {
+    samples(&used.array).into_iter().filter_map(|sample| {
+        let encoded = used.encoded(&sample).ok()?;
+        Some((sample, encoded))
+    })
+}
+
+/// What may become of bytes that are not as they should be.
+fn harmless(answer: Answer, limit: usize) -> Result<(), String> {
+    match answer {
+        Ok(Ok(bytes)) if bytes.len() > limit => {
+            Err(format!("{} bytes of at most {limit} came out", bytes.len()))
+        }
+        Ok(Ok(_) | Err(CodecError::Corrupt(_) | CodecError::TooLarge(_))) => Ok(()),
+        Ok(Err(error)) => Err(format!("the bytes are to blame, and the error is {error:?}")),
+        Err(panic) => Err(panic),
+    }
+}
+
+fn truncated(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        for (sample, encoded) in encoded_samples(&used) {
+            let limit = sample.bytes.len();
+            let result = (0..encoded.len()).step_by(encoded.len() / PLACES + 1).try_for_each(|size| {
+                harmless(used.decode(&encoded[..size], limit), limit)
+                    .map_err(|what| format!("cut to {size} of {} bytes: {what}", encoded.len()))
+            });
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+fn damaged(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        for (sample, encoded) in encoded_samples(&used) {
+            let limit = sample.bytes.len();
+            let mut random = Random::default();
+            let result = (0..PLACES).try_for_each(|round| {
+                let mut bytes = encoded.clone();
+                (0..=round % 3).for_each(|_| random.damage(&mut bytes));
+                harmless(used.decode(&bytes, limit), limit)
+                    .map_err(|what| format!("damaged in round {round}: {what}"))
+            });
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+fn foreign(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        let limit = used.array.size().limit().and_then(|size| usize::try_from(size).ok()).unwrap_or(1 << 16);
+        let all = [0, 1, 3, 8, 64, 1000].map(noise).into_iter();
+        let all = all.chain([0x00, 0x7f, 0xff].map(|byte| vec![byte; 64]));
+        let result = all.into_iter().try_for_each(|bytes| {
+            harmless(used.decode(&bytes, limit), limit).map_err(|what| {
+                let start = &bytes[..bytes.len().min(8)];
+                format!("{} bytes that begin with {start:02x?}: {what}", bytes.len())
+            })
+        });
+        cases.check(&used, result);
+    }
+}
+
+fn limit(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        for (sample, encoded) in encoded_samples(&used) {
+            let Some(short) = sample.bytes.len().checked_sub(1) else { continue };
+            let result = match used.decode(&encoded, short) {
+                Ok(Ok(bytes)) => Err(format!("{} bytes in place of {} are no error", bytes.len(), short + 1)),
+                Ok(Err(CodecError::TooLarge(_) | CodecError::Corrupt(_))) => Ok(()),
+                Ok(Err(error)) => Err(format!("the error is {error:?}")),
+                Err(panic) => Err(panic),
+            };
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+fn deterministic(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        let all: Vec<_> = encoded_samples(&used).collect();
+        for (sample, encoded) in &all {
+            // A stream that ends too early must leave nothing behind.
+            let _cut = used.decode(&encoded[..encoded.len() / 2], sample.bytes.len());
+        }
+        for (sample, encoded) in &all {
+            let result = used.encoded(sample).and_then(|again| same_bytes(&again, encoded));
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+fn threads(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        let all: Vec<_> = encoded_samples(&used)
+            .filter_map(|(sample, encoded)| {
+                Some((used.decoded(&encoded, sample.bytes.len()).ok()?, encoded, sample))
+            })
+            .collect();
+        let work = |first: usize| {
+            for number in 0..2 * all.len() {
+                let (decoded, encoded, sample) = &all[(first + number) % all.len()];
+                same_bytes(&used.encoded(sample)?, encoded)?;
+                same_bytes(&used.decoded(encoded, sample.bytes.len())?, decoded)?;
+            }
+            Ok(())
+        };
+        let result = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|first| scope.spawn(move || work(first))).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => Err(crate::suite::panic_text(&*panic)),
+            })
+        });
+        cases.check(&used, result);
+    }
+}

@@ -1,0 +1,115 @@
+//! Suites as tests of a crate: one trial per rule, which `cargo test` and other runners list and choose from.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};
+use zarr_spec::Registry;
+use zarr_spec::registry::DuplicateIdentifier;
+
+use super::{Level, Report, Suite, Verdict, suites_of};
+
+/// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
+///
+/// ```text
+/// zarr_conformance::conformance_tests!(zarr_codec_gzip);
+/// ```
+///
+/// In the manifest the test has `harness = false`:
+///
+/// ```toml
+/// [[test]]
+/// name = "conformance"
+/// harness = false
+/// ```
+///
+/// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($($plugin:ident),+ $(,)?) => {
+        $(use $plugin as _;)+
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::suite::run_linked(env!("CARGO_PKG_NAME"), env!("CARGO_MANIFEST_DIR"), file!())
+        }
+
+        /// Only built where the manifest lacks `harness = false`, and then nothing else is run.
+        #[test]
+        fn the_manifest_says_that_this_test_has_no_harness() {
+            panic!("the conformance tests have not run: `[[test]]` of this file needs `harness = false`");
+        }
+    };
+}
+
+/// The suites of the linked plugins that come from `package`, as tests. [`conformance_tests!`] calls it.
+///
+/// [`conformance_tests!`]: crate::conformance_tests
+pub fn run_linked(package: &str, manifest_folder: &str, file: &str) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut tests = vec![Test::test("every test of this file is run", {
+        let file =
+            Path::new(manifest_folder).join("tests").join(Path::new(file).file_name().unwrap_or_default());
+        move || no_other_tests(&file)
+    })];
+    match linked(package) {
+        Ok(suites) if suites.is_empty() => {
+            tests.push(Test::test("the crate has plugins", {
+                let what = format!("no plugin of crate `{package}` is registered in this program");
+                move || Err(Failed::from(what))
+            }));
+        }
+        Ok(suites) => tests.extend(suites.into_iter().flat_map(tests_of)),
+        Err(error) => {
+            let what = error.to_string();
+            tests.push(Test::test("identifiers are not taken", move || Err(Failed::from(what))));
+        }
+    }
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+/// What the plugins that are linked from `package` come to, up to `level`.
+///
+/// # Errors
+///
+/// Two plugins with one identifier.
+pub fn report_of_linked(package: &str, level: Level) -> Result<Report, DuplicateIdentifier> {
+    Ok(Report::of(&linked(package)?, level))
+}
+
+fn linked(package: &str) -> Result<Vec<Suite>, DuplicateIdentifier> {
+    let registry = Registry::linked()?;
+    let mut suites = suites_of(&registry);
+    suites.retain(|suite| suite.subject.package == package);
+    Ok(suites)
+}
+
+fn tests_of(suite: Suite) -> impl Iterator<Item = Test> {
+    let subject = suite.subject.to_string();
+    suite.trials.into_iter().map(move |trial| {
+        let rule = trial.rule();
+        let name = format!("{subject}: {} {}", rule.level, rule.id);
+        Test::ignorable_test(name, move || match trial.run().verdict {
+            Verdict::Passed { .. } => Ok(Completion::Completed),
+            Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
+            Verdict::Failed(failures) => {
+                let mut text = format!("{}\n(source: {})", rule.sentence, rule.source);
+                for failure in failures {
+                    text.push_str(&format!("\n- {}: {}", failure.case, failure.what));
+                }
+                Err(Failed::from(text))
+            }
+        })
+    })
+}
+
+/// A `#[test]` in a file without a harness is compiled to nothing.
+fn no_other_tests(file: &Path) -> Result<(), Failed> {
+    let source = std::fs::read_to_string(file)
+        .map_err(|error| Failed::from(format!("`{}` cannot be read: {error}", file.display())))?;
+    let Some(line) = source.lines().position(|line| line.trim_start().starts_with("#[test]")) else {
+        return Ok(());
+    };
+    let what =
+        format!("{}:{}: this test is never run; it belongs in a file of its own", file.display(), line + 1);
+    Err(what.into())
+}

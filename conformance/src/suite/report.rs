@@ -1,0 +1,301 @@
+//! What suites came to: for people, and as JSON for programs.
+
+use std::fmt;
+use std::time::Duration;
+
+use zarr_spec::json::{Object, Value};
+
+use super::{Level, Outcome, Subject, Suite, VERSION, Verdict};
+
+/// The version of the JSON form of a report.
+const FORM: u64 = 1;
+
+/// What suites came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The version of the rules.
+    pub version: &'static str,
+    /// Rules above it were not looked at.
+    pub up_to: Level,
+    /// Each subject, and what became of its rules.
+    pub subjects: Vec<(Subject, Vec<Outcome>)>,
+}
+
+impl Report {
+    /// Goes through all trials up to `level`, one after the other.
+    #[must_use]
+    pub fn of(suites: &[Suite], level: Level) -> Self {
+        let outcomes = |suite: &Suite| {
+            let trials = suite.trials.iter().filter(|trial| trial.rule().level <= level);
+            (suite.subject.clone(), trials.map(super::Trial::run).collect())
+        };
+        Self { version: VERSION, up_to: level, subjects: suites.iter().map(outcomes).collect() }
+    }
+
+    /// The highest level that a subject has reached: all rules of it and of those below hold or do not apply, and one
+    /// of its own holds. `None` if there is no such level.
+    #[must_use]
+    pub fn level(outcomes: &[Outcome]) -> Option<Level> {
+        let mut reached = None;
+        for level in Level::ALL {
+            let mut own = outcomes.iter().filter(|outcome| outcome.rule.level == level).peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            let mut holds = false;
+            for outcome in own {
+                match outcome.verdict {
+                    Verdict::Passed { .. } => holds = true,
+                    Verdict::Skipped(_) => {}
+                    Verdict::Failed(_) => return reached,
+                }
+            }
+            if holds {
+                reached = Some(level);
+            }
+        }
+        reached
+    }
+
+    /// Every rule that was broken.
+    pub fn failures(&self) -> impl Iterator<Item = (&Subject, &Outcome)> {
+        let all =
+            self.subjects.iter().flat_map(|(subject, outcomes)| outcomes.iter().map(move |it| (subject, it)));
+        all.filter(|(_, outcome)| matches!(outcome.verdict, Verdict::Failed(_)))
+    }
+
+    /// What goes against `expected`: rules that are broken and should hold, and rules that hold and should be broken.
+    #[must_use]
+    pub fn surprises(&self, expected: &Expectations) -> Vec<String> {
+        let mut surprises = Vec::new();
+        for (subject, outcomes) in &self.subjects {
+            for outcome in outcomes {
+                let is_expected = expected.has(subject, outcome);
+                match (&outcome.verdict, is_expected) {
+                    (Verdict::Failed(_), false) => {
+                        surprises.push(format!("{subject}: {} is broken", outcome.rule.id));
+                    }
+                    (Verdict::Passed { .. }, true) => {
+                        surprises
+                            .push(format!("{subject}: {} holds, and was expected not to", outcome.rule.id));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        surprises
+    }
+
+    /// As JSON. `report` is the version of this form; members are added and never change their meaning in one version.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let subjects = self.subjects.iter().map(|(subject, outcomes)| {
+            object([
+                ("extension_point", subject.point.to_string().into()),
+                ("name", subject.name.as_str().into()),
+                ("package", subject.package.as_str().into()),
+                ("version", subject.version.as_str().into()),
+                ("level", Self::level(outcomes).map_or(Value::Null, |level| level.to_string().into())),
+                ("rules", outcomes.iter().map(rule_json).collect()),
+            ])
+        });
+        object([
+            ("report", FORM.into()),
+            ("suite_version", self.version.into()),
+            ("up_to", self.up_to.to_string().into()),
+            ("subjects", subjects.collect()),
+        ])
+    }
+}
+
+fn rule_json(outcome: &Outcome) -> Value {
+    let Outcome { rule, verdict, time } = outcome;
+    let (name, cases, failures, skipped) = match verdict {
+        Verdict::Passed { cases, skipped } => ("passed", *cases, Vec::new(), skipped.clone()),
+        Verdict::Failed(failures) => ("failed", failures.len() as u64, failures.clone(), Vec::new()),
+        Verdict::Skipped(reason) => ("skipped", 0, Vec::new(), vec![reason.clone()]),
+    };
+    let failures = failures.into_iter().map(|failure| {
+        object([("case", failure.case.as_str().into()), ("what", failure.what.as_str().into())])
+    });
+    object([
+        ("id", rule.id.into()),
+        ("level", rule.level.to_string().into()),
+        ("sentence", rule.sentence.into()),
+        ("source", rule.source.into()),
+        ("since", rule.since.into()),
+        ("verdict", name.into()),
+        ("cases", cases.into()),
+        ("failures", failures.collect()),
+        ("skipped", skipped.iter().map(String::as_str).collect()),
+        ("milliseconds", milliseconds(*time).into()),
+    ])
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Object>())
+}
+
+/// Subjects with their levels; then what is broken, and why; then what was skipped.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (subject, outcomes) in &self.subjects {
+            let count =
+                |is: fn(&Verdict) -> bool| outcomes.iter().filter(|outcome| is(&outcome.verdict)).count();
+            let passed = count(|verdict| matches!(verdict, Verdict::Passed { .. }));
+            let failed = count(|verdict| matches!(verdict, Verdict::Failed(_)));
+            let skipped = count(|verdict| matches!(verdict, Verdict::Skipped(_)));
+            let level =
+                Self::level(outcomes).map_or_else(|| "no level".to_owned(), |level| level.to_string());
+            writeln!(f, "{subject}: {level} ({passed} passed, {failed} failed, {skipped} skipped)")?;
+        }
+        for (subject, outcome) in self.failures() {
+            let Outcome { rule, verdict, .. } = outcome;
+            writeln!(f, "\n{subject}: {} {}\n  {} [{}]", rule.level, rule.id, rule.sentence, rule.source)?;
+            if let Verdict::Failed(failures) = verdict {
+                for failure in failures {
+                    writeln!(f, "  - {}: {}", failure.case, failure.what)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rules that are known to be broken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expectations(Vec<(String, String)>);
+
+/// A list of expectations that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct ReportError {
+    /// Counted from one.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl Expectations {
+    /// Reads a list: on each line the name of a subject and the id of a rule; `#` begins a comment.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError`] for a line that is none of this.
+    pub fn parse(text: &str) -> Result<Self, ReportError> {
+        let mut expected = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [subject, rule] => expected.push((subject.to_owned(), rule.to_owned())),
+                _ => {
+                    let what = "not the name of a subject and the id of a rule".to_owned();
+                    return Err(ReportError { line: number + 1, what });
+                }
+            }
+        }
+        Ok(Self(expected))
+    }
+
+    fn has(&self, subject: &Subject, outcome: &Outcome) -> bool {
+        self.0.iter().any(|(name, rule)| *name == subject.name && rule == outcome.rule.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::registry::ExtensionPoint;
+
+    use super::*;
+    use crate::suite::{Rule, Trial};
+
+    const fn rule(id: &'static str, level: Level) -> Rule {
+        Rule { id, level, sentence: "It holds.", source: "somewhere", since: "0.1" }
+    }
+
+    static LOW: Rule = rule("low", Level::L0);
+    static MIDDLE: Rule = rule("middle", Level::L1);
+    static HIGH: Rule = rule("high", Level::L4);
+
+    /// A suite whose rules come to what is said: `Ok` holds, `Err` with a text is broken, without one is skipped.
+    fn report(rules: &[(&'static Rule, Result<(), &'static str>)], level: Level) -> Report {
+        let subject = Subject {
+            point: ExtensionPoint::Codec,
+            name: "subject".to_owned(),
+            package: "package".to_owned(),
+            version: "1.0.0".to_owned(),
+        };
+        let trials = rules.iter().map(|&(rule, result)| {
+            Trial::new(rule, move |cases| match result {
+                Err("") => cases.skip("nothing to try"),
+                result => cases.check("case", result.map_err(str::to_owned)),
+            })
+        });
+        Report::of(&[Suite { subject, trials: trials.collect() }], level)
+    }
+
+    fn reached(rules: &[(&'static Rule, Result<(), &'static str>)]) -> Option<Level> {
+        Report::level(&report(rules, Level::L4).subjects[0].1)
+    }
+
+    #[test]
+    fn a_level_is_reached_when_no_rule_up_to_it_is_broken_and_one_of_its_own_holds() {
+        assert_eq!(reached(&[]), None);
+        assert_eq!(reached(&[(&LOW, Ok(()))]), Some(Level::L0));
+        assert_eq!(reached(&[(&LOW, Ok(())), (&HIGH, Ok(()))]), Some(Level::L4));
+        assert_eq!(reached(&[(&LOW, Ok(())), (&MIDDLE, Err("")), (&HIGH, Ok(()))]), Some(Level::L4));
+        assert_eq!(reached(&[(&LOW, Ok(())), (&MIDDLE, Err("no")), (&HIGH, Ok(()))]), Some(Level::L0));
+        assert_eq!(reached(&[(&LOW, Err("no")), (&HIGH, Ok(()))]), None);
+        assert_eq!(reached(&[(&LOW, Ok(())), (&HIGH, Err(""))]), Some(Level::L0));
+    }
+
+    #[test]
+    fn rules_above_the_level_that_is_asked_for_are_not_looked_at() {
+        let report = report(&[(&LOW, Ok(())), (&HIGH, Err("no"))], Level::L1);
+        assert_eq!(report.subjects[0].1.len(), 1);
+        assert_eq!(report.failures().count(), 0);
+    }
+
+    #[test]
+    fn a_rule_that_is_expected_to_be_broken_and_holds_is_a_surprise_too() {
+        let report = report(&[(&LOW, Ok(())), (&MIDDLE, Err("no")), (&HIGH, Err(""))], Level::L4);
+        let surprises = |text| report.surprises(&Expectations::parse(text).unwrap());
+        assert_eq!(surprises(""), ["codec `subject`: middle is broken"]);
+        assert_eq!(surprises("subject middle # known\n\n# all"), Vec::<String>::new());
+        assert_eq!(
+            surprises("subject low\nother middle"),
+            ["codec `subject`: low holds, and was expected not to", "codec `subject`: middle is broken"]
+        );
+        let error = Expectations::parse("subject middle\nsubject").unwrap_err();
+        assert_eq!(error.to_string(), "line 2: not the name of a subject and the id of a rule");
+    }
+
+    #[test]
+    fn a_report_is_read_as_text_and_as_json() {
+        let report = report(&[(&LOW, Ok(())), (&MIDDLE, Err("it does not")), (&HIGH, Err(""))], Level::L4);
+        assert_eq!(
+            report.to_string(),
+            "codec `subject`: L0 (1 passed, 1 failed, 1 skipped)\n\n\
+             codec `subject`: L1 middle\n  It holds. [somewhere]\n  - case: it does not\n"
+        );
+        let json = report.to_json();
+        let subject = &json.as_object().unwrap().get("subjects").unwrap().as_array().unwrap()[0];
+        let member = |name| subject.as_object().unwrap().get(name).unwrap();
+        assert_eq!(member("level").as_str(), Some("L0"));
+        let verdicts: Vec<_> = member("rules").as_array().unwrap().iter().collect();
+        let verdict = |number: usize| verdicts[number].as_object().unwrap().get("verdict").unwrap().as_str();
+        assert_eq!([verdict(0), verdict(1), verdict(2)], [Some("passed"), Some("failed"), Some("skipped")]);
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_that_says_what_it_was() {
+        let outcome = Trial::new(&LOW, |_| panic!("too {}", "bad")).run();
+        let Verdict::Failed(failures) = outcome.verdict else { panic!("{outcome:?}") };
+        assert_eq!(failures[0].what, "a panic: too bad");
+    }
+}
