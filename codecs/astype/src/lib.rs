@@ -14,8 +14,8 @@ use serde::Deserialize;
 use zarr_spec::codec::numbers::{Number, cast_each};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
-    Output, Representation,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Loss, Object, Output, Representation,
 };
 
 zarr_spec::register!(
@@ -29,7 +29,36 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Stores numbers as another data type, converted as NumPy does.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.astype",
+            "configuration": {"encode_dtype": "<i4", "decode_dtype": "<i2"}}"#,
+    )
+    .with_data_types(&["int16"]),
+    Example::v3(
+        r#"{"name": "numcodecs.astype",
+            "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(
+        r#"{"name": "numcodecs.astype",
+            "configuration": {"encode_dtype": "|u1", "decode_dtype": "|b1"}}"#,
+    )
+    .with_data_types(&["bool"]),
+    Example::v2(r#"{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}"#)
+        .with_data_types(&["float64"])
+        .with_loss(Loss::Unbounded),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/astype/1.0",
+            "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+];
 
 /// Stores numbers as another data type.
 #[derive(Debug, Clone)]

@@ -15,7 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
+    Size,
 };
 
 zarr_spec::register!(
@@ -29,7 +30,14 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.base64"}"#),
+    Example::v2(r#"{"id": "base64"}"#),
+    Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/base64/1.0"}"#),
+];
 
 /// Writes three bytes as four characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -23,7 +23,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
+    Size,
 };
 
 use configuration::Configuration;
@@ -46,7 +47,40 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about(
+        "Compresses with Blosc: shuffles bytes or bits of elements, and compresses blocks of them.",
+        EXAMPLES
+    )
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "blosc",
+            "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4,
+            "blocksize": 0}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "blosc",
+            "configuration": {"cname": "zstd", "clevel": 9, "shuffle": "bitshuffle", "typesize": 8,
+            "blocksize": 0}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "blosc",
+            "configuration": {"cname": "blosclz", "clevel": 1, "shuffle": "noshuffle",
+            "typesize": 1, "blocksize": 0}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "blosc",
+            "configuration": {"cname": "zlib", "clevel": 6, "shuffle": "shuffle", "typesize": 2,
+            "blocksize": 256}}"#,
+    ),
+    Example::v2(r#"{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}"#),
+    Example::v2(r#"{"id": "blosc", "cname": "lz4hc", "clevel": 9, "shuffle": -1, "blocksize": 0}"#),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/blosc/1.0",
+            "configuration": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}}"#,
+    ),
+];
 
 /// Compresses each chunk to one Blosc buffer.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@
 use serde::Deserialize;
 use zarr_spec::chain::has_byte_order;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Elements, Format, Identifiers,
-    Object, Representation,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Elements, Example, Format,
+    Identifiers, Object, Representation,
 };
 
 zarr_spec::register!(
@@ -26,7 +26,34 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Writes elements one after another in C order, numbers in little or big endian.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "bytes", "configuration": {"endian": "little"}}"#).with_data_types(&[
+        "int16",
+        "uint32",
+        "float64",
+        "complex64",
+    ]),
+    Example::v3(r#"{"name": "bytes", "configuration": {"endian": "big"}}"#).with_data_types(&[
+        "int16",
+        "uint32",
+        "float64",
+        "complex64",
+    ]),
+    Example::v3(r#"{"name": "bytes"}"#).with_data_types(&["bool", "int8", "uint8"]),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/endian/1.0",
+            "configuration": {"endian": "little"}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "float64", "complex64"]),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/endian/1.0",
+            "configuration": {"endian": "big"}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "float64", "complex64"]),
+];
 
 #[derive(Deserialize)]
 struct BytesConfiguration {

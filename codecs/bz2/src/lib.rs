@@ -18,7 +18,7 @@ use bzip2::bufread::{BzEncoder, MultiBzDecoder};
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
 };
 
 zarr_spec::register!(
@@ -35,7 +35,17 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses with bzip2.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.bz2", "configuration": {"level": 1}}"#),
+    Example::v3(r#"{"name": "numcodecs.bz2", "configuration": {"level": 9}}"#),
+    Example::v2(r#"{"id": "bz2", "level": 1}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/bz2/1.0", "configuration": {"level": 1}}"#,
+    ),
+];
 
 /// Compresses each chunk to one bzip2 stream.
 #[derive(Debug, Clone, Copy)]

@@ -21,8 +21,8 @@ use serde::Deserialize;
 use zarr_spec::codec::numbers::{Number, cast_each};
 use zarr_spec::codec::{ArrayToArrayCodec, array, typestrings};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
-    Identifiers, Object, Output, Representation, Value, with_number,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
+    Format, Identifiers, Loss, Object, Output, Representation, Value, with_number,
 };
 
 use text::Text;
@@ -38,7 +38,32 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Stores text as the numbers of labels; what is no label comes back empty.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.categorize",
+            "configuration": {"labels": ["a", "b", "c"], "dtype": "|O", "astype": "|u1"}}"#,
+    )
+    .with_data_types(&["string"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(
+        r#"{"name": "numcodecs.categorize",
+            "configuration": {"labels": ["a", "b", "c"], "dtype": "|O", "astype": "<i2"}}"#,
+    )
+    .with_data_types(&["string"])
+    .with_loss(Loss::Unbounded),
+    Example::v2(r#"{"id": "categorize", "labels": ["a", "b", "c"], "dtype": "|O", "astype": "|u1"}"#)
+        .with_data_types(&["string"])
+        .with_loss(Loss::Unbounded),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/categorize/1.0",
+            "configuration": {"labels": ["a", "b", "c"], "dtype": "|O", "astype": "|u1"}}"#,
+    )
+    .with_data_types(&["string"])
+    .with_loss(Loss::Unbounded),
+];
 
 /// Stores text as the numbers of labels.
 #[derive(Debug, Clone)]

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::codec::Checksum;
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -25,7 +27,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Adds a CRC-32 checksum before or behind the bytes.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.crc32", "configuration": {"location": "end"}}"#),
+    Example::v3(r#"{"name": "numcodecs.crc32"}"#),
+    Example::v2(r#"{"id": "crc32", "location": "start"}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/crc32/1.0",
+            "configuration": {"location": "end"}}"#,
+    ),
+];
 
 /// Puts a CRC-32 beside the bytes of each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::codec::Checksum;
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -27,7 +29,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Adds a CRC-32C checksum behind the bytes.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "crc32c"}"#),
+    Example::v2(r#"{"id": "crc32c", "location": "end"}"#),
+    Example::v2(r#"{"id": "crc32c", "location": "start"}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/crc32c/1.0",
+            "configuration": {"location": "end"}}"#,
+    ),
+];
 
 /// Puts a CRC-32C beside the bytes of each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use zarr_spec::codec::numbers::{Number, is_time};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers,
-    Object, Output, Representation, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format,
+    Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 zarr_spec::register!(
@@ -31,7 +31,26 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Stores the differences between neighbouring elements.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}"#)
+        .with_data_types(&["int32"]),
+    Example::v3(r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}"#)
+        .with_data_types(&["int32"])
+        .with_loss(Loss::Unbounded),
+    Example::v3(r#"{"name": "numcodecs.delta", "configuration": {"dtype": "|b1"}}"#)
+        .with_data_types(&["bool"]),
+    Example::v3(r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<u8"}}"#)
+        .with_data_types(&["uint64"]),
+    Example::v2(r#"{"id": "delta", "dtype": "<i4"}"#).with_data_types(&["int32"]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/delta/1.0",
+            "configuration": {"dtype": "<i4"}}"#,
+    )
+    .with_data_types(&["int32"]),
+];
 
 /// Stores differences.
 #[derive(Debug, Clone)]

@@ -18,8 +18,8 @@ use zarr_spec::codec::numbers::Number;
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
 use zarr_spec::json::Number as JsonNumber;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
-    Output, Representation, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Loss, Object, Output, Representation, Value,
 };
 
 use scaling::Scaling;
@@ -35,7 +35,34 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Shifts and scales numbers and rounds them to integers.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.fixedscaleoffset",
+            "configuration": {"offset": 0, "scale": 100, "dtype": "<f8", "astype": "<i4"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(
+        r#"{"name": "numcodecs.fixedscaleoffset",
+            "configuration": {"offset": -50, "scale": 10, "dtype": "<f4", "astype": "<i2"}}"#,
+    )
+    .with_data_types(&["float32"])
+    .with_loss(Loss::Unbounded),
+    Example::v2(
+        r#"{"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f8", "astype": "|u1"}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0",
+            "configuration": {"offset": 1000, "scale": 10, "dtype": "<f8", "astype": "|u1"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+];
 
 /// Shifts, scales and rounds.
 #[derive(Debug, Clone)]

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::codec::Checksum;
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -27,7 +29,14 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Adds a Fletcher-32 checksum behind the bytes, as HDF5 does.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.fletcher32"}"#),
+    Example::v2(r#"{"id": "fletcher32"}"#),
+    Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/fletcher32/1.0"}"#),
+];
 
 /// Puts a Fletcher-32 behind the bytes of each chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::Checksum;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation, Value,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, Value,
 };
 
 zarr_spec::register!(
@@ -31,7 +31,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Adds a Jenkins lookup3 checksum behind the bytes, as HDF5 does for metadata.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 0, "prefix": null}}"#),
+    Example::v3(r#"{"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 51966}}"#),
+    Example::v2(r#"{"id": "jenkins_lookup3", "initval": 0, "prefix": null}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0",
+            "configuration": {"initval": 0, "prefix": null}}"#,
+    ),
+];
 
 /// Puts a lookup3 hash behind the bytes of each chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
-    Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
+    Output, Representation, Size, Value,
 };
 
 use write::Writer;
@@ -35,7 +35,33 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Writes all items of a chunk as one JSON text.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.json2",
+            "configuration": {"encoding": "utf-8", "allow_nan": true, "ensure_ascii": true,
+            "sort_keys": true, "indent": null, "separators": [",", ":"], "strict": true,
+            "skipkeys": false, "check_circular": true}}"#,
+    )
+    .with_data_types(&["zarr-kit.json"]),
+    Example::v3(r#"{"name": "numcodecs.json2", "configuration": {"ensure_ascii": false, "indent": 2}}"#)
+        .with_data_types(&["zarr-kit.json"]),
+    Example::v2(
+        r#"{"id": "json2", "encoding": "utf-8", "allow_nan": true, "ensure_ascii": true,
+            "sort_keys": true, "indent": null, "separators": [",", ":"], "strict": true,
+            "skipkeys": false, "check_circular": true}"#,
+    )
+    .with_data_types(&["zarr-kit.json"]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/json2/1.0",
+            "configuration": {"encoding": "utf-8", "allow_nan": true, "ensure_ascii": true,
+            "sort_keys": true, "indent": null, "separators": [",", ":"], "strict": true,
+            "skipkeys": false, "check_circular": true}}"#,
+    )
+    .with_data_types(&["zarr-kit.json"]),
+];
 
 /// Writes the items of a chunk as one JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, 
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
-    Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
+    Pool, Representation, Size,
 };
 
 zarr_spec::register!(
@@ -32,7 +32,17 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses to one LZ4 block behind its size.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}"#),
+    Example::v2(r#"{"id": "lz4", "acceleration": 1}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/lz4/1.0",
+            "configuration": {"acceleration": 1}}"#,
+    ),
+];
 
 /// Bytes of the size before the block.
 const HEADER_SIZE: usize = 4;

@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Value,
-    json,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
+    Value, json,
 };
 
 pub use filter::Filter;
@@ -43,7 +43,38 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses with LZMA to an xz file, an older lzma file or a raw stream.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.lzma",
+            "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "numcodecs.lzma",
+            "configuration": {"format": 1, "check": 10, "preset": 9, "filters": null}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "numcodecs.lzma",
+            "configuration": {"format": 1, "check": -1, "preset": null, "filters": [{"id": 3,
+            "dist": 4}, {"id": 33, "preset": 6}]}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "numcodecs.lzma",
+            "configuration": {"format": 2, "check": -1, "preset": 1, "filters": null}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "numcodecs.lzma",
+            "configuration": {"format": 3, "check": -1, "preset": null, "filters": [{"id": 33,
+            "preset": 6}]}}"#,
+    ),
+    Example::v2(r#"{"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/lzma/1.0",
+            "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}"#,
+    ),
+];
 
 /// The parameters, as Python's `lzma` module has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

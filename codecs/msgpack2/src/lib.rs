@@ -21,8 +21,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
-    Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
+    Output, Representation, Size,
 };
 
 zarr_spec::register!(
@@ -36,7 +36,23 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Writes all items of a chunk as one MessagePack value.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.msgpack2",
+            "configuration": {"raw": false, "use_bin_type": true, "use_single_float": false}}"#,
+    )
+    .with_data_types(&["zarr-kit.json"]),
+    Example::v2(r#"{"id": "msgpack2", "raw": false, "use_bin_type": true, "use_single_float": false}"#)
+        .with_data_types(&["zarr-kit.json"]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/msgpack2/1.0",
+            "configuration": {"raw": false, "use_bin_type": true, "use_single_float": false}}"#,
+    )
+    .with_data_types(&["zarr-kit.json"]),
+];
 
 /// Writes the items of a chunk as one MessagePack value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

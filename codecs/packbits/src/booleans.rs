@@ -7,21 +7,31 @@ use zarr_spec::codec::numbers::Number;
 use zarr_spec::codec::{ArrayToArrayCodec, array};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format, Identifiers,
-    Output, Representation,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
+    Identifiers, Output, Representation,
 };
 
 use crate::padding;
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
-        name: "numcodecs.packbits",
-        id: Some("packbits"),
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
+            name: "numcodecs.packbits",
+            id: Some("packbits"),
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Packs 8 booleans to a byte, behind the number of bits that are unused.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.packbits"}"#).with_data_types(&["bool"]),
+    Example::v2(r#"{"id": "packbits"}"#).with_data_types(&["bool"]),
+    Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"}"#)
+        .with_data_types(&["bool"]),
+];
 
 /// Packs booleans to an array of bytes, the most significant bit first.
 #[derive(Debug, Clone)]

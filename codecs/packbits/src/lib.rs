@@ -22,22 +22,54 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{ArrayToBytesCodec, array};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Output,
-    Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Loss, Output, Representation, Size,
 };
 
 use bits::Component;
 pub use booleans::PackBooleans;
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/packbits/1.0"),
-        name: "packbits",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/packbits/1.0"),
+            name: "packbits",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Packs the bits that count of each element side by side, such as 8 booleans to a byte.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "packbits", "configuration": {"padding_encoding": "first_byte"}}"#)
+        .with_data_types(&["bool"]),
+    Example::v3(r#"{"name": "packbits"}"#).with_data_types(&[
+        "bool",
+        "int2",
+        "uint2",
+        "int4",
+        "uint4",
+        "uint8",
+        "int16",
+        "float32",
+        "complex64",
+    ]),
+    Example::v3(r#"{"name": "packbits", "configuration": {"padding_encoding": "last_byte"}}"#)
+        .with_data_types(&["bool", "uint4"]),
+    Example::v3(
+        r#"{"name": "packbits",
+            "configuration": {"padding_encoding": "none", "first_bit": 0, "last_bit": 9}}"#,
+    )
+    .with_data_types(&["int16", "uint16"])
+    .with_loss(Loss::Unbounded),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/packbits/1.0",
+            "configuration": {"padding_encoding": "first_byte"}}"#,
+    )
+    .with_data_types(&["bool"]),
+];
 
 /// Where the number of unused bits is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]

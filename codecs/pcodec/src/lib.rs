@@ -17,8 +17,8 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use serde::Deserialize;
 use zarr_spec::codec::{ArrayToBytesCodec, array};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
-    Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
+    Output, Representation, Size, Value,
 };
 
 zarr_spec::register!(
@@ -32,7 +32,43 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses numbers with pco, which finds modes and differences in them.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.pcodec",
+            "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto",
+            "paging_spec": "equal_pages_up_to", "delta_encoding_order": null,
+            "equal_pages_up_to": 262144}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
+    Example::v3(
+        r#"{"name": "numcodecs.pcodec",
+            "configuration": {"level": 12, "mode_spec": "classic", "delta_spec": "no_op",
+            "equal_pages_up_to": 8}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
+    Example::v3(
+        r#"{"name": "numcodecs.pcodec",
+            "configuration": {"level": 4, "delta_spec": "try_consecutive",
+            "delta_encoding_order": 1}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
+    Example::v2(
+        r#"{"id": "pcodec", "level": 8, "mode_spec": "auto", "delta_spec": "auto",
+            "paging_spec": "equal_pages_up_to", "delta_encoding_order": null,
+            "equal_pages_up_to": 262144}"#,
+    )
+    .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/pcodec/1.0",
+            "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto",
+            "paging_spec": "equal_pages_up_to", "delta_encoding_order": null,
+            "equal_pages_up_to": 262144}}"#,
+    )
+    .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
+];
 
 /// Writes the numbers of a chunk as a standalone pco file.
 #[derive(Debug, Clone, Default)]

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use zarr_spec::codec::numbers::{Number, cast_each, each, f16};
 use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array, typestrings};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
-    Output, Representation, Value, with_number,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Loss, Object, Output, Representation, Value, with_number,
 };
 
 zarr_spec::register!(
@@ -29,7 +29,32 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Rounds floats to a number of decimal digits, so that they compress better.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.quantize", "configuration": {"digits": 3, "dtype": "<f8"}}"#)
+        .with_data_types(&["float64"])
+        .with_loss(Loss::Absolute(5e-4)),
+    Example::v3(r#"{"name": "numcodecs.quantize", "configuration": {"digits": -1, "dtype": "<f4"}}"#)
+        .with_data_types(&["float32"])
+        .with_loss(Loss::Absolute(5.0)),
+    Example::v3(
+        r#"{"name": "numcodecs.quantize",
+            "configuration": {"digits": 1, "dtype": "<f8", "astype": "<f4"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v2(r#"{"id": "quantize", "digits": 3, "dtype": "<f8"}"#)
+        .with_data_types(&["float64"])
+        .with_loss(Loss::Absolute(5e-4)),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/quantize/1.0",
+            "configuration": {"digits": 3, "dtype": "<f8"}}"#,
+    )
+    .with_data_types(&["float64"])
+    .with_loss(Loss::Absolute(5e-4)),
+];
 
 /// Rounds to decimal digits.
 #[derive(Debug, Clone)]

@@ -13,11 +13,37 @@ use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::metadata::v3;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
     FillValue, Format, Identifiers, Representation, Size, Value,
 };
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("sharding_indexed"), create));
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("sharding_indexed"), create)
+        .about("Stores many small chunks in one value, with an index of where each one is.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "sharding_indexed",
+            "configuration": {"chunk_shape": [2, 3],
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+            {"name": "zstd", "configuration": {"level": 3, "checksum": false}}],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+            {"name": "crc32c"}]}}"#,
+    )
+    .with_data_types(&["int16", "float32", "float64"])
+    .with_shape(&[4, 6]),
+    Example::v3(
+        r#"{"name": "sharding_indexed",
+            "configuration": {"chunk_shape": [2, 2, 2],
+            "codecs": [{"name": "transpose", "configuration": {"order": [2, 1, 0]}},
+            {"name": "bytes", "configuration": {"endian": "little"}}],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+            {"name": "crc32c"}], "index_location": "start"}}"#,
+    )
+    .with_data_types(&["int16", "float32", "float64"])
+    .with_shape(&[2, 4, 8]),
+];
 
 #[derive(Deserialize)]
 struct ShardingConfiguration {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
+    Size,
 };
 
 zarr_spec::register!(
@@ -28,7 +29,23 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Puts the first bytes of all elements together, then the second ones, and so on.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] =
+    &[
+        Example::v3(r#"{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}"#)
+            .with_data_types(&["int32", "uint32", "float32"]),
+        Example::v3(r#"{"name": "numcodecs.shuffle", "configuration": {"elementsize": 8}}"#)
+            .with_data_types(&["int64", "float64", "complex64"]),
+        Example::v2(r#"{"id": "shuffle", "elementsize": 4}"#)
+            .with_data_types(&["int32", "uint32", "float32"]),
+        Example::draft(
+            r#"{"type": "https://zarr-kit.example/spec/codecs/shuffle/1.0",
+            "configuration": {"elementsize": 4}}"#,
+        )
+        .with_data_types(&["int32", "uint32", "float32"]),
+    ];
 
 /// Sorts the bytes of elements by their place in the element.
 #[derive(Debug, Clone, Copy)]

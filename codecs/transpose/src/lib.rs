@@ -10,7 +10,7 @@
 
 use serde::Deserialize;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Representation, Value,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, Value,
 };
 
 zarr_spec::register!(
@@ -24,7 +24,22 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Stores the dimensions of a chunk in another order.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "transpose", "configuration": {"order": [1, 0]}}"#).with_shape(&[4, 6]),
+    Example::v3(r#"{"name": "transpose", "configuration": {"order": [2, 0, 1]}}"#).with_shape(&[2, 3, 4]),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/transpose/1.0",
+            "configuration": {"order": "F"}}"#,
+    ),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/transpose/1.0",
+            "configuration": {"order": [2, 0, 1]}}"#,
+    )
+    .with_shape(&[2, 3, 4]),
+];
 
 #[derive(Deserialize)]
 struct TransposeConfiguration {

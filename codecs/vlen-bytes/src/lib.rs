@@ -10,18 +10,29 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{self, ArrayToBytesCodec, items};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Identifiers, Output, Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Size,
 };
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"),
-        name: "vlen-bytes",
-        id: Some("vlen-bytes"),
-        aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"],
-    },
-    create,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"),
+            name: "vlen-bytes",
+            id: Some("vlen-bytes"),
+            aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"],
+        },
+        create,
+    )
+    .about("Writes byte strings of any length one after another, each behind its length.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "vlen-bytes"}"#).with_data_types(&["bytes"]),
+    Example::v2(r#"{"id": "vlen-bytes"}"#).with_data_types(&["bytes"]),
+    Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"}"#)
+        .with_data_types(&["bytes"]),
+];
 
 /// Writes each run of bytes behind its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

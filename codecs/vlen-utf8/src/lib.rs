@@ -13,18 +13,29 @@ use zarr_spec::codec::{
     items::{self, Items},
 };
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Identifiers, Output, Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Size,
 };
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"),
-        name: "vlen-utf8",
-        id: Some("vlen-utf8"),
-        aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"],
-    },
-    create,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"),
+            name: "vlen-utf8",
+            id: Some("vlen-utf8"),
+            aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"],
+        },
+        create,
+    )
+    .about("Writes texts of any length one after another in UTF-8, each behind its length.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "vlen-utf8"}"#).with_data_types(&["string"]),
+    Example::v2(r#"{"id": "vlen-utf8"}"#).with_data_types(&["string"]),
+    Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"}"#)
+        .with_data_types(&["string"]),
+];
 
 /// Writes each text behind its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

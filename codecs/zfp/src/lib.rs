@@ -22,23 +22,48 @@ use std::sync::Arc;
 
 use zarr_spec::codec::{ArrayToBytesCodec, array};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output,
-    Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Loss,
+    Object, Output, Representation, Size,
 };
 
 use parameters::{ZfpConfiguration, ZfpyConfiguration};
 
 pub use parameters::ZfpMode;
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/zfp/1.0"),
-        name: "zfp",
-        id: None,
-        aliases: &["https://codec.zarrs.dev/array_to_bytes/zfp"],
-    },
-    create_zfp,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/zfp/1.0"),
+            name: "zfp",
+            id: None,
+            aliases: &["https://codec.zarrs.dev/array_to_bytes/zfp"],
+        },
+        create_zfp,
+    )
+    .about(
+        "Compresses integers and floats in up to 4 dimensions with zfp, with or without losses.",
+        ZFP_EXAMPLES
+    )
+);
+
+const ZFP_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "zfp", "configuration": {"mode": "reversible"}}"#)
+        .with_data_types(&["int32", "int64", "float32", "float64"]),
+    Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_accuracy", "tolerance": 0.05}}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Absolute(0.05)),
+    Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_rate", "rate": 16}}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Absolute(0.5)),
+    Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_precision", "precision": 19}}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Absolute(0.05)),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/zfp/1.0",
+            "configuration": {"mode": "reversible"}}"#,
+    )
+    .with_data_types(&["int32", "int64", "float32", "float64"]),
+];
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -51,7 +76,34 @@ zarr_spec::register!(
         create_zfpy,
     )
     .translated_by(translate_zfpy)
+    .about(
+        "Compresses numbers in up to 4 dimensions with zfp, and says in a header what they are.",
+        ZFPY_EXAMPLES
+    )
 );
+
+const ZFPY_EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "numcodecs.zfpy",
+            "configuration": {"mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Absolute(0.05)),
+    Example::v3(
+        r#"{"name": "numcodecs.zfpy",
+            "configuration": {"mode": 4, "tolerance": -1, "rate": -1, "precision": -1}}"#,
+    )
+    .with_data_types(&["int32", "int64", "float32", "float64"]),
+    Example::v2(r#"{"id": "zfpy", "mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Absolute(0.05)),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/zfpy/1.0",
+            "configuration": {"mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Absolute(0.05)),
+];
 
 /// Writes a zfp stream without a header.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, LimitExceeded, Object, Output, Pool,
-    Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
+    Pool, Representation, Size,
 };
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
@@ -35,7 +35,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses to a Zstandard frame (RFC 8878).", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "zstd", "configuration": {"level": 3, "checksum": false}}"#),
+    Example::v3(r#"{"name": "zstd", "configuration": {"level": 19, "checksum": true}}"#),
+    Example::v3(r#"{"name": "zstd", "configuration": {"level": -5, "checksum": false}}"#),
+    Example::v2(r#"{"id": "zstd", "level": 0}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/zstd/1.0", "configuration": {"level": 0}}"#,
+    ),
+];
 
 const MINIMUM_LEVEL: i32 = -(1 << 17);
 const MAXIMUM_LEVEL: i32 = 22;

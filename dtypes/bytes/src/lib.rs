@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -24,7 +24,15 @@ const NAMES: ObjectNames = ObjectNames {
     aliases: &["variable_length_bytes", "binary"],
 };
 
-zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
+zarr_spec::register!(
+    DataTypePlugin::new(NAMES.identifiers(), create).about("Byte strings of any length.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""bytes""#),
+    Example::v2(r#""|O""#),
+    Example::draft(r#"{"extension": "https://zarr-kit.example/spec/data-types/bytes/1.0", "type": "bytes"}"#),
+];
 
 /// Any number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -21,14 +21,15 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, Typestring};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Mode, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Mode, Units, Value,
 };
 
 pub use raw::Raw;
 
 macro_rules! core_types {
-    ($($variant:ident, $name:literal, $id:literal, $kind:ident, $size:literal, $unit:literal, $aliases:expr;)*) => {
+    ($($variant:ident, $name:literal, $id:literal, $kind:ident, $size:literal, $unit:literal, $aliases:expr,
+        $summary:literal, $($typestring:literal)+;)*) => {
         /// A core data type of fixed name; [`Raw`] is the family that is left.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum CoreType {
@@ -56,33 +57,41 @@ macro_rules! core_types {
             }
         }
 
-        $(zarr_spec::register!(DataTypePlugin::new(
-            Identifiers { uri: None, name: $name, id: Some($id), aliases: $aliases },
-            create,
-        ));)*
+        $(zarr_spec::register!(
+            DataTypePlugin::new(
+                Identifiers { uri: None, name: $name, id: Some($id), aliases: $aliases },
+                create,
+            )
+            .about($summary, const { &[
+                Example::v3(concat!('"', $name, '"')),
+                $(Example::v2(concat!('"', $typestring, '"')),)+
+                Example::draft(concat!('"', $name, '"')),
+            ] })
+        );)*
     };
 }
 
 core_types! {
-    Bool, "bool", "b1", Bool, 1, 1, &[];
-    Int8, "int8", "i1", Int, 1, 1, &[];
-    Int16, "int16", "i2", Int, 2, 2, &[];
-    Int32, "int32", "i4", Int, 4, 4, &[];
-    Int64, "int64", "i8", Int, 8, 8, &[];
-    UInt8, "uint8", "u1", UInt, 1, 1, &[];
-    UInt16, "uint16", "u2", UInt, 2, 2, &[];
-    UInt32, "uint32", "u4", UInt, 4, 4, &[];
-    UInt64, "uint64", "u8", UInt, 8, 8, &[];
-    Float16, "float16", "f2", Float, 2, 2, &[];
-    Float32, "float32", "f4", Float, 4, 4, &[];
-    Float64, "float64", "f8", Float, 8, 8, &[];
-    Complex64, "complex64", "c8", Complex, 8, 4, &["complex_float32"];
+    Bool, "bool", "b1", Bool, 1, 1, &[], "True or false, in a byte.", "|b1";
+    Int8, "int8", "i1", Int, 1, 1, &[], "Signed integers of 8 bits.", "|i1";
+    Int16, "int16", "i2", Int, 2, 2, &[], "Signed integers of 16 bits.", "<i2" ">i2";
+    Int32, "int32", "i4", Int, 4, 4, &[], "Signed integers of 32 bits.", "<i4" ">i4";
+    Int64, "int64", "i8", Int, 8, 8, &[], "Signed integers of 64 bits.", "<i8" ">i8";
+    UInt8, "uint8", "u1", UInt, 1, 1, &[], "Unsigned integers of 8 bits.", "|u1";
+    UInt16, "uint16", "u2", UInt, 2, 2, &[], "Unsigned integers of 16 bits.", "<u2" ">u2";
+    UInt32, "uint32", "u4", UInt, 4, 4, &[], "Unsigned integers of 32 bits.", "<u4" ">u4";
+    UInt64, "uint64", "u8", UInt, 8, 8, &[], "Unsigned integers of 64 bits.", "<u8" ">u8";
+    Float16, "float16", "f2", Float, 2, 2, &[], "IEEE 754 floats of 16 bits.", "<f2" ">f2";
+    Float32, "float32", "f4", Float, 4, 4, &[], "IEEE 754 floats of 32 bits.", "<f4" ">f4";
+    Float64, "float64", "f8", Float, 8, 8, &[], "IEEE 754 floats of 64 bits.", "<f8" ">f8";
+    Complex64, "complex64", "c8", Complex, 8, 4, &["complex_float32"],
+        "Complex numbers of two floats of 32 bits.", "<c8" ">c8";
     // The extension URIs stand for complex64 too: the draft's `type` tells.
     Complex128, "complex128", "c16", Complex, 16, 8, &[
         "complex_float64",
         "https://purl.org/zarr/spec/extensions/data-types/complex/1.0",
         "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html",
-    ];
+    ], "Complex numbers of two floats of 64 bits.", "<c16" ">c16";
 }
 
 struct Properties {

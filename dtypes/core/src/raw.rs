@@ -8,15 +8,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Units, Value,
 };
 
 use crate::bits;
 use crate::integer::Tolerate;
 use crate::refuse_configuration;
 
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("r*"), create).recognised_by(is_raw));
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::name("r*"), create)
+        .recognised_by(is_raw)
+        .about("Raw bits, a multiple of 8, which nobody interprets.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] =
+    &[Example::v3(r#""r8""#), Example::v3(r#""r24""#), Example::draft(r#""r8""#), Example::draft(r#""r24""#)];
 
 /// `r8`, `r16`, `r24` and so on: bytes that byte order does not concern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -20,30 +20,57 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, TIME_UNITS, Typestring};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Units, Value,
 };
 
 /// What the draft calls the extension.
 const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers {
-        uri: Some(URI),
-        name: "numpy.datetime64",
-        id: Some("M8"),
-        // Older spellings of the extension, which has spans of time too: the draft's `type` tells.
-        aliases: &[
-            "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
-            "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
-        ],
-    },
-    create,
-));
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: None, name: "numpy.timedelta64", id: Some("m8"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers {
+            uri: Some(URI),
+            name: "numpy.datetime64",
+            id: Some("M8"),
+            // Older spellings of the extension, which has spans of time too: the draft's `type` tells.
+            aliases: &[
+                "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
+                "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
+            ],
+        },
+        create,
+    )
+    .about("Points in time: 64-bit counts of a unit since 1970, as NumPy has them.", POINT_EXAMPLES)
+);
+
+const POINT_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 1}}"#),
+    Example::v3(r#"{"name": "numpy.datetime64", "configuration": {"unit": "us", "scale_factor": 10}}"#),
+    Example::v2(r#""<M8[ns]""#),
+    Example::v2(r#"">M8[10us]""#),
+    Example::draft(
+        r#"{"extension": "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0",
+            "type": "<M8[ns]", "fallback": ["int64"]}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0",
+            "type": ">m8[s]", "fallback": ["int64"]}"#,
+    ),
+];
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers { uri: None, name: "numpy.timedelta64", id: Some("m8"), aliases: &[] },
+        create,
+    )
+    .about("Spans of time: 64-bit counts of a unit, as NumPy has them.", SPAN_EXAMPLES)
+);
+
+const SPAN_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numpy.timedelta64", "configuration": {"unit": "s", "scale_factor": 1}}"#),
+    Example::v2(r#""<m8[s]""#),
+    Example::v2(r#"">m8[10us]""#),
+];
 
 /// The unit of counts that have none.
 const GENERIC: &str = "generic";

@@ -18,35 +18,66 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE, Typestring};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Units, Value,
 };
 
 /// What the draft calls the extension that has both bytes and text.
 const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers {
-        uri: Some(URI),
-        name: "null_terminated_bytes",
-        id: Some("S"),
-        aliases: &["TODO: bytestring array protocol URL"],
-    },
-    create,
-));
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers {
-        uri: None,
-        name: "fixed_length_utf32",
-        id: Some("U"),
-        aliases: &["TODO: unicode array protocol URL"],
-    },
-    create,
-));
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers {
+            uri: Some(URI),
+            name: "null_terminated_bytes",
+            id: Some("S"),
+            aliases: &["TODO: bytestring array protocol URL"],
+        },
+        create,
+    )
+    .about("Byte strings of a fixed length; zeros at the end only fill the element.", BYTES_EXAMPLES)
+);
+
+const BYTES_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}}"#),
+    Example::v2(r#""|S3""#),
+    Example::draft(
+        r#"{"extension": "https://purl.org/zarr/spec/extensions/data-types/string/1.0",
+            "type": "S3", "fallback": ["r24"]}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://purl.org/zarr/spec/extensions/data-types/string/1.0",
+            "type": "<U3", "fallback": ["r96"]}"#,
+    ),
+];
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers {
+            uri: None,
+            name: "fixed_length_utf32",
+            id: Some("U"),
+            aliases: &["TODO: unicode array protocol URL"],
+        },
+        create,
+    )
+    .about(
+        "Text of a fixed length, 4 bytes for each code point; zeros at the end only fill the element.",
+        TEXT_EXAMPLES
+    )
+);
+
+const TEXT_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}}"#),
+    Example::v2(r#""<U3""#),
+    Example::v2(r#"">U3""#),
+];
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] }, create,)
+        .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
+);
+
+const RAW_EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"name": "raw_bytes", "configuration": {"length_bytes": 3}}"#), Example::v2(r#""|V3""#)];
 
 /// What the bytes of an element are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use zarr_spec::codec::json_items::{self, DATA_TYPE};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -27,13 +27,24 @@ const NAMES: ObjectNames = ObjectNames {
     aliases: &[],
 };
 
-zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
+zarr_spec::register!(
+    DataTypePlugin::new(NAMES.identifiers(), create)
+        .about("Any JSON value: null, booleans, numbers, text, lists and objects.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""zarr-kit.json""#),
+    Example::v2(r#""|O""#),
+    Example::draft(r#"{"extension": "https://zarr-kit.example/spec/data-types/json/1.0", "type": "json"}"#),
+];
 
 // The same items in another form: in v2 alone, where the codec is part of what objects are.
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: None, name: "", id: Some("O/msgpack2"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/msgpack2"), aliases: &[] }, create,)
+        .about("Any JSON value, which v2 also has as objects in MessagePack.", MSGPACK_EXAMPLES)
+);
+
+const MSGPACK_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
 /// Any JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

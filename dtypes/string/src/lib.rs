@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -23,13 +23,25 @@ const NAMES: ObjectNames = ObjectNames {
     aliases: &[],
 };
 
-zarr_spec::register!(DataTypePlugin::new(NAMES.identifiers(), create));
+zarr_spec::register!(
+    DataTypePlugin::new(NAMES.identifiers(), create).about("Text of any length, in UTF-8.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""string""#),
+    Example::v2(r#""|O""#),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/string/1.0", "type": "string"}"#,
+    ),
+];
 
 // The same text by the numbers of labels: in v2 alone, where the codec is part of what objects are.
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] }, create,)
+        .about("Text of any length, which v2 also has as objects with labels.", LABEL_EXAMPLES)
+);
+
+const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
 /// Text of any length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

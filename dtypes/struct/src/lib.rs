@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, Kind, MAX_ELEMENT_SIZE};
 use zarr_spec::{
-    ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid,
-    Mode, Unit, Units, Value,
+    ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format, Identifiers,
+    Invalid, Mode, Unit, Units, Value,
 };
 
 /// What the draft calls the extension.
@@ -33,15 +33,32 @@ const OLD_NAME: &str = "structured";
 /// The most numbers in one element: each has an entry of its own in the list of what byte order applies to.
 const MAX_UNITS: usize = 1 << 20;
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers {
-        uri: Some(URI),
-        name: "struct",
-        id: Some("struct"),
-        aliases: &[OLD_NAME, "TODO: structured array protocol URL"],
-    },
-    read::create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers {
+            uri: Some(URI),
+            name: "struct",
+            id: Some("struct"),
+            aliases: &[OLD_NAME, "TODO: structured array protocol URL"],
+        },
+        read::create,
+    )
+    .about("Packed structures of named fields, each with a data type of its own.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "struct",
+            "configuration": {"fields": [{"name": "x", "data_type": "float32"}, {"name": "n",
+            "data_type": "int16"}]}}"#,
+    ),
+    Example::v2(r#"[["x", "<f4"], ["n", "<i2"]]"#),
+    Example::v2(r#"[["x", ">f4", [2, 2]], ["inner", [["a", "|u1"], ["b", "<i8"]]]]"#),
+    Example::draft(
+        r#"{"extension": "https://purl.org/zarr/spec/extensions/data-types/struct/1.0",
+            "type": [["x", "<f4"], ["n", "<i2"]]}"#,
+    ),
+];
 
 /// A packed structure.
 #[derive(Debug, Clone)]

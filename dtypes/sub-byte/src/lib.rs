@@ -18,21 +18,50 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Mode, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Mode, Units, Value,
 };
 
 /// What the draft calls the extension.
 const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
 
 // All four share the URI, which can be registered once: the draft's `type` tells.
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] },
-    create,
-));
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("uint2"), create));
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("int4"), create));
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("uint4"), create));
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] }, create,).about(
+        "Signed integers of 2 bits, from -2 to 1; the draft names all integers of less than a byte so.",
+        INT2_EXAMPLES
+    )
+);
+
+const INT2_EXAMPLES: &[Example] = &[
+    Example::v3(r#""int2""#),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/sub-byte/1.0", "type": "int2",
+            "fallback": ["r8"]}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/sub-byte/1.0", "type": "uint4",
+            "fallback": ["r8"]}"#,
+    ),
+];
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::name("uint2"), create)
+        .about("Unsigned integers of 2 bits, from 0 to 3.", UINT2_EXAMPLES)
+);
+
+const UINT2_EXAMPLES: &[Example] = &[Example::v3(r#""uint2""#)];
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::name("int4"), create)
+        .about("Signed integers of 4 bits, from -8 to 7.", INT4_EXAMPLES)
+);
+
+const INT4_EXAMPLES: &[Example] = &[Example::v3(r#""int4""#)];
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers::name("uint4"), create)
+        .about("Unsigned integers of 4 bits, from 0 to 15.", UINT4_EXAMPLES)
+);
+
+const UINT4_EXAMPLES: &[Example] = &[Example::v3(r#""uint4""#)];
 
 /// An integer of less than a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,18 +9,27 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::{Creation, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
-zarr_spec::register!(ExtensionPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
-        // Final v3 has a member in its place.
-        name: "",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    ExtensionPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
+            // Final v3 has a member in its place.
+            name: "",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Gives the dimensions of an array names, as final v3 has them.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://zarr-kit.example/spec/extensions/dimension-names/1.0", "must_understand": false,
+            "configuration": {"names": ["time", null]}}"#,
+)
+.with_shape(&[4, 6])];
 
 /// A name, or none, for each dimension of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,17 +11,31 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::{Creation, Format, Identifiers, Invalid, Key};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Key};
 
-zarr_spec::register!(ExtensionPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/extensions/node-index/1.0"),
-        name: "",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    ExtensionPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/extensions/node-index/1.0"),
+            name: "",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Lists all nodes of a hierarchy in one document, for stores that cannot list.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/extensions/node-index/1.0",
+            "must_understand": false}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/extensions/node-index/1.0", "must_understand": false,
+            "configuration": {"key": "lists/nodes"}}"#,
+    ),
+];
 
 /// Where the nodes are listed, unless the configuration says otherwise.
 const KEY: &str = "node-index";

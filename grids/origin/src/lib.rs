@@ -11,17 +11,29 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_spec::{Creation, Format, Identifiers, Invalid, Value};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
 
-zarr_spec::register!(ChunkGridPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/grids/origin/1.0"),
-        name: "",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    ChunkGridPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/grids/origin/1.0"),
+            name: "",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about(
+        "Divides an array into chunks of one shape that begin at a coordinate other than its first.",
+        EXAMPLES
+    )
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://zarr-kit.example/spec/grids/origin/1.0", "type": "origin",
+            "configuration": {"chunk_shape": [4, 10], "origin": [-6, 3]}}"#,
+)
+.with_shape(&[20, 30])];
 
 /// Chunks of one shape, cut from a coordinate that need not be the first of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]

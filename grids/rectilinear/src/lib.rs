@@ -15,17 +15,38 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_spec::{Creation, Format, Identifiers, Invalid, Value};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
 
-zarr_spec::register!(ChunkGridPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/grids/rectilinear/1.0"),
-        name: "rectilinear",
-        id: None,
-        aliases: &[RECTANGULAR],
-    },
-    create,
-));
+zarr_spec::register!(
+    ChunkGridPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/grids/rectilinear/1.0"),
+            name: "rectilinear",
+            id: None,
+            aliases: &[RECTANGULAR],
+        },
+        create,
+    )
+    .about("Divides an array into chunks of different lengths along each dimension.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "rectilinear",
+            "configuration": {"kind": "inline", "chunk_shapes": [[5, 5, 15, 10], 4]}}"#,
+    )
+    .with_shape(&[35, 10]),
+    Example::v3(
+        r#"{"name": "rectilinear",
+            "configuration": {"kind": "inline", "chunk_shapes": [[[5, 7]], [1, [3, 3]]]}}"#,
+    )
+    .with_shape(&[35, 10]),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/grids/rectilinear/1.0", "type": "rectilinear",
+            "configuration": {"kind": "inline", "chunk_shapes": [[5, 5, 15, 10], 4]}}"#,
+    )
+    .with_shape(&[35, 10]),
+];
 
 /// The older form.
 const RECTANGULAR: &str = "rectangular";

@@ -9,12 +9,23 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_spec::{Creation, Format, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
-zarr_spec::register!(ChunkGridPlugin::new(
-    Identifiers { uri: None, name: "regular", id: Some("regular"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    ChunkGridPlugin::new(
+        Identifiers { uri: None, name: "regular", id: Some("regular"), aliases: &[] },
+        create,
+    )
+    .about("Divides an array into chunks of one shape.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "regular", "configuration": {"chunk_shape": [2, 3]}}"#).with_shape(&[4, 7]),
+    Example::v3(r#"{"name": "regular", "configuration": {"chunk_shape": [5, 20, 400]}}"#)
+        .with_shape(&[10, 50, 400]),
+    Example::v2("[2, 3]").with_shape(&[4, 7]),
+    Example::draft(r#"{"type": "regular", "chunk_shape": [2, 3], "separator": "/"}"#).with_shape(&[4, 7]),
+];
 
 /// Chunks of one shape.
 #[derive(Debug, Clone, PartialEq, Eq)]

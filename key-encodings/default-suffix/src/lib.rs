@@ -11,9 +11,21 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
-use zarr_spec::{Creation, Identifiers, Invalid, Key};
+use zarr_spec::{Creation, Example, Identifiers, Invalid, Key};
 
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create));
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create).about(
+    "Names chunks by their index behind the prefix c and before a suffix, such as c/1/0.tiff.",
+    EXAMPLES
+));
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "zarrs.default_suffix", "configuration": {"separator": "/", "suffix": ".tiff"}}"#,
+    ),
+    Example::v3(
+        r#"{"name": "zarrs.default_suffix", "configuration": {"separator": ".", "suffix": ".tiff"}}"#,
+    ),
+];
 
 /// `c`, the chunk index, and a suffix.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,18 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
-use zarr_spec::{Creation, Format, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create));
+zarr_spec::register!(
+    ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create)
+        .about("Names chunks by their index behind the prefix c, such as c/1/0.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""default""#),
+    Example::v3(r#"{"name": "default", "configuration": {"separator": "/"}}"#),
+    Example::v3(r#"{"name": "default", "configuration": {"separator": "."}}"#),
+];
 
 /// `c` and the chunk index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

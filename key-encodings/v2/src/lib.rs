@@ -9,12 +9,19 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
-use zarr_spec::{Creation, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(
-    Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    ChunkKeyEncodingPlugin::new(Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] }, create,)
+        .about("Names chunks by their index alone, such as 1.0.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""v2""#),
+    Example::v3(r#"{"name": "v2", "configuration": {"separator": "/"}}"#),
+    Example::v2(r#"".""#),
+    Example::v2(r#""/""#),
+];
 
 /// The chunk index alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,12 +6,14 @@
 
 use serde::Deserialize;
 use zarr_spec::layout::MemoryLayoutPlugin;
-use zarr_spec::{Codec, CodecError, Creation, Identifiers};
+use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
-zarr_spec::register!(MemoryLayoutPlugin::new(
-    Identifiers { uri: None, name: "C", id: Some("C"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    MemoryLayoutPlugin::new(Identifiers { uri: None, name: "C", id: Some("C"), aliases: &[] }, create,)
+        .about("The last dimension of a chunk varies fastest: row-major order.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v2(r#""C""#), Example::draft(r#""C""#)];
 
 #[derive(Deserialize)]
 struct NoConfiguration {}

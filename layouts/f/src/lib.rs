@@ -6,12 +6,14 @@
 
 use serde::Deserialize;
 use zarr_spec::layout::MemoryLayoutPlugin;
-use zarr_spec::{Codec, CodecError, Creation, Identifiers};
+use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
-zarr_spec::register!(MemoryLayoutPlugin::new(
-    Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    MemoryLayoutPlugin::new(Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] }, create,)
+        .about("The first dimension of a chunk varies fastest: column-major order.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v2(r#""F""#), Example::draft(r#""F""#)];
 
 #[derive(Deserialize)]
 struct NoConfiguration {}

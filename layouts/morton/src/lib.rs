@@ -17,22 +17,31 @@ use serde::Deserialize;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, Creation, Elements, Format, Identifiers, Output, Value,
+    ArrayRepresentation, Codec, CodecError, Creation, Elements, Example, Format, Identifiers, Output, Value,
 };
 
 use order::{Orders, too_large};
 
 pub use order::positions;
 
-zarr_spec::register!(MemoryLayoutPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/layouts/morton/1.0"),
-        name: "",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    MemoryLayoutPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/layouts/morton/1.0"),
+            name: "",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("The elements of a chunk follow one another in Z-order.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::draft(r#"{"extension": "https://zarr-kit.example/spec/layouts/morton/1.0", "type": "morton"}"#),
+    Example::draft(r#"{"extension": "https://zarr-kit.example/spec/layouts/morton/1.0", "type": "morton"}"#)
+        .with_shape(&[5, 3, 2]),
+];
 
 /// Puts the elements of chunks into Z-order.
 #[derive(Debug, Default)]

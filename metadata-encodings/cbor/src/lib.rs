@@ -14,20 +14,28 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 mod decode;
 mod encode;
 
-zarr_spec::register!(MetadataEncodingPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
-        name: "cbor",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    MetadataEncodingPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
+            name: "cbor",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Writes metadata documents as CBOR (RFC 8949).", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://zarr-kit.example/spec/metadata-encodings/cbor/1.0",
+            "type": "cbor", "metadata_key_suffix": ".cbor"}"#,
+)];
 
 /// The tag of text that is a number of JSON: `zarr` in ASCII, from the tags that are first come, first served.
 pub const NUMBER_TEXT: u64 = 0x7a61_7272;

@@ -10,12 +10,17 @@ use serde::Deserialize;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
-zarr_spec::register!(MetadataEncodingPlugin::new(
-    Identifiers { uri: None, name: "json", id: Some("json"), aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    MetadataEncodingPlugin::new(
+        Identifiers { uri: None, name: "json", id: Some("json"), aliases: &[] },
+        create,
+    )
+    .about("Writes metadata documents as JSON text.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(r#"{"type": "json", "metadata_key_suffix": ".json"}"#)];
 
 /// JSON text in UTF-8.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,20 +14,28 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_spec::{BoxError, Creation, Identifiers, Invalid, Reading, Value};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 mod decode;
 mod encode;
 
-zarr_spec::register!(MetadataEncodingPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
-        name: "msgpack",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    MetadataEncodingPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
+            name: "msgpack",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Writes metadata documents as MessagePack.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0",
+            "type": "msgpack", "metadata_key_suffix": ".msgpack"}"#,
+)];
 
 /// The extension type of text that is a number of JSON: `z` in ASCII, from the types that applications may choose.
 pub const NUMBER_TEXT: i8 = 0x7a;

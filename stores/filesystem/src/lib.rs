@@ -26,7 +26,7 @@ use zarr_spec::store::{
     Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
     Version,
 };
-use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
 
 mod folders;
 mod listing;
@@ -38,7 +38,15 @@ mod writing;
 use folders::Folders;
 use place::{Base, failed};
 
-zarr_spec::register!(StorePlugin::new("filesystem", &["", "file"], open));
+zarr_spec::register!(
+    StorePlugin::new("filesystem", &["", "file"], open)
+        .about("A folder of files, one for each value.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"type": "filesystem", "path": "data.zarr"}"#),
+    Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "durable": true}"#),
+];
 
 /// A folder of files, one per value.
 #[derive(Debug)]

@@ -16,9 +16,14 @@ use zarr_spec::store::{
     Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
     Version, check_overlaps, put_at,
 };
-use zarr_spec::{ByteRange, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
-zarr_spec::register!(StorePlugin::new("memory", &["memory"], open));
+zarr_spec::register!(
+    StorePlugin::new("memory", &["memory"], open)
+        .about("Keeps values in memory until it is closed.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "memory"}"#)];
 
 /// Keys and values in memory.
 #[derive(Default)]

@@ -12,9 +12,15 @@ use zarr_spec::store::{
     Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
     StorePlugin,
 };
-use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
 
-zarr_spec::register!(StorePlugin::new("read-only", &[], without_a_url));
+zarr_spec::register!(
+    StorePlugin::new("read-only", &[], without_a_url)
+        .about("Shows another store for reading and listing alone.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"type": "read-only", "store": {"type": "filesystem", "path": "data.zarr"}}"#)];
 
 /// Another store, for reading and listing alone.
 #[derive(Debug)]

@@ -15,23 +15,33 @@ use zarr_spec::chain::ChainCreation;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, StorageTransformerPlugin};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, CodecChain, Creation, Elements, FillValue, Format, Identifiers, Invalid,
+    ArrayRepresentation, ByteOrder, CodecChain, Creation, Elements, Example, FillValue, Format, Identifiers,
+    Invalid,
 };
 
-zarr_spec::register!(StorageTransformerPlugin::new(
-    Identifiers {
-        uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
-        // Final v3 has a codec in its place.
-        name: "",
-        id: None,
-        aliases: &[
-            "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
-            "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
-            "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
-        ],
-    },
-    create,
-));
+zarr_spec::register!(
+    StorageTransformerPlugin::new(
+        Identifiers {
+            uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
+            // Final v3 has a codec in its place.
+            name: "",
+            id: None,
+            aliases: &[
+                "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
+                "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
+                "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
+            ],
+        },
+        create,
+    )
+    .about("Stores several chunks of an array in one value, with an index of where each one is.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://purl.org/zarr/spec/storage_transformers/sharding/1.0", "type": "indexed",
+            "configuration": {"chunks_per_shard": [2, 2]}}"#,
+)
+.with_shape(&[4, 6])];
 
 /// The only form of shards that the draft has.
 const INDEXED: &str = "indexed";

@@ -18,9 +18,15 @@ use zarr_spec::store::{
     Caching, Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration,
     StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
 
-zarr_spec::register!(StorePlugin::new("statistics", &[], without_a_url));
+zarr_spec::register!(
+    StorePlugin::new("statistics", &[], without_a_url)
+        .about("Counts and times what another store is asked for, and prints a table at the end.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"type": "statistics", "store": {"type": "filesystem", "path": "data.zarr"}}"#)];
 
 /// What became of one operation of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
