@@ -182,12 +182,15 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The umbrella without any plugin, and with those that need no C compiler.
+/// The umbrella without any plugin, and with those that need no C compiler. Codecs that have two ways of doing it are
+/// tested also without a C library; all other tests run with it.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
     let without_default = ["check", "--package", "zarr-kit", "--no-default-features"];
     let bare = finish(&mut run.cargo(&without_default))?;
     let pure = finish(run.cargo(&without_default).args(["--features", "pure"]))?;
-    if let Some(failed) = [bare, pure].into_iter().find(|outcome| *outcome != Outcome::Passed) {
+    let portable = ["test", "--package", "zarr-codec-gzip", "--package", "zarr-codec-zlib"];
+    let portable = finish(&mut run.cargo(&portable))?;
+    if let Some(failed) = [bare, pure, portable].into_iter().find(|outcome| *outcome != Outcome::Passed) {
         return Ok(failed);
     }
     let arguments = ["tree", "--package", "zarr-kit", "--no-default-features", "--features", "pure"];

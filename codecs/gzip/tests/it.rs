@@ -192,6 +192,31 @@ fn nothing_is_lost_and_damage_never_panics() {
     }
 }
 
+/// The size at the end of a file is that of its last member, and need not be true.
+#[test]
+fn members_of_any_size_follow_each_other() {
+    let parts = [vec![1; 100_000], vec![2; 3], Vec::new(), vec![3; 70_000], vec![4; 5]];
+    let whole = parts.concat();
+    for count in 1..=parts.len() {
+        let members: Vec<u8> = parts[..count].iter().flat_map(|part| gz(part)).collect();
+        let size = parts[..count].iter().map(Vec::len).sum();
+        assert!(decoded(&members, size).unwrap() == whole[..size]);
+        assert!(decoded(&members, usize::MAX).unwrap() == whole[..size]);
+        assert!(matches!(decoded(&members, size - 1), Err(CodecError::TooLarge(_))));
+        let mut destination = vec![0; size + 1];
+        let mut output = Output::to(&mut destination);
+        Gzip::new(5).unwrap().decode(&members, &mut output).unwrap();
+        assert!(output.written() == &whole[..size]);
+    }
+    for lie in [0, 4, 6, 1 << 20, u32::MAX] {
+        let mut member = gz(b"abcde");
+        let end = member.len() - 4;
+        member[end..].copy_from_slice(&lie.to_le_bytes());
+        let result = decoded(&member, usize::MAX);
+        assert!(matches!(result, Err(CodecError::Corrupt(_))), "{lie}: {result:?}");
+    }
+}
+
 #[test]
 fn output_is_appended_to_what_is_there() {
     let codec = Gzip::new(5).unwrap();

@@ -6,7 +6,8 @@ use zarr_codec_zlib::Zlib;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::{array, hex, types};
-use zarr_spec::{ArrayRepresentation, Codec, CodecError, Format, Mode, Representation, Size};
+use zarr_spec::codec::BytesToBytesCodec as _;
+use zarr_spec::{ArrayRepresentation, Codec, CodecError, Format, Mode, Output, Representation, Size};
 
 const BYTES: Representation = Representation::Bytes(Size::Unknown);
 const OWN: &str = "https://zarr-kit.example/spec/codecs/zlib/1.0";
@@ -62,6 +63,19 @@ fn bad_streams_are_corrupt_and_long_ones_too_large() {
     assert!(matches!(decoded(&good, 5), Err(CodecError::TooLarge(_))));
     let zeros = encode(&v2(""), &plain(), &vec![0; 1 << 20]).unwrap();
     assert!(matches!(decoded(&zeros, (1 << 20) - 1), Err(CodecError::TooLarge(_))));
+}
+
+/// 20 MiB of zeros, which are 1000 times smaller: more than any guess from the size of the stream.
+#[test]
+fn a_stream_may_stand_for_far_more_than_it_has() {
+    let zeros = vec![0; 20 << 20];
+    let encoded = encode(&v2(""), &plain(), &zeros).unwrap();
+    assert!(decoded(&encoded, zeros.len()).unwrap() == zeros);
+    assert!(decoded(&encoded, usize::MAX).unwrap() == zeros);
+    let mut destination = vec![1; zeros.len() + 1];
+    let mut output = Output::to(&mut destination);
+    Zlib::new(1).unwrap().decode(&encoded, &mut output).unwrap();
+    assert!(output.written() == zeros);
 }
 
 /// Tests V2-PIPE-05, V2-PIPE-07.

@@ -1,0 +1,104 @@
+//! Deflate streams (RFC 1951): at once where libdeflate is there and sizes allow it, otherwise piece by piece.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use zarr_spec::codec::stream::{self, Progress};
+use zarr_spec::{CodecError, Output};
+
+#[cfg(feature = "libdeflate")]
+use crate::whole;
+
+/// Memory for compressing at one level.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    level: Compression,
+    #[cfg(feature = "libdeflate")]
+    whole: Option<whole::Compressor>,
+    /// Made when it is needed.
+    pieces: Option<Compress>,
+}
+
+impl Encoder {
+    /// At `level`, from 0 to 9.
+    pub(crate) fn new(level: u32) -> Self {
+        Self {
+            level: Compression::new(level),
+            #[cfg(feature = "libdeflate")]
+            whole: whole::Compressor::new(level),
+            pieces: None,
+        }
+    }
+
+    /// Appends the deflate stream of `decoded`.
+    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        #[cfg(feature = "libdeflate")]
+        if let Some(whole) = &mut self.whole {
+            let bound = whole.bound(decoded.len()).min(encoded.remaining());
+            if let Some(size) = whole.compress(decoded, encoded.spare(bound)?) {
+                encoded.advance(size);
+                return Ok(());
+            }
+        }
+        let compress = self.pieces.get_or_insert_with(|| Compress::new(self.level, false));
+        compress.reset();
+        stream::encode(decoded, encoded, |decoded, room| {
+            let status =
+                compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
+            let (read, written) = (compress.total_in(), compress.total_out());
+            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+        })
+    }
+}
+
+/// Memory for decompressing.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    #[cfg(feature = "libdeflate")]
+    whole: Option<whole::Decompressor>,
+    /// Made when it is needed.
+    pieces: Option<Decompress>,
+}
+
+impl Decoder {
+    pub(crate) fn new() -> Self {
+        Self {
+            #[cfg(feature = "libdeflate")]
+            whole: whole::Decompressor::new(),
+            pieces: None,
+        }
+    }
+
+    /// Appends what the deflate stream that `encoded` starts with stands for, and returns what follows the stream. The
+    /// last bytes of `encoded` are those of a gzip trailer.
+    pub(crate) fn inflate<'e>(
+        &mut self,
+        encoded: &'e [u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<&'e [u8], CodecError> {
+        #[cfg(feature = "libdeflate")]
+        if let Some(whole) = &mut self.whole
+            && let Some(size) = expected_size(encoded, decoded.remaining())
+            && let Some((read, written)) = whole.decompress(encoded, decoded.spare(size)?)
+        {
+            decoded.advance(written);
+            return Ok(&encoded[read..]);
+        }
+        let decompress = self.pieces.get_or_insert_with(|| Decompress::new(false));
+        decompress.reset(false);
+        stream::decode(encoded, decoded, |encoded, room| {
+            let status =
+                decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
+            let (read, written) = (decompress.total_in(), decompress.total_out());
+            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+        })
+    }
+}
+
+/// The decoded size that the end of `encoded` gives, which is right where there is one member of less than 4 GiB. `None`
+/// where it passes the limit, or what a stream of that size can hold: no memory is asked for then.
+#[cfg(feature = "libdeflate")]
+fn expected_size(encoded: &[u8], limit: usize) -> Option<usize> {
+    /// Bytes that one of a stream stands for, at most.
+    const HIGHEST_RATIO: usize = 1032;
+    let size = usize::try_from(u32::from_le_bytes(*encoded.last_chunk()?)).ok()?;
+    (size <= limit && size / HIGHEST_RATIO <= encoded.len()).then_some(size)
+}

@@ -1,0 +1,102 @@
+//! zlib streams (RFC 1950): at once where libdeflate is there and sizes allow it, otherwise piece by piece.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+#[cfg(feature = "libdeflate")]
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
+use zarr_spec::codec::stream::{self, Progress};
+use zarr_spec::{CodecError, Output};
+
+/// Memory for compressing at one level.
+pub(crate) struct Encoder {
+    level: Compression,
+    #[cfg(feature = "libdeflate")]
+    whole: Option<Compressor>,
+    /// Made when it is needed.
+    pieces: Option<Compress>,
+}
+
+impl Encoder {
+    /// At `level`, from 0 to 9.
+    pub(crate) fn new(level: u32) -> Self {
+        Self {
+            level: Compression::new(level),
+            #[cfg(feature = "libdeflate")]
+            whole: i32::try_from(level)
+                .ok()
+                .and_then(|level| CompressionLvl::new(level).ok())
+                .map(Compressor::new),
+            pieces: None,
+        }
+    }
+
+    /// Appends the stream of `decoded`.
+    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        #[cfg(feature = "libdeflate")]
+        if let Some(whole) = &mut self.whole {
+            let bound = whole.zlib_compress_bound(decoded.len()).min(encoded.remaining());
+            if let Ok(size) = whole.zlib_compress(decoded, encoded.spare(bound)?) {
+                encoded.advance(size);
+                return Ok(());
+            }
+        }
+        let compress = self.pieces.get_or_insert_with(|| Compress::new(self.level, true));
+        compress.reset();
+        stream::encode(decoded, encoded, |decoded, room| {
+            let status =
+                compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
+            let (read, written) = (compress.total_in(), compress.total_out());
+            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+        })
+    }
+}
+
+/// Memory for decompressing.
+pub(crate) struct Decoder {
+    #[cfg(feature = "libdeflate")]
+    whole: Decompressor,
+    /// Made when it is needed.
+    pieces: Option<Decompress>,
+}
+
+impl Decoder {
+    pub(crate) fn new() -> Self {
+        Self {
+            #[cfg(feature = "libdeflate")]
+            whole: Decompressor::new(),
+            pieces: None,
+        }
+    }
+
+    /// Appends what the stream that `encoded` starts with stands for. What follows the stream is ignored.
+    pub(crate) fn inflate(&mut self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        #[cfg(feature = "libdeflate")]
+        {
+            let room = decoded.spare(expected_size(encoded, decoded.remaining()))?;
+            if let Ok(size) = self.whole.zlib_decompress(encoded, room) {
+                decoded.advance(size);
+                return Ok(());
+            }
+        }
+        let decompress = self.pieces.get_or_insert_with(|| Decompress::new(true));
+        decompress.reset(true);
+        let _ignored = stream::decode(encoded, decoded, |encoded, room| {
+            let status =
+                decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
+            let (read, written) = (decompress.total_in(), decompress.total_out());
+            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+        })?;
+        Ok(())
+    }
+}
+
+/// How much memory to try with, for what `encoded` does not say the size of: as far as the limit, which is the size of
+/// the chunk where that is known, but not far more than a stream of that size usually holds.
+#[cfg(feature = "libdeflate")]
+fn expected_size(encoded: &[u8], limit: usize) -> usize {
+    /// Bytes that one of a stream stands for: at most, and hardly ever more.
+    const RATIOS: [usize; 2] = [1032, 16];
+    /// Bytes that cost little, however small the stream.
+    const LITTLE: usize = 16 << 20;
+    let [highest, usual] = RATIOS.map(|ratio| encoded.len().saturating_mul(ratio));
+    limit.min(highest).min(usual.max(LITTLE))
+}
