@@ -1,6 +1,7 @@
 //! Reading: plan, locate, fetch and decode, copy.
 
 mod cells;
+mod kept;
 mod raw;
 mod region;
 mod shard;
@@ -215,7 +216,8 @@ impl ArrayInner {
             return Ok(());
         }
         let piece = plan.piece(0)?;
-        self.read_cell(index, &pipeline, &[Want { piece: &piece, region, strides: &region.strides }])
+        let want = Want { piece: &piece, region, strides: &region.strides };
+        self.read_cell(index, &pipeline, &[want], self.kept_chunks().as_ref())
     }
 }
 

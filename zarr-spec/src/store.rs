@@ -284,7 +284,10 @@ pub trait ChunkCache: Debug + Send + Sync {
     /// The bytes of a decoded chunk, just as they were handed in.
     fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes>;
 
-    /// Takes a copy of a decoded chunk, unless its value has changed since. Whether there was room for it.
+    /// Bytes that are kept at most: there is never room for a larger chunk.
+    fn limit(&self) -> usize;
+
+    /// Takes a copy of a decoded chunk, unless its value has changed since. False if there is no room for it.
     fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool;
 }
 

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use zarr_interop::documents::{Description, Type};
 use zarr_interop::{Random, raw, reference};
 use zarr_kit::spec::Elements;
@@ -125,8 +126,18 @@ impl Trial {
     fn new(mut random: Random, description: Description) -> Self {
         let context = context(&mut random);
         let folder = random.chance(2).then(|| tempfile::tempdir().unwrap());
-        let location = folder.as_ref().map_or("memory:", |folder| folder.path().to_str().unwrap());
-        let store = open_store(context.registry(), location).unwrap();
+        let inside = match &folder {
+            None => json!({"type": "memory"}),
+            Some(folder) => json!({"type": "filesystem", "path": folder.path().to_str().unwrap()}),
+        };
+        let size = [1000, 10_000, 1_000_000][random.index(3)];
+        let cache = |chunks: &str| json!({"type": "cache", "chunks": chunks, "missing": true, "bytes": size, "store": &inside});
+        let location = match random.below(4) {
+            0 => cache("encoded"),
+            1 => cache("decoded"),
+            _ => inside.clone(),
+        };
+        let store = open_store(context.registry(), &location.to_string()).unwrap();
         description.write(&*store);
         let array = open(&store, &context);
         let model = Model::new(&description);

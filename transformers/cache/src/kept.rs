@@ -1,16 +1,22 @@
-//! What is in memory: parts of values, in the order in which they were used.
+//! What is in memory: parts of values, decoded chunks, keys without a value, in the order in which they were used.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+use std::sync::Arc;
 
-use zarr_spec::store::Version;
+use zarr_spec::store::{Begun, Changes, ChunkName, Version};
 use zarr_spec::{ByteRange, Bytes, Key, Prefix};
 
-/// Bytes that a part takes in memory beside its own and those of its key, about.
-const OVERHEAD: usize = 256;
+use crate::lru::Lru;
+
+/// Bytes that anything takes in memory beside its own and those of its key, about.
+const OVERHEAD: usize = 512;
 
 /// Parts that are looked into, back from the one that begins last before what is wanted.
 const LOOKED_INTO: usize = 16;
+
+/// Counters of changes. Keys share them: who fetched one keeps nothing if another one was changed meanwhile.
+const COUNTERS: usize = 64;
 
 /// What a store says of a whole value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,22 +25,44 @@ pub(crate) struct State {
     pub(crate) version: Option<Version>,
 }
 
-/// Parts of values.
+/// What is known of something that was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found<T> {
+    Unknown,
+    /// The key has no value.
+    Missing,
+    Kept(T),
+}
+
+/// All that is kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// Changes that were begun or ended so far.
-    pub(crate) changes: u64,
     limit: usize,
     size: usize,
-    /// By when they were last used, so that the first one is the next to go.
-    parts: BTreeMap<u64, Part>,
-    values: BTreeMap<Key, Value>,
+    items: Lru<Item>,
+    values: HashMap<Key, Value>,
+    /// Changes that were begun, ended or noticed so far.
+    changes: [u64; COUNTERS],
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Part {
+struct Item {
     key: Key,
+    what: What,
+    /// When it was last used.
+    used: u64,
+}
+
+#[derive(Debug)]
+enum What {
+    Part(Part),
+    Chunk(Chunk),
+    Missing,
+}
+
+#[derive(Debug)]
+struct Part {
     /// Bytes of the value before this part.
     start: u64,
     bytes: Bytes,
@@ -44,17 +72,28 @@ struct Part {
     has_state: bool,
 }
 
-/// What is known of a value: where its parts are.
+#[derive(Debug)]
+struct Chunk {
+    number: u64,
+    decoding: Arc<str>,
+    bytes: Bytes,
+}
+
+/// What is known of a value: the slots of all that is kept of it.
 #[derive(Debug, Default)]
 struct Value {
     state: Option<State>,
-    /// When each part was last used, by where it begins.
-    parts: BTreeMap<u64, u64>,
+    /// By where they begin.
+    parts: BTreeMap<u64, usize>,
+    /// By their numbers.
+    chunks: BTreeMap<u64, usize>,
+    missing: Option<usize>,
 }
 
 impl Kept {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { changes: 0, limit, size: 0, parts: BTreeMap::new(), values: BTreeMap::new(), uses: 0 }
+        let (items, values) = (Lru::new(), HashMap::new());
+        Self { limit, size: 0, items, values, changes: [0; COUNTERS], uses: 0 }
     }
 
     /// Bytes in memory.
@@ -62,19 +101,45 @@ impl Kept {
         self.size
     }
 
+    /// When this is.
+    pub(crate) fn now(&self) -> Begun {
+        Begun(self.uses)
+    }
+
+    pub(crate) fn changes(&self, key: &Key) -> Changes {
+        Changes(self.changes[self.counter(key)])
+    }
+
     /// The bytes in `range` of a value.
-    pub(crate) fn find(&mut self, key: &Key, range: ByteRange) -> Option<Bytes> {
-        self.take_part(key, range, false)
+    pub(crate) fn find(&mut self, key: &Key, range: ByteRange) -> Found<Bytes> {
+        self.find_part(key, range, false)
     }
 
     /// The same, if the state of the value is known, too.
-    pub(crate) fn find_with_state(&mut self, key: &Key, range: ByteRange) -> Option<(Bytes, State)> {
-        let state = self.values.get(key)?.state.clone()?;
-        Some((self.take_part(key, range, true)?, state))
+    pub(crate) fn find_with_state(&mut self, key: &Key, range: ByteRange) -> Found<(Bytes, State)> {
+        match (self.find_part(key, range, true), self.values.get(key)) {
+            (Found::Kept(bytes), Some(Value { state: Some(state), .. })) => {
+                Found::Kept((bytes, state.clone()))
+            }
+            (Found::Missing, _) => Found::Missing,
+            (Found::Unknown | Found::Kept(_), _) => Found::Unknown,
+        }
     }
 
-    /// Keeps what was read of a value, unless something was changed since there were `changes`.
-    pub(crate) fn keep(&mut self, key: &Key, range: ByteRange, bytes: &[u8], changes: u64) {
+    /// A decoded chunk.
+    pub(crate) fn find_chunk(&mut self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+        let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
+        match &self.items.get(slot)?.what {
+            // Mostly it is the very same text.
+            What::Chunk(kept)
+                if Arc::ptr_eq(&kept.decoding, chunk.decoding) || kept.decoding == *chunk.decoding => {}
+            _ => return None,
+        }
+        self.bytes_of(slot)
+    }
+
+    /// Keeps what was read of a value, unless it was changed since there were `changes`.
+    pub(crate) fn keep(&mut self, key: &Key, range: ByteRange, bytes: Bytes, changes: Changes) {
         let len = bytes.len() as u64;
         let (start, is_end) = match range {
             ByteRange::Full => (0, true),
@@ -83,112 +148,211 @@ impl Kept {
             // Without the size of the value, nobody knows where that is.
             ByteRange::Last(_) => return,
         };
-        if changes == self.changes {
-            self.insert(Part { key: key.clone(), start, bytes: own(bytes), is_end, has_state: false });
+        if changes == self.changes(key) {
+            self.insert(key, What::Part(Part { start, bytes, is_end, has_state: false }));
         }
     }
 
-    /// The same, with the state of the value: parts of another state are forgotten.
+    /// The same, with the state of the value.
     pub(crate) fn keep_with_state(
         &mut self,
         key: &Key,
         range: ByteRange,
-        bytes: &[u8],
+        bytes: Bytes,
         state: State,
-        changes: u64,
+        changes: Changes,
     ) {
-        if changes != self.changes {
+        if changes != self.changes(key) {
             return;
         }
+        self.note_state(key, &state);
         let part = range.within(state.size);
         let (start, is_end) = (part.start, part.end == state.size);
-        if self.values.get(key).is_none_or(|value| value.state.as_ref() != Some(&state)) {
-            self.forget(key);
-        }
-        let part = Part { key: key.clone(), start, bytes: own(bytes), is_end, has_state: true };
-        if self.insert(part)
-            && let Some(value) = self.values.get_mut(key)
-        {
+        let is_kept = self.insert(key, What::Part(Part { start, bytes, is_end, has_state: true }));
+        if is_kept && let Some(value) = self.values.get_mut(key) {
             value.state = Some(state);
         }
     }
 
-    /// Drops all of a value.
-    pub(crate) fn forget(&mut self, key: &Key) {
-        let Some(value) = self.values.remove(key) else { return };
-        for used in value.parts.into_values() {
-            if let Some(part) = self.parts.remove(&used) {
-                self.size -= part.cost();
-            }
+    /// Forgets what is of another state of the value than this one, or may be.
+    pub(crate) fn note_state(&mut self, key: &Key, state: &State) {
+        if self.values.get(key).is_some_and(|value| value.state.as_ref() != Some(state)) {
+            self.change(key);
         }
     }
 
-    /// Drops every value whose key begins with `prefix`.
-    pub(crate) fn forget_below(&mut self, prefix: &Prefix) {
-        let below = self.values.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
-        let below = below.map(|(key, _)| key).take_while(|key| key.as_str().starts_with(prefix.as_str()));
+    /// Whether a chunk of so many bytes fits without what was used after `begun`.
+    pub(crate) fn has_room_for(&self, key: &Key, size: usize, begun: Begun) -> bool {
+        self.has_room(cost(key, size), begun)
+    }
+
+    /// Keeps a decoded chunk, unless its value was changed since there were `changes`. False if that takes the room of
+    /// what was used after `begun`.
+    pub(crate) fn keep_chunk(
+        &mut self,
+        chunk: &ChunkName<'_>,
+        bytes: Bytes,
+        changes: Changes,
+        begun: Begun,
+    ) -> bool {
+        let &ChunkName { key, number, decoding } = chunk;
+        changes != self.changes(key)
+            || (self.has_room(cost(key, bytes.len()), begun)
+                && self.insert(key, What::Chunk(Chunk { number, decoding: Arc::clone(decoding), bytes })))
+    }
+
+    /// Keeps that a key has no value, unless it was changed since there were `changes`.
+    pub(crate) fn keep_missing(&mut self, key: &Key, changes: Changes) {
+        if changes == self.changes(key) {
+            self.note_missing(key);
+            self.insert(key, What::Missing);
+        }
+    }
+
+    /// Forgets what is kept of a value that others have erased.
+    pub(crate) fn note_missing(&mut self, key: &Key) {
+        if self.values.contains_key(key) {
+            self.change(key);
+        }
+    }
+
+    /// Drops all of a value, and whatever is being fetched of it is not kept.
+    pub(crate) fn change(&mut self, key: &Key) {
+        let counter = self.counter(key);
+        self.changes[counter] += 1;
+        self.forget(key);
+    }
+
+    /// The same for every value whose key begins with `prefix`.
+    pub(crate) fn change_below(&mut self, prefix: &Prefix) {
+        self.changes.iter_mut().for_each(|counter| *counter += 1);
+        let below = self.values.keys().filter(|key| key.as_str().starts_with(prefix.as_str()));
         let keys: Vec<Key> = below.cloned().collect();
         keys.iter().for_each(|key| self.forget(key));
     }
 
-    /// The bytes in `range`, out of a part that has them all and counts as used from now on.
-    fn take_part(&mut self, key: &Key, range: ByteRange, needs_state: bool) -> Option<Bytes> {
-        let value = self.values.get_mut(key)?;
-        let size = value.state.as_ref().map(|state| state.size);
-        let from = match range {
-            ByteRange::Full => 0,
-            ByteRange::From(offset) | ByteRange::Range { offset, .. } => offset,
-            ByteRange::Last(_) => range.within(size?).start,
-        };
-        let near = value.parts.range_mut(..=from).rev().take(LOOKED_INTO);
-        let (used, bytes) = near.into_iter().find_map(|(_, used)| {
-            let part = self.parts.get(used).filter(|part| part.has_state || !needs_state)?;
-            let bytes = part.bytes_in(range, size)?;
-            Some((used, bytes))
-        })?;
-        let part = self.parts.remove(used)?;
-        self.uses += 1;
-        *used = self.uses;
-        self.parts.insert(self.uses, part);
-        Some(bytes)
+    /// Drops all of a value.
+    fn forget(&mut self, key: &Key) {
+        let Some(Value { parts, chunks, missing, .. }) = self.values.remove(key) else { return };
+        for slot in parts.into_values().chain(chunks.into_values()).chain(missing) {
+            self.free(slot);
+        }
     }
 
-    /// Whether there is room for the part at all.
-    fn insert(&mut self, part: Part) -> bool {
-        let cost = part.cost();
+    fn counter(&self, key: &Key) -> usize {
+        // As many as fit in any number.
+        usize::try_from(self.values.hasher().hash_one(key) % COUNTERS as u64).unwrap_or(0)
+    }
+
+    /// The bytes in `range`, out of a part that has them all.
+    fn find_part(&mut self, key: &Key, range: ByteRange, needs_state: bool) -> Found<Bytes> {
+        let Some(value) = self.values.get(key) else { return Found::Unknown };
+        if let Some(slot) = value.missing {
+            let _none = self.bytes_of(slot);
+            return Found::Missing;
+        }
+        let size = value.state.as_ref().map(|state| state.size);
+        let from = match (range, size) {
+            (ByteRange::Full, _) => 0,
+            (ByteRange::From(offset) | ByteRange::Range { offset, .. }, _) => offset,
+            (ByteRange::Last(_), Some(size)) => range.within(size).start,
+            (ByteRange::Last(_), None) => return Found::Unknown,
+        };
+        let mut near = value.parts.range(..=from).rev().take(LOOKED_INTO);
+        let found = near.find_map(|(_, &slot)| match &self.items.get(slot)?.what {
+            What::Part(part) if part.has_state || !needs_state => Some((slot, part.bytes_in(range, size)?)),
+            _ => None,
+        });
+        let Some((slot, bytes)) = found else { return Found::Unknown };
+        let _whole = self.bytes_of(slot);
+        Found::Kept(bytes)
+    }
+
+    /// The bytes in a slot, which counts as used from now on.
+    fn bytes_of(&mut self, slot: usize) -> Option<Bytes> {
+        self.uses += 1;
+        let item = self.items.take_up(slot)?;
+        item.used = self.uses;
+        item.what.bytes().cloned()
+    }
+
+    /// Whether so many bytes fit without what was used after `begun`.
+    fn has_room(&self, cost: usize, begun: Begun) -> bool {
+        let mut room = self.limit.saturating_sub(self.size);
+        let mut old = self.items.iter().map(|(_, item)| item).take_while(|item| item.used <= begun.0);
+        while room < cost {
+            let Some(item) = old.next() else { return false };
+            room = room.saturating_add(item.cost());
+        }
+        true
+    }
+
+    /// Whether there is room at all.
+    fn insert(&mut self, key: &Key, what: What) -> bool {
+        let cost = cost(key, what.bytes().map_or(0, Bytes::len));
         if cost > self.limit {
             return false;
         }
         self.uses += 1;
         self.size += cost;
-        let before = self.values.entry(part.key.clone()).or_default().parts.insert(part.start, self.uses);
-        if let Some(before) = before.and_then(|used| self.parts.remove(&used)) {
-            self.size -= before.cost();
-        }
-        self.parts.insert(self.uses, part);
+        let value = self.values.entry(key.clone()).or_default();
+        // A value is there or missing.
+        let contrary = value.missing.take();
+        let slot = self.items.next_slot();
+        let before = match &what {
+            What::Part(part) => value.parts.insert(part.start, slot),
+            What::Chunk(chunk) => value.chunks.insert(chunk.number, slot),
+            What::Missing => value.missing.replace(slot),
+        };
+        self.items.add(Item { key: key.clone(), what, used: self.uses });
+        before.into_iter().chain(contrary).for_each(|slot| self.free(slot));
         while self.size > self.limit {
-            self.drop_oldest();
+            let Some((oldest, _)) = self.items.iter().next() else { break };
+            self.drop_item(oldest);
         }
         true
     }
 
-    fn drop_oldest(&mut self) {
-        let Some((_, part)) = self.parts.pop_first() else { return };
-        self.size -= part.cost();
-        if let Some(value) = self.values.get_mut(&part.key) {
-            value.parts.remove(&part.start);
-            if value.parts.is_empty() {
-                self.values.remove(&part.key);
+    /// Drops one item, and its value with the last one.
+    fn drop_item(&mut self, slot: usize) {
+        let Some(Item { key, what, .. }) = self.items.get(slot) else { return };
+        if let Some(value) = self.values.get_mut(key) {
+            match what {
+                What::Part(part) => value.parts.remove(&part.start),
+                What::Chunk(chunk) => value.chunks.remove(&chunk.number),
+                What::Missing => value.missing.take(),
+            };
+            if value.parts.is_empty() && value.chunks.is_empty() && value.missing.is_none() {
+                self.values.remove(key);
             }
+        }
+        self.free(slot);
+    }
+
+    /// Empties a slot that no value has any more.
+    fn free(&mut self, slot: usize) {
+        if let Some(item) = self.items.remove(slot) {
+            self.size -= item.cost();
+        }
+    }
+}
+
+impl Item {
+    fn cost(&self) -> usize {
+        cost(&self.key, self.what.bytes().map_or(0, Bytes::len))
+    }
+}
+
+impl What {
+    fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Part(Part { bytes, .. }) | Self::Chunk(Chunk { bytes, .. }) => Some(bytes),
+            Self::Missing => None,
         }
     }
 }
 
 impl Part {
-    fn cost(&self) -> usize {
-        self.bytes.len() + 2 * self.key.as_str().len() + OVERHEAD
-    }
-
     /// The bytes in `range` of the value, if they are all here. `size` is that of the value, where it is known.
     fn bytes_in(&self, range: ByteRange, size: Option<u64>) -> Option<Bytes> {
         let end = self.start.checked_add(self.bytes.len() as u64)?;
@@ -207,7 +371,7 @@ impl Part {
     }
 }
 
-/// A part must not keep alive the larger memory that a store lent it from.
-fn own(bytes: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(bytes)
+/// What it costs to keep so many bytes under a key.
+fn cost(key: &Key, size: usize) -> usize {
+    size.saturating_add(2 * key.as_str().len() + OVERHEAD)
 }

@@ -1,13 +1,18 @@
 //! The `cache` transformer: another store, and what was last read from it, in memory.
 //!
-//! Kept are encoded values and parts of them, such as the indexes of shards, up to a number of bytes; what was used
-//! longest ago makes way first. A part is also found inside of a larger one. That a key is missing is not kept.
+//! Kept are encoded values and parts of them, such as documents and the indexes of shards, up to a number of bytes; what
+//! was used longest ago makes way first. A part is also found inside of a larger one. With `"chunks": "decoded"`, an
+//! engine keeps decoded chunks here instead of encoded ones, inner chunks of shards each by itself, in the same bytes.
+//! What one read keeps so does not make way for what it reads later: of an array that is larger than the cache, a part
+//! stays. With `"missing": true`, it is also kept that a key has no value.
 //!
 //! What is written through the cache is never read stale. A change by others is noticed when another part of the value
 //! is read on its own and has another version: what was kept of the older one is dropped then. Until then the cache
-//! knows nothing of it, so it is for data that others leave alone.
+//! knows nothing of it, and of a key that was missing it never learns; so it is for data that others leave alone.
 //!
-//! Described as `{"type": "cache", "bytes": 100000000, "store": {…}}`.
+//! Described as `{"type": "cache", "bytes": 100000000, "store": {…}}`, with `"chunks": "encoded"` or `"decoded"` and
+//! `"missing"` where they are not to be `"encoded"` and `false`. The only cache that another one may be around is one of
+//! encoded values, and the outer one then is for decoded chunks.
 //!
 //! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
 
@@ -15,14 +20,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
-    StorePlugin,
+    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
+    Request, Store, StoreConfiguration, StoreError, StorePlugin,
 };
 use zarr_spec::{ByteRange, Bytes, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 mod kept;
+mod lru;
 
-use kept::{Kept, State};
+use kept::{Found, Kept, State};
 
 zarr_spec::register!(StorePlugin::new("cache", &[], without_a_url));
 
@@ -30,13 +36,38 @@ zarr_spec::register!(StorePlugin::new("cache", &[], without_a_url));
 #[derive(Debug)]
 pub struct CacheStore {
     store: Arc<dyn Store>,
+    limit: usize,
+    chunks: Chunks,
+    keeps_missing: bool,
     kept: Mutex<Kept>,
+}
+
+/// The form in which chunks are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Chunks {
+    #[default]
+    Encoded,
+    Decoded,
 }
 
 impl CacheStore {
     /// Around `store`, keeping at most `limit` bytes, what it takes to find them included.
     pub fn new(store: Arc<dyn Store>, limit: usize) -> Self {
-        Self { store, kept: Mutex::new(Kept::new(limit)) }
+        let kept = Mutex::new(Kept::new(limit));
+        Self { store, limit, chunks: Chunks::default(), keeps_missing: false, kept }
+    }
+
+    /// With chunks as they are decoded in the place of encoded ones.
+    #[must_use]
+    pub fn with_decoded_chunks(self) -> Self {
+        Self { chunks: Chunks::Decoded, ..self }
+    }
+
+    /// Keeping also which keys have no value. Values that others add are not seen then.
+    #[must_use]
+    pub fn with_missing_keys(self) -> Self {
+        Self { keeps_missing: true, ..self }
     }
 
     /// Bytes that are kept now, what it takes to find them included.
@@ -51,31 +82,86 @@ impl CacheStore {
     }
 
     /// Runs a change of the store. What it concerns is forgotten before it, and again after it: a reader may have
-    /// brought back the old bytes in between. What readers fetch meanwhile is not kept.
+    /// brought back the old bytes in between. What readers fetch of it meanwhile is not kept.
     fn change<T>(
         &self,
         forget: impl Fn(&mut Kept),
         change: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let forget = || {
-            let mut kept = self.kept();
-            kept.changes += 1;
-            forget(&mut kept);
-        };
-        forget();
+        forget(&mut self.kept());
         let result = change(&*self.store);
-        forget();
+        forget(&mut self.kept());
         result
     }
 
+    /// A value or a part of one, out of what is kept or from the store.
+    fn read(
+        &self,
+        (key, range): (&Key, ByteRange),
+        to: &mut Output<'_>,
+        keeps: bool,
+        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
+    ) -> Result<Option<Got>, StoreError> {
+        let (found, changes) = {
+            let mut kept = self.kept();
+            (kept.find_with_state(key, range), kept.changes(key))
+        };
+        match found {
+            Found::Kept((bytes, _)) if bytes.len() > to.remaining() => {
+                return Err(too_large(key, to.remaining()));
+            }
+            Found::Kept((bytes, State { size, version })) => {
+                return Ok(Some(Got { contents: Contents::Shared(bytes), size, version }));
+            }
+            Found::Missing => return Ok(None),
+            Found::Unknown => {}
+        }
+        let before = to.written().len();
+        let Some(got) = get(&*self.store, to)? else {
+            self.note_missing(key, changes);
+            return Ok(None);
+        };
+        let bytes = match &got.contents {
+            Contents::Shared(bytes) => bytes,
+            Contents::Written => &to.written()[before..],
+        };
+        let state = State { size: got.size, version: got.version.clone() };
+        match self.own(bytes).filter(|_| keeps) {
+            Some(bytes) => self.kept().keep_with_state(key, range, bytes, state, changes),
+            None => self.kept().note_state(key, &state),
+        }
+        Ok(Some(got))
+    }
+
+    /// What is missing has no parts, and the cache may keep just that.
+    fn note_missing(&self, key: &Key, changes: Changes) {
+        match self.keeps_missing {
+            true => self.kept().keep_missing(key, changes),
+            false => self.kept().note_missing(key),
+        }
+    }
+
     /// What `request` asks for, if it is kept.
-    fn find(&self, request: &Request) -> Option<Result<Bytes, StoreError>> {
-        let bytes = self.kept().find(&request.key, request.range)?;
-        Some(if bytes.len() > request.limit {
-            Err(too_large(&request.key, request.limit))
-        } else {
-            Ok(bytes)
-        })
+    fn find(&self, request: &Request) -> Option<Result<Option<Bytes>, StoreError>> {
+        match self.kept().find(&request.key, request.range) {
+            Found::Kept(bytes) if bytes.len() > request.limit => {
+                Some(Err(too_large(&request.key, request.limit)))
+            }
+            Found::Kept(bytes) => Some(Ok(Some(bytes))),
+            Found::Missing => Some(Ok(None)),
+            Found::Unknown => None,
+        }
+    }
+
+    /// A copy, if it may fit: what is kept must not keep alive the larger memory that a store lent it from. Made
+    /// without the lock.
+    fn own(&self, bytes: &[u8]) -> Option<Bytes> {
+        let mut copy = Vec::new();
+        if bytes.len() > self.limit || copy.try_reserve_exact(bytes.len()).is_err() {
+            return None;
+        }
+        copy.extend_from_slice(bytes);
+        Some(copy.into())
     }
 }
 
@@ -98,25 +184,7 @@ impl Store for CacheStore {
     }
 
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let found = self.kept().find_with_state(key, range);
-        if let Some((bytes, State { size, version })) = found {
-            if bytes.len() > to.remaining() {
-                return Err(too_large(key, to.remaining()));
-            }
-            return Ok(Some(Got { contents: Contents::Shared(bytes), size, version }));
-        }
-        let (before, changes) = (to.written().len(), self.kept().changes);
-        let Some(got) = self.store.get(key, range, to)? else {
-            self.kept().forget(key);
-            return Ok(None);
-        };
-        let bytes = match &got.contents {
-            Contents::Shared(bytes) => bytes,
-            Contents::Written => &to.written()[before..],
-        };
-        let state = State { size: got.size, version: got.version.clone() };
-        self.kept().keep_with_state(key, range, bytes, state, changes);
-        Ok(Some(got))
+        self.read((key, range), to, true, |store, to| store.get(key, range, to))
     }
 
     fn get_many<'a>(
@@ -124,13 +192,13 @@ impl Store for CacheStore {
         requests: Vec<Request>,
         budget: usize,
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        let changes = self.kept().changes;
         let (mut here, mut asked, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for (number, request) in requests.into_iter().enumerate() {
             match self.find(&request) {
-                Some(found) => here.push((number, found.map(Some))),
+                Some(found) => here.push((number, found)),
                 None => {
-                    numbers.push((number, request.key.clone(), request.range));
+                    let changes = self.kept().changes(&request.key);
+                    numbers.push((number, request.key.clone(), request.range, changes));
                     asked.push(request);
                 }
             }
@@ -139,35 +207,57 @@ impl Store for CacheStore {
             return Box::new(here.into_iter());
         }
         let fetched = self.store.get_many(asked, budget).filter_map(move |(place, delivered)| {
-            let (number, key, range) = numbers.get(place)?;
-            if let Ok(Some(bytes)) = &delivered {
-                self.kept().keep(key, *range, bytes, changes);
+            let (number, key, range, changes) = numbers.get(place)?;
+            match &delivered {
+                Ok(Some(bytes)) => {
+                    if let Some(bytes) = self.own(bytes) {
+                        self.kept().keep(key, *range, bytes, *changes);
+                    }
+                }
+                Ok(None) => self.note_missing(key, *changes),
+                Err(_) => {}
             }
             Some((*number, delivered))
         });
         Box::new(here.into_iter().chain(fetched))
     }
 
+    /// The chunks that are decoded of these bytes are kept here, or by a store inside of this one.
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        match self.chunks {
+            Chunks::Encoded => self.read((key, range), to, true, |store, to| store.get_once(key, range, to)),
+            Chunks::Decoded => self.read((key, range), to, false, |store, to| store.get(key, range, to)),
+        }
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        match (self.chunks, self.store.caching()) {
+            (Chunks::Decoded, _) => Caching::Decoded(self),
+            (Chunks::Encoded, Caching::Decoded(chunks)) => Caching::Decoded(chunks),
+            (Chunks::Encoded, Caching::None | Caching::Encoded) => Caching::Encoded,
+        }
+    }
+
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.change(|kept| kept.forget(key), |store| store.set(key, value))
+        self.change(|kept| kept.change(key), |store| store.set(key, value))
     }
 
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        let forget = |kept: &mut Kept| values.iter().for_each(|(key, ..)| kept.forget(key));
+        let forget = |kept: &mut Kept| values.iter().for_each(|(key, ..)| kept.change(key));
         self.change(forget, |store| store.set_partial_values(values))
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.change(|kept| kept.forget(key), |store| store.erase(key))
+        self.change(|kept| kept.change(key), |store| store.erase(key))
     }
 
     fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let forget = |kept: &mut Kept| keys.iter().for_each(|key| kept.forget(key));
+        let forget = |kept: &mut Kept| keys.iter().for_each(|key| kept.change(key));
         self.change(forget, |store| store.erase_values(keys))
     }
 
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.change(|kept| kept.forget_below(prefix), |store| store.erase_prefix(prefix))
+        self.change(|kept| kept.change_below(prefix), |store| store.erase_prefix(prefix))
     }
 
     fn list(&self) -> Result<Vec<Key>, StoreError> {
@@ -183,7 +273,48 @@ impl Store for CacheStore {
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.store.size(key)
+        if !self.keeps_missing {
+            return self.store.size(key);
+        }
+        let (found, changes) = {
+            let mut kept = self.kept();
+            (kept.find(key, ByteRange::From(0)), kept.changes(key))
+        };
+        if found == Found::Missing {
+            return Ok(None);
+        }
+        let size = self.store.size(key)?;
+        if size.is_none() {
+            self.note_missing(key, changes);
+        }
+        Ok(size)
+    }
+}
+
+/// Chunks of this store alone: one that it is around has its own.
+impl ChunkCache for CacheStore {
+    fn begin(&self) -> Begun {
+        self.kept().now()
+    }
+
+    fn changes(&self, key: &Key) -> Changes {
+        self.kept().changes(key)
+    }
+
+    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+        self.kept().find_chunk(chunk)
+    }
+
+    fn limit(&self) -> usize {
+        self.limit
+    }
+
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool {
+        if !self.kept().has_room_for(chunk.key, decoded.len(), begun) {
+            return false;
+        }
+        let Some(decoded) = self.own(decoded) else { return false };
+        self.kept().keep_chunk(chunk, decoded, changes, begun)
     }
 }
 
@@ -191,6 +322,10 @@ impl Store for CacheStore {
 #[serde(deny_unknown_fields)]
 struct CacheConfiguration {
     bytes: u64,
+    #[serde(default)]
+    chunks: Chunks,
+    #[serde(default)]
+    missing: bool,
     store: Box<dyn StoreConfiguration>,
 }
 
@@ -201,8 +336,43 @@ impl StoreConfiguration for CacheConfiguration {
             return Err(Invalid::new("a cache of 0 `bytes` keeps nothing").into());
         }
         let limit = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-        Ok(Arc::new(CacheStore::new(self.store.open()?, limit)))
+        let store = self.store.open()?;
+        check_order(self.chunks, &*store)?;
+        Ok(Arc::new(CacheStore {
+            chunks: self.chunks,
+            keeps_missing: self.missing,
+            ..CacheStore::new(store, limit)
+        }))
     }
+
+    fn keeps_chunks(&self) -> bool {
+        self.chunks == Chunks::Decoded
+    }
+}
+
+/// Whether a cache makes sense around `store`.
+fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
+    if !store.capabilities().readable {
+        return Err(Invalid::new(format!(
+            "{} is not readable: a cache has nothing to keep",
+            store.location()
+        )));
+    }
+    let reason = match (chunks, store.caching()) {
+        (_, Caching::None) | (Chunks::Decoded, Caching::Encoded) => return Ok(()),
+        (Chunks::Encoded, Caching::Encoded) => {
+            "both keep encoded values, and the inner one is only asked for what the outer one lost: \
+             use one cache with the `bytes` of both"
+        }
+        (Chunks::Encoded, Caching::Decoded(_)) => {
+            "the inner one keeps decoded chunks, and those are found before any encoded one is asked for: \
+             the one with `\"chunks\": \"decoded\"` has to be the outer one"
+        }
+        (Chunks::Decoded, Caching::Decoded(_)) => {
+            "both are for decoded chunks, and the inner one would get none: use one cache with the `bytes` of both"
+        }
+    };
+    Err(Invalid::new(format!("a cache in a cache, of {}: {reason}", store.location())))
 }
 
 /// No scheme leads here.

@@ -12,9 +12,17 @@ use zarr_spec::store::{
     Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Delivery, Directory, Got, Manner, Request,
     Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Bytes, Invalid, Key, KeyError, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
-zarr_spec::register!(StorePlugin::new("prefix", &[], without_a_url));
+zarr_spec::register!(
+    StorePlugin::new("prefix", &[], without_a_url)
+        .about("Shows what another store has below a prefix.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v3(
+    r#"{"type": "prefix", "prefix": "a/b", "store": {"type": "filesystem",
+            "path": "data.zarr"}}"#,
+)];
 
 /// What another store has below a prefix.
 #[derive(Debug)]
@@ -152,6 +160,10 @@ impl ChunkCache for PrefixStore {
 
     fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
         self.chunks()?.find(&ChunkName { key: &self.outer_key(chunk.key).ok()?, ..*chunk })
+    }
+
+    fn limit(&self) -> usize {
+        self.chunks().map_or(0, ChunkCache::limit)
     }
 
     fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool {

@@ -131,12 +131,13 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, chunks are no shards, the index of the shard cannot be read, or the store fails.
+    /// If the grid has no such chunk, chunks are no shards or not shards alone (a codec other than a permutation comes
+    /// before or behind), the index of the shard cannot be read, or the store fails.
     pub fn stored_inner_chunks(&self, index: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
         let inner = &self.inner;
         let pipeline = inner.pipeline(index, &inner.chunk(index)?.shape)?;
         let Some(shard) = pipeline.shard() else {
-            return Err(Error::NotSupported(format!("the chunks of {} are no shards", inner.path)));
+            return Err(Error::NotSupported(format!("the chunks of {} are no shards alone", inner.path)));
         };
         let mut stored = Vec::new();
         if let Some(kept) = inner.fetch_index(index, shard)? {
@@ -192,9 +193,28 @@ impl ArrayInner {
         range: ByteRange,
         output: &mut Output<'_>,
     ) -> Result<Option<Got>, Error> {
+        self.get_with(index, range, |store, key| store.get(key, range, output))
+    }
+
+    /// The same, for bytes of chunks that are decoded at once.
+    pub(crate) fn get_once(
+        &self,
+        index: &[u64],
+        range: ByteRange,
+        output: &mut Output<'_>,
+    ) -> Result<Option<Got>, Error> {
+        self.get_with(index, range, |store, key| store.get_once(key, range, output))
+    }
+
+    fn get_with(
+        &self,
+        index: &[u64],
+        range: ByteRange,
+        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<Got>, StoreError>,
+    ) -> Result<Option<Got>, Error> {
         // A value that is too large is the fault of the chunk.
         let mut get = |key: &Key| {
-            let got = self.resolved.store.get(key, range, output).map_err(|error| match error {
+            let got = get(&*self.resolved.store, key).map_err(|error| match error {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
             })?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::store::{Got, Version};
+use zarr_spec::store::{Changes, Got, Version};
 
 use super::ArrayInner;
 use crate::shard::ShardIndex;
@@ -26,13 +26,20 @@ pub(crate) struct KeptIndex {
     version: Option<Version>,
     /// Bytes of the whole value.
     size: u64,
+    /// How often the value had changed when it was fetched, where the store counts that.
+    changes: Option<Changes>,
     /// Indexes of inner chunks that are shards themselves, by their positions.
     nested: Mutex<HashMap<usize, Arc<KeptIndex>>>,
 }
 
 impl KeptIndex {
-    pub(crate) fn new(index: ShardIndex, got: &Got) -> Self {
-        Self { index, version: got.version.clone(), size: got.size, nested: Mutex::default() }
+    pub(crate) fn new(index: ShardIndex, got: &Got, changes: Option<Changes>) -> Self {
+        Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
+    }
+
+    /// Whether nothing has changed the value since, there being so many changes now.
+    pub(crate) fn is_after(&self, changes: Changes) -> bool {
+        self.changes == Some(changes)
     }
 
     /// Whether the value is still the one that the index is of.

@@ -1,11 +1,14 @@
 //! What all work on the chunks of an array shares: plans, pipelines, memory, threads, errors.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
+use zarr_spec::json::Object;
+use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::pipeline::Pipeline;
-use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format};
+use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 
 use super::ArrayInner;
 use crate::context::{Threads, UndefinedFill};
@@ -38,6 +41,7 @@ const KEPT_PIPELINES: usize = 256;
 pub(super) struct Pipelines {
     common: OnceLock<Arc<Pipeline>>,
     others: Mutex<HashMap<Vec<u64>, Arc<Pipeline>>>,
+    decoding: OnceLock<Arc<str>>,
 }
 
 impl ArrayInner {
@@ -66,7 +70,7 @@ impl ArrayInner {
             let pipeline = self.resolved.chain.resolve(&chunk);
             pipeline.map(Arc::new).map_err(|error| self.chunk_error(index, error))
         };
-        let Pipelines { common, others } = &self.pipelines;
+        let Pipelines { common, others, .. } = &self.pipelines;
         if shape == self.resolved.chunk.shape {
             if let Some(pipeline) = common.get() {
                 return Ok(Arc::clone(pipeline));
@@ -84,6 +88,26 @@ impl ArrayInner {
         }
         others.insert(shape.to_vec(), Arc::clone(&pipeline));
         Ok(pipeline)
+    }
+
+    /// All that decoded chunks depend on besides their stored bytes: arrays that agree in it may share them.
+    pub(crate) fn decoding(&self) -> &Arc<str> {
+        self.pipelines.decoding.get_or_init(|| {
+            let context = self.context();
+            let metadata = ArrayMetadata {
+                // Chunks of one shape are where their indices say.
+                shape: match self.resolved.grid.chunk_shape() {
+                    Some(_) => Vec::new(),
+                    None => self.metadata.shape.clone(),
+                },
+                attributes: Object::new(),
+                dimension_names: None,
+                ignored: Object::new(),
+                ..self.metadata.clone()
+            };
+            let (mode, limits, fallback) = (context.mode, context.limits, &self.resolved.fallback);
+            format!("{metadata:?} {mode:?} {limits:?} {fallback:?} {}", plugins(&context.registry)).into()
+        })
     }
 
     /// Runs `work` for each number, on several threads where that pays for `total` bytes. No lock may be held: while
@@ -137,4 +161,15 @@ impl ArrayInner {
         let StepError { codec, source } = error.into();
         Error::Chunk { path: self.path.clone(), index: index.to_vec(), key, codec, source: Box::new(source) }
     }
+}
+
+/// Tells the plugins of one registry from those of another that have the same names.
+fn plugins(registry: &Registry) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    registry.codecs().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    registry.data_types().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    registry.chunk_grids().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    registry.memory_layouts().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    registry.storage_transformers().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    hasher.finish()
 }

@@ -4,6 +4,7 @@ use zarr_spec::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
 use zarr_spec::{ByteRange, Elements, Size};
 
+use super::kept::{KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
@@ -12,15 +13,20 @@ use crate::pipeline::{Stages, decode};
 use crate::plan::{Piece, Plan};
 use crate::variable::Variable;
 
+/// The number of a chunk that is no shard, among those of its value.
+const WHOLE: u64 = 0;
+
 impl ArrayInner {
     /// Reads all that is wanted; `total` is the size of all outputs together.
     pub(super) fn read_regions(&self, regions: &[Region<'_>], total: usize) -> Result<(), Error> {
         let plans: Result<Vec<_>, _> = regions.iter().map(|region| self.plan(region.wanted)).collect();
         let plans = plans?;
+        let kept = self.kept_chunks();
+        let kept = kept.as_ref();
         if let ([plan], [region]) = (plans.as_slice(), regions) {
             return self.for_each(plan.len(), total, |number| {
                 let piece = plan.piece(number)?;
-                self.read_grid_cell(&[Want { piece: &piece, region, strides: &region.strides }])
+                self.read_grid_cell(&[Want { piece: &piece, region, strides: &region.strides }], kept)
             });
         }
         let shared = shared_cells(&plans)?;
@@ -33,12 +39,12 @@ impl ArrayInner {
                 let region = &regions[*plan];
                 Want { piece, region, strides: &region.strides }
             });
-            self.read_grid_cell(&wants.collect::<Vec<_>>())
+            self.read_grid_cell(&wants.collect::<Vec<_>>(), kept)
         })
     }
 
     /// Reads what is wanted of the chunk that the first of all wants is in; there is one at least.
-    fn read_grid_cell(&self, wants: &[Want<'_, '_>]) -> Result<(), Error> {
+    fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
         let Some(first) = wants.first() else { return Ok(()) };
         let cell = first.piece.cell();
         let mut shape = [0u64; MAX_RANK];
@@ -47,36 +53,44 @@ impl ArrayInner {
             *length = range.end - range.start + self.resolved.grid.before_array(dimension, chunk);
         }
         let pipeline = self.pipeline(cell, &shape[..cell.len()])?;
-        self.read_cell(cell, &pipeline, wants)
+        self.read_cell(cell, &pipeline, wants, kept)
     }
 
-    /// Reads what is wanted of the chunk at `cell`.
+    /// Reads what is wanted of the chunk at `cell`, out of what is `kept` if it is there.
     pub(super) fn read_cell(
         &self,
         cell: &[u64],
         pipeline: &Pipeline,
         wants: &[Want<'_, '_>],
+        kept: Option<&KeptChunks<'_>>,
     ) -> Result<(), Error> {
+        let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
+        let kept = kept.as_ref();
         if let Some(shard) = pipeline.shard() {
-            return self.read_shard(cell, shard, wants);
+            return self.read_shard(cell, shard, wants, kept);
+        }
+        if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
+            return self.put(cell, pipeline, &decoded, wants);
         }
         self.workers.with(Worker::default, |worker| {
+            let size = exact_size(pipeline);
             let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
+            let is_kept_whole = kept.is_some_and(|kept| size.is_none_or(|size| kept.takes(size)));
             if let [want] = wants
-                && let Some(combination) = want.piece.only().filter(|_| is_raw)
+                && let Some(combination) = want.piece.only().filter(|_| is_raw && !is_kept_whole)
             {
                 return self.read_raw(cell, pipeline, *want, &combination, &mut worker.encoded);
             }
-            let mut output = worker.encoded.output(self.value_limit(exact_size(pipeline)));
-            let Some(got) = self.get(cell, ByteRange::Full, &mut output)? else {
+            let mut output = worker.encoded.output(self.value_limit(size));
+            let Some(got) = self.get_once(cell, ByteRange::Full, &mut output)? else {
                 return self.fill(cell, wants, Before::Fresh);
             };
             let encoded = contents(&got, output.written());
-            self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants)
+            self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants, kept.map(|kept| (kept, WHOLE)))
         })
     }
 
-    /// Decodes an encoded chunk or inner chunk to all who want some of it.
+    /// Decodes an encoded chunk or inner chunk to all who want some of it, and keeps it under its number.
     pub(super) fn decode_to(
         &self,
         cell: &[u64],
@@ -84,14 +98,32 @@ impl ArrayInner {
         encoded: &[u8],
         stages: &mut Stages,
         wants: &[Want<'_, '_>],
+        kept: Option<(&KeptValue<'_>, u64)>,
     ) -> Result<(), Error> {
-        let destination = match wants {
+        let mut destination = match wants {
             [want] if !pipeline.steps.is_empty() => want.slice(pipeline)?,
             _ => None,
         };
-        let decoded = decode(pipeline, encoded, stages, destination, self.bounds());
-        let Some(decoded) = decoded.map_err(|error| self.chunk_error(cell, error))? else { return Ok(()) };
-        let elements = stages.bytes(&decoded, encoded);
+        let decoded = decode(pipeline, encoded, stages, destination.as_deref_mut(), self.bounds());
+        let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
+        let elements = match &decoded {
+            Some(decoded) => stages.bytes(decoded, encoded),
+            None => destination.as_deref().unwrap_or_default(),
+        };
+        if let Some((kept, number)) = kept {
+            kept.keep(number, elements);
+        }
+        if decoded.is_some() { self.put(cell, pipeline, elements, wants) } else { Ok(()) }
+    }
+
+    /// Hands the elements of a chunk or inner chunk to all who want some of it.
+    pub(super) fn put(
+        &self,
+        cell: &[u64],
+        pipeline: &Pipeline,
+        elements: &[u8],
+        wants: &[Want<'_, '_>],
+    ) -> Result<(), Error> {
         if pipeline.array.data_type.elements() == Elements::Variable {
             let elements = Variable::parse(elements, &pipeline.array);
             let elements = elements.map_err(|error| self.chunk_error(cell, error))?;

@@ -61,7 +61,7 @@ impl RawChunk<'_, '_> {
     fn read_directly(&self, destination: &mut [u8]) -> Result<(), Error> {
         let size = destination.len();
         let mut output = Output::to(destination);
-        let got = self.array.get(self.cell, ByteRange::Full, &mut output);
+        let got = self.array.get_once(self.cell, ByteRange::Full, &mut output);
         let rest = output.remaining();
         match got {
             Ok(None) => self.array.fill(self.cell, &[self.want], Before::Fresh),
@@ -104,7 +104,7 @@ impl RawChunk<'_, '_> {
             let size = ((count - 1) * rows.step + 1) * rows.size;
             let range = ByteRange::Range { offset: first * rows.size as u64, size: size as u64 };
             let mut output = buffer.output(size);
-            let Some(got) = self.array.get(self.cell, range, &mut output)? else {
+            let Some(got) = self.array.get_once(self.cell, range, &mut output)? else {
                 let before = if done == 0 { Before::Fresh } else { Before::Written };
                 return self.array.fill(self.cell, &[self.want], before);
             };
@@ -133,7 +133,7 @@ impl RawChunk<'_, '_> {
 
     fn read_whole(&self, buffer: &mut Buffer) -> Result<(), Error> {
         let mut output = buffer.output(self.array.value_limit(Some(self.expected)));
-        let Some(got) = self.array.get(self.cell, ByteRange::Full, &mut output)? else {
+        let Some(got) = self.array.get_once(self.cell, ByteRange::Full, &mut output)? else {
             return self.array.fill(self.cell, &[self.want], Before::Written);
         };
         let bytes = contents(&got, output.written());

@@ -8,6 +8,7 @@ use zarr_spec::ByteRange;
 use zarr_spec::pipeline::ShardPipeline;
 
 use super::cells::contents;
+use super::kept::KeptValue;
 use super::region::{Before, Want};
 use crate::array::{ArrayInner, KeptIndex, Worker};
 use crate::error::Error;
@@ -29,12 +30,15 @@ struct OpenShard<'s> {
     cell: &'s [u64],
     shard: &'s ShardPipeline,
     index: &'s KeptIndex,
-    /// Whether the index is of an earlier read. It is only believed when it says that something is stored, and the
-    /// value then has the version that it had.
+    /// Whether the index is of an earlier read, and perhaps not current. It is only believed when it says that
+    /// something is stored, and the value then has the version that it had.
     is_kept: bool,
     /// Where the shard begins in the value.
     start: u64,
+    /// The number of its first inner chunk, among all those of the value that are no shards themselves.
+    first: u64,
     before: Before,
+    kept: Option<&'s KeptValue<'s>>,
 }
 
 /// What is wanted of a shard, as plans of its inner chunks.
@@ -63,21 +67,75 @@ impl ArrayInner {
         cell: &[u64],
         shard: &ShardPipeline,
         wants: &[Want<'_, '_>],
+        kept: Option<&KeptValue<'_>>,
     ) -> Result<(), Error> {
-        let mut before = Before::Fresh;
+        let (mut kept, mut before) = (kept, Before::Fresh);
         for _ in 0..ATTEMPTS {
-            let kept = self.kept_index(cell);
-            let is_kept = kept.is_some();
-            let index = if is_kept { kept } else { self.fetch_index(cell, shard)? };
-            let Some(index) = index else { return self.fill(cell, wants, before) };
-            let open = OpenShard { cell, shard, index: &index, is_kept, start: 0, before };
-            if self.read_open_shard(open, wants)? {
+            if self.try_shard(cell, shard, wants, before, kept)? {
                 return Ok(());
             }
             self.forget_index(cell);
-            before = Before::Written;
+            // What is kept may be of another state than what is stored.
+            (kept, before) = (None, Before::Written);
         }
         Err(self.chunk_error(cell, StepError::chunk("the shard changes faster than it can be read")))
+    }
+
+    /// Whether all that was read is of one state of the value.
+    fn try_shard(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        wants: &[Want<'_, '_>],
+        before: Before,
+        kept: Option<&KeptValue<'_>>,
+    ) -> Result<bool, Error> {
+        let divided = Divided::new(shard, wants)?;
+        let all = divided.inner_chunks(shard)?;
+        let count = all.len();
+        let inner = self.put_kept(cell, shard, &divided, all, kept.map(|kept| (kept, 0)))?;
+        let is_current = if inner.is_empty() {
+            true
+        } else {
+            let index = self.kept_index(cell);
+            let is_current = |index: &KeptIndex| kept.is_some_and(|kept| kept.has_now(index));
+            let is_kept = index.as_deref().is_some_and(|index| !is_current(index));
+            let index = if index.is_some() { index } else { self.fetch_index(cell, shard)? };
+            let Some(index) = index else {
+                let is_current = inner.len() == count;
+                return if is_current { self.fill(cell, wants, before).map(|()| true) } else { Ok(false) };
+            };
+            let open = OpenShard { cell, shard, index: &index, is_kept, start: 0, first: 0, before, kept };
+            self.read_open_shard(open, &divided, inner)?
+        };
+        Ok(is_current && kept.is_none_or(KeptValue::is_of_one_state))
+    }
+
+    /// Puts out the inner chunks that are kept, each decoded, and returns the others. Those that are shards themselves
+    /// never are.
+    fn put_kept(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        divided: &Divided<'_, '_>,
+        mut inner: Vec<InnerChunk>,
+        kept: Option<(&KeptValue<'_>, u64)>,
+    ) -> Result<Vec<InnerChunk>, Error> {
+        let Some((kept, first)) = kept.filter(|_| shard.inner.shard().is_none()) else { return Ok(inner) };
+        inner.sort_by_key(|chunk| chunk.position);
+        let (mut found, mut others) = (Vec::new(), Vec::new());
+        for same in inner.chunk_by(|a, b| a.position == b.position) {
+            match kept.find(first + same[0].position as u64) {
+                Some(decoded) => found.push((same, decoded)),
+                None => others.extend_from_slice(same),
+            }
+        }
+        let total = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
+        self.for_each(found.len(), total, |number| {
+            let (same, decoded) = &found[number];
+            divided.with_wants(same, |wants| self.put(cell, &shard.inner, decoded, wants))
+        })?;
+        Ok(others)
     }
 
     /// Reads the index of the shard at `cell`, and keeps it; `None` if the shard is not stored.
@@ -86,6 +144,7 @@ impl ArrayInner {
         cell: &[u64],
         shard: &ShardPipeline,
     ) -> Result<Option<Arc<KeptIndex>>, Error> {
+        let changes = self.changes(cell)?;
         self.workers.with(Worker::default, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(shard.index_size)));
             let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {
@@ -93,18 +152,33 @@ impl ArrayInner {
             };
             let bytes = contents(&got, output.written());
             let index = ShardIndex::parse(shard, bytes, got.size, &mut worker.stages);
-            let kept = Arc::new(KeptIndex::new(index.map_err(|error| self.chunk_error(cell, error))?, &got));
+            let kept = Arc::new(KeptIndex::new(
+                index.map_err(|error| self.chunk_error(cell, error))?,
+                &got,
+                changes,
+            ));
             self.keep_index(cell, Arc::clone(&kept));
             Ok(Some(kept))
         })
     }
 
     /// Whether the value was still the one that the index is of.
-    fn read_open_shard(&self, open: OpenShard<'_>, wants: &[Want<'_, '_>]) -> Result<bool, Error> {
-        let divided = Divided::new(open.shard, wants)?;
-        let mut inner = divided.inner_chunks(open)?;
+    fn read_open_shard(
+        &self,
+        open: OpenShard<'_>,
+        divided: &Divided<'_, '_>,
+        mut inner: Vec<InnerChunk>,
+    ) -> Result<bool, Error> {
+        for chunk in &mut inner {
+            chunk.range = open.index.index.range(chunk.position);
+        }
+        // In the order in which they are stored; those that are not stored come last.
+        inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
         let stored = inner.partition_point(|chunk| chunk.range.is_some());
-        if stored == 0 && open.is_kept {
+        let nested = open.shard.inner.shard();
+        // What is stored tells whether the index is current when it is fetched, and what is kept is not fetched.
+        let is_checked = stored > 0 && (nested.is_none() || open.kept.is_none());
+        if open.is_kept && stored < inner.len() && !is_checked {
             return Ok(false);
         }
         for chunk in inner.split_off(stored) {
@@ -114,17 +188,17 @@ impl ArrayInner {
         let total = inner.len().saturating_mul(chunk_size.unwrap_or(usize::MAX));
         let is_current = AtomicBool::new(true);
         let note = |still: bool| is_current.fetch_and(still, Ordering::Relaxed);
-        if let Some(nested) = open.shard.inner.shard() {
-            let (whole, parts) = split_parts(&inner);
+        if let Some(nested) = nested {
+            let (whole, parts) = split_parts(&inner, open.kept.is_some());
             self.for_each(parts.len(), total, |number| {
-                note(self.read_nested(open, nested, &divided, &parts[number])?);
+                note(self.read_nested(open, nested, divided, &parts[number])?);
                 Ok(())
             })?;
             inner = whole;
         }
         let groups = joined(&inner, self.resolved.store.manner().join_gap);
         self.for_each(groups.len(), total, |number| {
-            note(self.read_joined(open, &divided, &inner[groups[number].clone()])?);
+            note(self.read_joined(open, divided, &inner[groups[number].clone()])?);
             Ok(())
         })?;
         Ok(is_current.into_inner())
@@ -143,15 +217,16 @@ impl ArrayInner {
         self.workers.with(Worker::default, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(size)));
             let range = ByteRange::Range { offset: open.start + start, size };
-            let got = self.get(open.cell, range, &mut output)?;
+            let got = self.get_once(open.cell, range, &mut output)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
             let joined = contents(&got, output.written());
             for same in group.chunk_by(|a, b| a.range == b.range) {
                 let (offset, size) = same[0].range.unwrap_or((start, 0));
                 let encoded = part(joined, (offset - start, size));
                 let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
+                let kept = open.kept.map(|kept| (kept, open.first + same[0].position as u64));
                 divided.with_wants(same, |wants| {
-                    self.decode_to(open.cell, &open.shard.inner, encoded, &mut worker.stages, wants)
+                    self.decode_to(open.cell, &open.shard.inner, encoded, &mut worker.stages, wants, kept)
                 })?;
             }
             Ok(true)
@@ -169,17 +244,26 @@ impl ArrayInner {
         let InnerChunk { range: Some((offset, size)), position, .. } = same[0] else { return Ok(true) };
         let start = open.start + offset;
         let kept = open.index.nested(position);
-        let is_kept = kept.is_some();
+        let is_known = kept.is_some();
         let index = match kept {
             Some(kept) => Some(kept),
             None => self.fetch_nested_index(open, nested, (start, size))?,
         };
         let Some(index) = index else { return Ok(false) };
-        if !is_kept {
+        if !is_known {
             self.keep_nested(open.cell, open.index, position, Arc::clone(&index));
         }
-        let inner = OpenShard { shard: nested, index: &index, is_kept, start, ..open };
-        divided.with_wants(same, |wants| self.read_open_shard(inner, wants))
+        let count: u64 = nested.grid_shape.iter().product();
+        let first = (open.first + position as u64) * count;
+        let is_kept = open.is_kept && is_known;
+        let inner = OpenShard { shard: nested, index: &index, is_kept, start, first, ..open };
+        divided.with_wants(same, |wants| {
+            let divided = Divided::new(nested, wants)?;
+            let all = divided.inner_chunks(nested)?;
+            let rest =
+                self.put_kept(open.cell, nested, &divided, all, open.kept.map(|kept| (kept, first)))?;
+            if rest.is_empty() { Ok(true) } else { self.read_open_shard(inner, &divided, rest) }
+        })
     }
 
     fn fetch_nested_index(
@@ -197,7 +281,7 @@ impl ArrayInner {
             let bytes = contents(&got, output.written());
             let index = ShardIndex::parse(nested, bytes, size, &mut worker.stages);
             let index = index.map_err(|error| self.chunk_error(open.cell, error))?;
-            Ok(Some(Arc::new(KeptIndex::new(index, &got))))
+            Ok(Some(Arc::new(KeptIndex::new(index, &got, None))))
         })
     }
 }
@@ -212,8 +296,8 @@ impl<'w, 'a> Divided<'w, 'a> {
         Ok(Self { wants, strides: wants.iter().map(strides).collect(), plans: plans? })
     }
 
-    /// All inner chunks that are wanted, in the order in which they are stored; those that are not stored come last.
-    fn inner_chunks(&self, OpenShard { shard, index, .. }: OpenShard<'_>) -> Result<Vec<InnerChunk>, Error> {
+    /// All inner chunks that are wanted; where they are stored is not known yet.
+    fn inner_chunks(&self, shard: &ShardPipeline) -> Result<Vec<InnerChunk>, Error> {
         let shape = &shard.inner.array.shape;
         let mut inner = Vec::with_capacity(self.plans.iter().map(Plan::len).sum());
         for (want, plan) in self.plans.iter().enumerate() {
@@ -221,11 +305,9 @@ impl<'w, 'a> Divided<'w, 'a> {
                 let piece = plan.piece(number)?;
                 let position = position(piece.cell(), &shard.grid_shape);
                 let is_whole = piece.covers(shape.iter().copied());
-                let range = index.index.range(position);
-                inner.push(InnerChunk { range, position, want, piece: number, is_whole });
+                inner.push(InnerChunk { range: None, position, want, piece: number, is_whole });
             }
         }
-        inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
         Ok(inner)
     }
 
@@ -249,11 +331,12 @@ impl<'w, 'a> Divided<'w, 'a> {
     }
 }
 
-/// Inner chunks of which somebody wants all, and, each by itself, those of which only parts are wanted.
-fn split_parts(inner: &[InnerChunk]) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
+/// Inner chunks that are read as wholes, and, each by itself, those that are gone down into: of which only parts are
+/// wanted, and all where decoded chunks are kept.
+fn split_parts(inner: &[InnerChunk], is_kept: bool) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     for same in inner.chunk_by(|a, b| a.range == b.range) {
-        match same.iter().any(|chunk| chunk.is_whole) {
+        match !is_kept && same.iter().any(|chunk| chunk.is_whole) {
             true => whole.extend_from_slice(same),
             false => parts.push(same.to_vec()),
         }

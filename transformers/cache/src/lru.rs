@@ -1,0 +1,125 @@
+//! Things in the order in which they were used.
+
+/// Where a list ends.
+const END: usize = usize::MAX;
+
+/// Things that stay in their slots, the one that was used longest ago first.
+#[derive(Debug)]
+pub(crate) struct Lru<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<usize>,
+    oldest: usize,
+    newest: usize,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    item: Option<T>,
+    older: usize,
+    newer: usize,
+}
+
+impl<T> Lru<T> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), oldest: END, newest: END }
+    }
+
+    /// Where [`Lru::add`] puts what comes next.
+    pub(crate) fn next_slot(&self) -> usize {
+        self.free.last().copied().unwrap_or(self.slots.len())
+    }
+
+    /// Adds what is the newest now; returns its slot.
+    pub(crate) fn add(&mut self, item: T) -> usize {
+        let slot = self.next_slot();
+        if self.free.pop().is_none() {
+            self.slots.push(Slot { item: None, older: END, newer: END });
+        }
+        self.slots[slot].item = Some(item);
+        self.link(slot);
+        slot
+    }
+
+    pub(crate) fn get(&self, slot: usize) -> Option<&T> {
+        self.slots.get(slot)?.item.as_ref()
+    }
+
+    /// What is in a slot, and is the newest from now on.
+    pub(crate) fn take_up(&mut self, slot: usize) -> Option<&mut T> {
+        if self.newest != slot {
+            self.unlink(slot);
+            self.link(slot);
+        }
+        self.slots[slot].item.as_mut()
+    }
+
+    /// Empties a slot.
+    pub(crate) fn remove(&mut self, slot: usize) -> Option<T> {
+        let item = self.slots.get_mut(slot)?.item.take()?;
+        self.unlink(slot);
+        self.free.push(slot);
+        Some(item)
+    }
+
+    /// All slots in use and what is in them, the oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        let mut next = self.oldest;
+        std::iter::from_fn(move || {
+            let (at, slot) = (next, self.slots.get(next)?);
+            next = slot.newer;
+            Some((at, slot.item.as_ref()?))
+        })
+    }
+
+    fn link(&mut self, slot: usize) {
+        let before = std::mem::replace(&mut self.newest, slot);
+        self.slots[slot].older = before;
+        self.slots[slot].newer = END;
+        match before {
+            END => self.oldest = slot,
+            before => self.slots[before].newer = slot,
+        }
+    }
+
+    fn unlink(&mut self, slot: usize) {
+        let Slot { older, newer, .. } = self.slots[slot];
+        match older {
+            END => self.oldest = newer,
+            older => self.slots[older].newer = newer,
+        }
+        match newer {
+            END => self.newest = older,
+            newer => self.slots[newer].older = older,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(lru: &Lru<char>) -> String {
+        lru.iter().map(|(_, item)| item).collect()
+    }
+
+    #[test]
+    fn what_is_used_goes_to_the_end() {
+        let mut lru = Lru::new();
+        let slots: Vec<usize> = "abc".chars().map(|item| lru.add(item)).collect();
+        assert_eq!(order(&lru), "abc");
+        assert_eq!(lru.take_up(slots[0]), Some(&mut 'a'));
+        assert_eq!(lru.take_up(slots[0]), Some(&mut 'a'));
+        assert_eq!(order(&lru), "bca");
+        assert_eq!(lru.remove(slots[2]), Some('c'));
+        assert_eq!((lru.remove(slots[2]), lru.get(slots[2])), (None, None));
+        assert_eq!(order(&lru), "ba");
+        assert_eq!(lru.add('d'), slots[2]);
+        assert_eq!(order(&lru), "bad");
+        for slot in slots {
+            assert!(lru.remove(slot).is_some());
+        }
+        assert_eq!(order(&lru), "");
+        lru.add('e');
+        assert_eq!(order(&lru), "e");
+    }
+}
