@@ -6,6 +6,7 @@
 pub mod chains;
 pub mod codecs;
 pub mod data_types;
+pub mod examples;
 pub mod linked;
 pub mod stores;
 pub mod suite;
