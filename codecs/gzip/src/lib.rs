@@ -23,7 +23,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Pool, Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
+    Representation,
 };
 
 use deflate::{Decoder, Encoder};
@@ -43,7 +44,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses to a gzip file (RFC 1952).", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "gzip", "configuration": {"level": 5}}"#),
+    Example::v3(r#"{"name": "gzip", "configuration": {"level": 0}}"#),
+    Example::v3(r#"{"name": "gzip", "configuration": {"level": 9}}"#),
+    Example::v2(r#"{"id": "gzip", "level": 1}"#),
+    Example::draft(
+        r#"{"type": "https://purl.org/zarr/spec/codecs/gzip/1.0", "configuration": {"level": 1}}"#,
+    ),
+];
 
 /// Compresses each chunk to one gzip member.
 #[derive(Debug)]

@@ -20,7 +20,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Object, Output, Pool, Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
+    Representation,
 };
 
 use stream::{Decoder, Encoder};
@@ -39,7 +40,18 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Compresses to a zlib stream (RFC 1950).", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.zlib", "configuration": {"level": 1}}"#),
+    Example::v3(r#"{"name": "numcodecs.zlib", "configuration": {"level": 9}}"#),
+    Example::v2(r#"{"id": "zlib", "level": 1}"#),
+    Example::v2(r#"{"id": "zlib", "level": -1}"#),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/zlib/1.0", "configuration": {"level": 1}}"#,
+    ),
+];
 
 /// Compresses each chunk to one zlib stream.
 #[derive(Debug)]

@@ -23,14 +23,28 @@ use zarr_spec::store::{
     Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
     Request, Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Bytes, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 mod kept;
 mod lru;
 
 use kept::{Found, Kept, State};
 
-zarr_spec::register!(StorePlugin::new("cache", &[], without_a_url));
+zarr_spec::register!(
+    StorePlugin::new("cache", &[], without_a_url)
+        .about("Keeps what was last read from another store in memory.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"type": "cache", "bytes": 100000000, "store": {"type": "filesystem",
+            "path": "data.zarr"}}"#,
+    ),
+    Example::v3(
+        r#"{"type": "cache", "bytes": 100000000, "chunks": "decoded", "missing": true,
+            "store": {"type": "filesystem", "path": "data.zarr"}}"#,
+    ),
+];
 
 /// Another store, and some of its bytes in memory.
 #[derive(Debug)]
