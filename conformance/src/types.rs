@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use zarr_spec::codec::Cast;
-use zarr_spec::codec::numbers::{self, Element};
+use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Units, Value, with_number,
+    Invalid, Units, Value, with_any_number,
 };
 
 /// A number, or bytes of variable length.
@@ -21,6 +21,8 @@ pub struct Number {
     size: usize,
     /// Bytes that byte order concerns.
     unit: usize,
+    /// Of an integer that has a byte in memory: bits that count.
+    bits: u32,
 }
 
 impl Number {
@@ -35,13 +37,20 @@ impl Number {
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
+
+    /// With so few bits that count; the others repeat the sign or are 0.
+    #[must_use]
+    pub const fn narrow(self, bits: u32) -> Self {
+        Self { bits, ..self }
+    }
 }
 
 macro_rules! numbers {
     ($($constant:ident, $id:literal, $name:literal, $kind:expr, $size:literal, $unit:literal;)*) => {
         $(
             #[doc = concat!("`", $name, "`.")]
-            pub const $constant: Number = Number { name: $name, kind: $kind, size: $size, unit: $unit };
+            pub const $constant: Number =
+                Number { name: $name, kind: $kind, size: $size, unit: $unit, bits: 8 };
         )*
 
         /// All of them, by their names in the three formats.
@@ -70,6 +79,7 @@ numbers! {
     UINT32, "u4", "uint32", Some(Kind::UInt), 4, 4;
     UINT64, "u8", "uint64", Some(Kind::UInt), 8, 8;
     FLOAT16, "f2", "float16", Some(Kind::Float), 2, 2;
+    BFLOAT16, "bf2", "bfloat16", Some(Kind::BFloat), 2, 2;
     FLOAT32, "f4", "float32", Some(Kind::Float), 4, 4;
     FLOAT64, "f8", "float64", Some(Kind::Float), 8, 8;
     COMPLEX64, "c8", "complex64", Some(Kind::Complex), 8, 4;
@@ -86,7 +96,7 @@ impl Number {
     /// The bytes of a real number: of the one that is an integer, or of the other.
     fn element_of(&self, integer: impl FnOnce() -> Option<i128>, real: Option<f64>) -> Option<Vec<u8>> {
         let mut bytes = vec![0; self.size];
-        with_number!(numbers::Number::of(self)?, T => {
+        with_any_number!(AnyNumber::of(self)?, T => {
             integer: T::try_from(integer()?).ok()?.write(&mut bytes),
             float: {
                 let value: T = real?.cast();
@@ -155,11 +165,14 @@ impl DataType for Number {
     /// A number, `NaN` and the infinities; or the bytes of an element in hexadecimal, as they lie in memory.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let bytes = match (json, json.as_str().and_then(not_finite)) {
-            (_, Some(value)) if self.kind == Some(Kind::Float) => self.element_of(|| None, Some(value)),
+            (_, Some(value)) if matches!(self.kind, Some(Kind::Float | Kind::BFloat)) => {
+                self.element_of(|| None, Some(value))
+            }
             (Value::Number(number), _) => self.element_of(|| number.as_i128(), number.as_f64()),
             _ => hexadecimal(json.as_str().unwrap_or_default()),
         };
         let bytes = bytes.filter(|bytes| self.size == 0 || bytes.len() == self.size);
+        let bytes = bytes.filter(|bytes| self.check(bytes).is_ok());
         bytes
             .map(FillValue::new)
             .ok_or_else(|| DataTypeError::FillValue(format!("{json} is no {}", self.name)))
@@ -176,5 +189,17 @@ impl DataType for Number {
 
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
+    }
+
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        let unused = 8 - self.bits;
+        let is_element = |&byte: &u8| match self.kind {
+            Some(Kind::Int) => (byte.cast_signed() << unused >> unused).cast_unsigned() == byte,
+            _ => byte << unused >> unused == byte,
+        };
+        match elements.iter().find(|byte| !is_element(byte)) {
+            None => Ok(()),
+            Some(byte) => Err(Invalid::new(format!("{byte:#04x} is no {}", self.name))),
+        }
     }
 }

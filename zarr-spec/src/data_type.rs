@@ -57,6 +57,8 @@ pub enum Kind {
     UInt,
     /// IEEE 754 binary16, binary32 or binary64, by size.
     Float,
+    /// The upper half of a binary32: 8 bits of exponent and 7 of mantissa.
+    BFloat,
     /// Two floats of half the size: real, imaginary.
     Complex,
 }

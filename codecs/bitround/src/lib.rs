@@ -18,11 +18,11 @@ mod round;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Complex, Number, each};
+use zarr_spec::codec::numbers::{AnyNumber, Complex, Number, Operand as _, each};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
-    Output, Representation, with_number,
+    Output, Representation, with_any_number,
 };
 
 use round::Round;
@@ -44,7 +44,7 @@ zarr_spec::register!(
 #[derive(Debug, Clone)]
 pub struct BitRound {
     keepbits: u32,
-    sides: Sides,
+    sides: Sides<AnyNumber>,
 }
 
 impl BitRound {
@@ -56,8 +56,9 @@ impl BitRound {
     /// [`CodecError::InvalidConfiguration`] for more bits than the mantissa has, and for no bit of an integer.
     pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let name = data_type.name();
-        let number = Number::or_time(&*data_type).filter(|&number| number != Number::Bool);
-        let number = number.ok_or_else(|| {
+        let is_rounded =
+            |number: &AnyNumber| !matches!(number, AnyNumber::Number(Number::Bool) | AnyNumber::Narrow(..));
+        let number = AnyNumber::of(&*data_type).filter(is_rounded).ok_or_else(|| {
             CodecError::Unsupported(format!("elements of data type `{name}` have no bits to be rounded"))
         })?;
         if number.is_integer() && keepbits == 0 {
@@ -77,9 +78,13 @@ impl BitRound {
     fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
         let keepbits = self.keepbits;
         match self.sides.decoded {
-            Number::C64 => each(decoded, encoded, |complex: Complex<f32>| complex.rounded(keepbits)),
-            Number::C128 => each(decoded, encoded, |complex: Complex<f64>| complex.rounded(keepbits)),
-            number => with_number!(number, T => {
+            AnyNumber::Number(Number::C64) => {
+                each(decoded, encoded, |complex: Complex<f32>| complex.rounded(keepbits))
+            }
+            AnyNumber::Number(Number::C128) => {
+                each(decoded, encoded, |complex: Complex<f64>| complex.rounded(keepbits))
+            }
+            number => with_any_number!(number, T => {
                 integer: each(decoded, encoded, |integer: T| integer.rounded(keepbits)),
                 float: each(decoded, encoded, |float: T| float.rounded(keepbits)),
                 other: return Err(CodecError::Unsupported("booleans have no bits to be rounded".into())),
@@ -90,11 +95,12 @@ impl BitRound {
 }
 
 /// Bits of the mantissa that are stored; of one part, if there are two.
-fn mantissa(number: Number) -> Option<u32> {
+fn mantissa(number: AnyNumber) -> Option<u32> {
     match number {
-        Number::F16 => Some(10),
-        Number::F32 | Number::C64 => Some(23),
-        Number::F64 | Number::C128 => Some(52),
+        AnyNumber::BF16 => Some(7),
+        AnyNumber::Number(Number::F16) => Some(10),
+        AnyNumber::Number(Number::F32 | Number::C64) => Some(23),
+        AnyNumber::Number(Number::F64 | Number::C128) => Some(52),
         _ => None,
     }
 }
@@ -135,7 +141,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let array = array(decoded)?;
     let codec = parse(creation, array)?;
     let number = codec.sides.decoded;
-    if is_of_numcodecs(creation) && !number.is_float() {
+    if is_of_numcodecs(creation) && !is_of_numpy(number) {
         let name = array.data_type.name();
         creation
             .reading
@@ -150,6 +156,11 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<BitRoun
         return Err(CodecError::configuration("`keepbits` is 0, not at least 1"));
     }
     BitRound::new(keepbits, Arc::clone(&array.data_type))
+}
+
+/// Whether it is a real float of NumPy.
+fn is_of_numpy(number: AnyNumber) -> bool {
+    matches!(number, AnyNumber::Number(number) if number.is_float())
 }
 
 /// Whether a document means the codec of numcodecs: in v2, in the draft's first generation, which has the names of v2,
@@ -167,7 +178,7 @@ fn translate(
 ) -> Result<Object, CodecError> {
     let array = array(decoded)?;
     let codec = parse(creation, array)?;
-    if format == Format::V2 && !codec.sides.decoded.is_float() {
+    if format == Format::V2 && !is_of_numpy(codec.sides.decoded) {
         let name = array.data_type.name();
         return Err(CodecError::Unsupported(format!("in v2 `bitround` does not know `{name}`")));
     }

@@ -1,6 +1,6 @@
 //! Rounding of one number.
 
-use zarr_spec::codec::numbers::{Complex, f16};
+use zarr_spec::codec::numbers::{Complex, bf16, f16};
 
 /// What has leading bits.
 pub(crate) trait Round: Copy {
@@ -35,6 +35,7 @@ macro_rules! floats {
 
 floats! {
     f16: 10;
+    bf16: 7;
     f32: 23;
     f64: 52;
 }

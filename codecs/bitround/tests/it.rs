@@ -8,8 +8,8 @@ use zarr_codec_bitround::BitRound;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
-    BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number,
-    RAW3, TEXT, UINT8, UINT16, UINT32, UINT64,
+    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64,
+    Number, RAW3, TEXT, UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_conformance::{array, hex};
 use zarr_spec::codec::ArrayToArrayCodec;
@@ -112,6 +112,27 @@ fn floats_are_rounded_as_numcodecs_does() {
         }
         assert_eq!(rounded(*bits, *number, &decoded), encoded, "{bits} {number:?}");
     }
+}
+
+/// As numcodecs 0.17.1 rounds the `float32` of the same values, whose lower half stays empty.
+#[test]
+fn bfloat16_has_seven_bits_of_mantissa() {
+    let decoded = [0x3dcdu16, 0xc0e8, 0x447a, 0x7f78, 0x0001, 0x4049];
+    assert_rounds!(u16, BFLOAT16, 1, decoded => [0x3dc0u16, 0xc100, 0x4480, 0x7f80, 0x0000, 0x4040]);
+    assert_rounds!(u16, BFLOAT16, 3, decoded => [0x3dd0u16, 0xc0e0, 0x4480, 0x7f80, 0x0000, 0x4050]);
+    assert_rounds!(u16, BFLOAT16, 7, decoded => decoded);
+    let special = [0x7f80u16, 0xff80, 0x7fc1, 0x8000];
+    assert_rounds!(u16, BFLOAT16, 2, special => special);
+    for wrong in [BitRound::new(8, Arc::new(BFLOAT16)), BitRound::new(2, Arc::new(INT8.narrow(4)))] {
+        assert!(wrong.is_err(), "{wrong:?}");
+    }
+    let decoded = Representation::Array(array(&[2], BFLOAT16));
+    let warnings = |name| create(Format::V3, name, &keepbits(3), Mode::Lenient, &decoded).unwrap().warnings;
+    assert!(warnings("bitround").is_empty());
+    assert_eq!(
+        warnings("numcodecs.bitround"),
+        ["`numcodecs.bitround` of numcodecs does not know `bfloat16`"]
+    );
 }
 
 /// Tests V2-CODEC-19.

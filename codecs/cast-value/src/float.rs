@@ -1,9 +1,9 @@
 //! Floats as targets.
 
 use zarr_spec::codec::Cast;
-use zarr_spec::codec::numbers::f16;
+use zarr_spec::codec::numbers::{bf16, f16};
 
-use crate::rules::{OutOfRange, Rounding, Scalar, Target};
+use crate::rules::{Rounding, Rules, Scalar, Target};
 
 /// Which numbers are there.
 #[derive(Clone, Copy)]
@@ -88,10 +88,8 @@ fn converted(scalar: Scalar, layout: Layout, rounding: Rounding, is_clamped: boo
 }
 
 macro_rules! floats {
-    ($($type:ty: $name:literal, $precision:literal, $smallest:literal, $end:literal;)*) => {$(
+    ($($type:ty: $precision:literal, $smallest:literal, $end:literal;)*) => {$(
         impl Target for $type {
-            const NAME: &'static str = $name;
-
             fn exactly(scalar: Scalar) -> Self {
                 match scalar {
                     Scalar::Whole(value) => (value as f64).cast(),
@@ -99,14 +97,10 @@ macro_rules! floats {
                 }
             }
 
-            fn converted(
-                scalar: Scalar,
-                rounding: Rounding,
-                out_of_range: Option<OutOfRange>,
-            ) -> Option<Self> {
+            fn converted(scalar: Scalar, rules: &Rules) -> Option<Self> {
                 let layout = Layout { precision: $precision, smallest: $smallest, end: $end };
                 // All its bits fit: the cast does not round again.
-                let value = converted(scalar, layout, rounding, out_of_range.is_some())?;
+                let value = converted(scalar, layout, rules.rounding, rules.out_of_range.is_some())?;
                 Some(value.cast())
             }
         }
@@ -114,7 +108,8 @@ macro_rules! floats {
 }
 
 floats! {
-    f16: "float16", 11, -24, 16;
-    f32: "float32", 24, -149, 128;
-    f64: "float64", 53, -1074, 1024;
+    f16: 11, -24, 16;
+    bf16: 8, -133, 128;
+    f32: 24, -149, 128;
+    f64: 53, -1074, 1024;
 }

@@ -1,6 +1,6 @@
 //! Integers as targets.
 
-use crate::rules::{OutOfRange, Rounding, Scalar, Target};
+use crate::rules::{OutOfRange, Rounding, Rules, Scalar, Target};
 
 /// To an integer, still as a float.
 fn rounded(value: f64, rounding: Rounding) -> f64 {
@@ -33,15 +33,13 @@ fn whole(scalar: Scalar, rounding: Rounding) -> Option<i128> {
 }
 
 macro_rules! integers {
-    ($($type:ty: $name:literal;)*) => {$(
+    ($($type:ty)*) => {$(
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "integers wrap around, or are known to fit; not every type is unsigned"
         )]
         impl Target for $type {
-            const NAME: &'static str = $name;
-
             fn exactly(scalar: Scalar) -> Self {
                 match scalar {
                     Scalar::Whole(value) => value as Self,
@@ -49,29 +47,18 @@ macro_rules! integers {
                 }
             }
 
-            fn converted(
-                scalar: Scalar,
-                rounding: Rounding,
-                out_of_range: Option<OutOfRange>,
-            ) -> Option<Self> {
-                let whole = whole(scalar, rounding)?;
-                let exact = Self::try_from(whole).ok();
-                exact.or_else(|| match out_of_range? {
-                    OutOfRange::Clamp => Some(if whole < 0 { Self::MIN } else { Self::MAX }),
-                    OutOfRange::Wrap => Some(whole as Self),
+            fn converted(scalar: Scalar, rules: &Rules) -> Option<Self> {
+                let whole = whole(scalar, rules.rounding)?;
+                let unused = Self::BITS - rules.bits;
+                let (least, most) = (Self::MIN >> unused, Self::MAX >> unused);
+                let exact = Self::try_from(whole).ok().filter(|whole| (least..=most).contains(whole));
+                exact.or_else(|| match rules.out_of_range? {
+                    OutOfRange::Clamp => Some(if whole < 0 { least } else { most }),
+                    OutOfRange::Wrap => Some((whole as Self) << unused >> unused),
                 })
             }
         }
     )*};
 }
 
-integers! {
-    i8: "int8";
-    i16: "int16";
-    i32: "int32";
-    i64: "int64";
-    u8: "uint8";
-    u16: "uint16";
-    u32: "uint32";
-    u64: "uint64";
-}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);

@@ -13,7 +13,7 @@
 //! equal.
 //!
 //! `data_type`, and the numbers of `scalar_map`, have the form of final v3 in all formats; there, `+Infinity` is read as
-//! well, which an example of the registry has. Types of less than a byte are not taken.
+//! well, which an example of the registry has.
 //!
 //! Source: `cast_value` in the Zarr extension registry.
 
@@ -21,15 +21,16 @@ mod float;
 mod integer;
 mod rules;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, try_each};
+use zarr_spec::codec::numbers::{AnyNumber, Operand as _, is_time, try_each};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
-    Identifiers, Object, Output, Representation, Value, with_number,
+    Identifiers, Object, Output, Representation, Value, with_any_number,
 };
 
 pub use rules::{OutOfRange, Rounding};
@@ -51,7 +52,7 @@ zarr_spec::register!(
 /// Casts real numbers.
 #[derive(Debug, Clone)]
 pub struct CastValue {
-    sides: Sides,
+    sides: Sides<AnyNumber>,
     encode: Rules,
     decode: Rules,
 }
@@ -79,11 +80,14 @@ impl CastValue {
                 "`out_of_range` is `wrap`, and `{name}` is no integer"
             )));
         }
-        let rules = Rules { rounding, out_of_range, map: Vec::new() };
+        let rules = |name: Cow<'_, str>, to: AnyNumber| {
+            let name = name.into_owned();
+            Rules { rounding, out_of_range, map: Vec::new(), bits: to.bits(), name }
+        };
         Ok(Self {
+            encode: rules(encoded.name(), to),
+            decode: rules(decoded.name(), from),
             sides: Sides { decoded: from, encoded: to, encoded_type: encoded, encoded_order: None },
-            encode: rules.clone(),
-            decode: rules,
         })
     }
 
@@ -119,29 +123,30 @@ impl CastValue {
     }
 }
 
-fn real(data_type: &dyn DataType) -> Result<Number, CodecError> {
-    let number = Number::of(data_type).filter(|number| number.is_integer() || number.is_float());
+fn real(data_type: &dyn DataType) -> Result<AnyNumber, CodecError> {
+    let number = AnyNumber::of(data_type).filter(|number| number.is_integer() || number.is_float());
+    let number = number.filter(|_| !is_time(data_type));
     number.ok_or_else(|| {
         CodecError::Unsupported(format!("`{}` is no data type of integers or floats", data_type.name()))
     })
 }
 
-fn pairs((from, to): (Number, Number), map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
+fn pairs((from, to): (AnyNumber, AnyNumber), map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
     let pairs =
         map.iter().map(|(key, value)| Scalar::of(from, key.bytes()).zip(Scalar::of(to, value.bytes())));
     pairs.collect::<Option<_>>().ok_or_else(|| CodecError::configuration("`scalar_map` holds no elements"))
 }
 
 /// Casts all elements of a slice; the error says of which one that cannot be done.
-fn cast(from: (Number, &[u8]), to: (Number, &mut [u8]), rules: &Rules) -> Result<(), String> {
+fn cast(from: (AnyNumber, &[u8]), to: (AnyNumber, &mut [u8]), rules: &Rules) -> Result<(), String> {
     const NOT_REAL: &str = "no integers or floats";
-    with_number!(from.0, A => {
-        integer: with_number!(to.0, B => {
+    with_any_number!(from.0, A => {
+        integer: with_any_number!(to.0, B => {
             integer: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
             float: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
             other: Err(NOT_REAL.into()),
         }),
-        float: with_number!(to.0, B => {
+        float: with_any_number!(to.0, B => {
             integer: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
             float: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
             other: Err(NOT_REAL.into()),

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Element, Number, f16};
-use zarr_spec::with_number;
+use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _, bf16, f16};
+use zarr_spec::with_any_number;
 
 /// How a number is rounded that the other type cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
@@ -38,6 +38,10 @@ pub(crate) struct Rules {
     pub(crate) rounding: Rounding,
     pub(crate) out_of_range: Option<OutOfRange>,
     pub(crate) map: Vec<(Scalar, Scalar)>,
+    /// Bits of the other type that count.
+    pub(crate) bits: u32,
+    /// Its name.
+    pub(crate) name: String,
 }
 
 /// The value of an integer or float, exactly.
@@ -49,11 +53,11 @@ pub(crate) enum Scalar {
 
 impl Scalar {
     /// The element that all of `bytes` is.
-    pub(crate) fn of(number: Number, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of(number: AnyNumber, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != number.size() {
             return None;
         }
-        Some(with_number!(number, T => {
+        Some(with_any_number!(number, T => {
             integer: T::read(bytes).into(),
             float: T::read(bytes).into(),
             other: return None,
@@ -90,26 +94,22 @@ macro_rules! scalars {
 }
 
 scalars!(i8 i16 i32 i64 u8 u16 u32 u64: |value| Self::Whole(value.into()));
-scalars!(f16 f32: |value| Self::Real(value.into()));
+scalars!(f16 bf16 f32: |value| Self::Real(value.into()));
 scalars!(f64: |value| Self::Real(value));
 
 /// What numbers are cast to.
 pub(crate) trait Target: Element {
-    /// The type's name.
-    const NAME: &'static str;
-
     /// One that is known to be of this type.
     fn exactly(scalar: Scalar) -> Self;
 
     /// By the second and third rule; `None` if neither applies.
-    fn converted(scalar: Scalar, rounding: Rounding, out_of_range: Option<OutOfRange>) -> Option<Self>;
+    fn converted(scalar: Scalar, rules: &Rules) -> Option<Self>;
 
     /// By the first rule that applies.
     fn cast(scalar: Scalar, rules: &Rules) -> Result<Self, String> {
         if let Some((_, value)) = rules.map.iter().find(|(key, _)| key.is(scalar)) {
             return Ok(Self::exactly(*value));
         }
-        Self::converted(scalar, rules.rounding, rules.out_of_range)
-            .ok_or_else(|| format!("{scalar} is no {}", Self::NAME))
+        Self::converted(scalar, rules).ok_or_else(|| format!("{scalar} is no {}", rules.name))
     }
 }

@@ -8,8 +8,8 @@ use zarr_codec_cast_value::{CastValue, OutOfRange, Rounding};
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
-    BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT, UINT8,
-    UINT16, UINT32, UINT64,
+    BFLOAT16, BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
+    UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_conformance::{array, hex};
 use zarr_spec::codec::ArrayToArrayCodec;
@@ -163,6 +163,47 @@ fn the_smallest_floats_survive() {
     }
     let tiny = cast((FLOAT64, FLOAT32), Rounding::TowardsPositive, None, &[f64::from_bits(1)]).unwrap();
     assert_eq!(tiny, bytes(&[f32::from_bits(1)]));
+}
+
+/// As ml_dtypes 0.6.0 casts, and by the rules of the registry where that has none.
+#[test]
+fn narrow_types_are_cast_like_others() {
+    let decoded =
+        [0.1, -7.25, 1000.0, 3e38, 1e-40, 1.003_906_25, 1.011_718_75, -0.0, f64::NAN, f64::INFINITY];
+    let encoded = [0x3dcdu16, 0xc0e8, 0x447a, 0x7f62, 0x0001, 0x3f80, 0x3f82, 0x8000, 0x7fc0, 0x7f80];
+    let nearest = |types, elements: &[f64]| cast(types, Rounding::NearestEven, None, elements);
+    assert_eq!(nearest((FLOAT64, BFLOAT16), &decoded).unwrap(), bytes(&encoded));
+    let whole = [257i64, 259, -65535, (1 << 40) + 1, 3];
+    let wanted = bytes(&[0x4380u16, 0x4382, 0xc780, 0x5380, 0x4040]);
+    assert_eq!(cast((INT64, BFLOAT16), Rounding::NearestEven, None, &whole).unwrap(), wanted);
+    let up = cast((INT64, BFLOAT16), Rounding::TowardsPositive, None, &whole[..1]).unwrap();
+    assert_eq!(up, bytes(&[0x4381u16]));
+    assert!(nearest((FLOAT64, BFLOAT16), &[3.4e38]).is_err());
+    let clamped = cast((FLOAT64, BFLOAT16), Rounding::NearestEven, Some(OutOfRange::Clamp), &[-3.4e38]);
+    assert_eq!(clamped.unwrap(), bytes(&[0xff80u16]));
+    let back = cast((BFLOAT16, INT8), Rounding::NearestEven, None, &[0xc0e8u16]).unwrap();
+    assert_eq!(back, bytes(&[-7i8]));
+
+    const INT4: Number = INT8.narrow(4).named("int4");
+    const UINT2: Number = UINT8.narrow(2).named("uint2");
+    let all =
+        |to, out_of_range, elements: &[i64]| cast((INT64, to), Rounding::NearestEven, out_of_range, elements);
+    assert_eq!(all(INT4, None, &[-8, 7]).unwrap(), bytes(&[-8i8, 7]));
+    for wrong in [-9, 8, 16] {
+        assert!(matches!(all(INT4, None, &[wrong]), Err(CodecError::Encode(_))), "{wrong}");
+    }
+    let (clamp, wrap) = (Some(OutOfRange::Clamp), Some(OutOfRange::Wrap));
+    assert_eq!(all(INT4, clamp, &[-100, 8, 5]).unwrap(), bytes(&[-8i8, 7, 5]));
+    assert_eq!(all(INT4, wrap, &[8, -9, 16, 23]).unwrap(), bytes(&[-8i8, 7, 0, 7]));
+    assert_eq!(all(UINT2, wrap, &[4, -1, 7, 2]).unwrap(), bytes(&[0u8, 3, 3, 2]));
+    assert_eq!(all(UINT2, clamp, &[4, -1]).unwrap(), bytes(&[3u8, 0]));
+    assert_eq!(nearest((FLOAT64, UINT2), &[2.5, 2.6]).unwrap(), bytes(&[2u8, 3]));
+    // What is decoded to a narrow type has to fit, too.
+    let codec = CastValue::new(&INT4, Arc::new(INT16), Rounding::NearestEven, None).unwrap();
+    let codec = Codec::ArrayToArray(Arc::new(codec));
+    let chunk = array(&[1], INT4);
+    assert_eq!(decode(&codec, &chunk, &(-8i16).to_ne_bytes(), 1).unwrap(), bytes(&[-8i8]));
+    assert!(matches!(decode(&codec, &chunk, &8i16.to_ne_bytes(), 1), Err(CodecError::Corrupt(_))));
 }
 
 /// Tests EX-CODEC-05, EX-CODEC-07.

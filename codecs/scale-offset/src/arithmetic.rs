@@ -1,69 +1,58 @@
 //! Steps that must stay in their data type.
 
-use zarr_spec::codec::numbers::f16;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
-/// What can be shifted and scaled. An error says what the type cannot hold.
-pub(crate) trait Arithmetic: Copy {
+use zarr_spec::codec::numbers::{bf16, f16};
+
+/// What can be shifted and scaled; `None` is what the type cannot hold, of an integer in so many bits that count.
+pub(crate) trait Arithmetic: Copy + Display {
     /// `(self - offset) * scale`.
-    fn scaled(self, offset: Self, scale: Self) -> Result<Self, String>;
+    fn scaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self>;
 
     /// `self / scale + offset`.
-    fn unscaled(self, offset: Self, scale: Self) -> Result<Self, String>;
+    fn unscaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self>;
 }
 
 macro_rules! integers {
-    ($($type:ty: $name:literal;)*) => {$(
+    ($($type:ty)*) => {$(
         impl Arithmetic for $type {
-            fn scaled(self, offset: Self, scale: Self) -> Result<Self, String> {
-                let scaled = self.checked_sub(offset).and_then(|shifted| shifted.checked_mul(scale));
-                scaled.ok_or_else(|| format!("({self} - {offset}) * {scale} leaves {}", $name))
+            fn scaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self> {
+                let range = range(Self::MIN..=Self::MAX, Self::BITS - bits);
+                let shifted = self.checked_sub(offset).filter(|shifted| range.contains(shifted))?;
+                shifted.checked_mul(scale).filter(|scaled| range.contains(scaled))
             }
 
-            fn unscaled(self, offset: Self, scale: Self) -> Result<Self, String> {
-                if self.checked_rem(scale).is_some_and(|rest| rest != 0) {
-                    return Err(format!("{self} is no multiple of {scale}"));
-                }
-                let unscaled = self.checked_div(scale).and_then(|shifted| shifted.checked_add(offset));
-                unscaled.ok_or_else(|| format!("{self} / {scale} + {offset} leaves {}", $name))
+            fn unscaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self> {
+                let range = range(Self::MIN..=Self::MAX, Self::BITS - bits);
+                let quotient = self.checked_div(scale).filter(|quotient| range.contains(quotient))?;
+                let is_whole = self.checked_rem(scale) == Some(0);
+                quotient.checked_add(offset).filter(|unscaled| is_whole && range.contains(unscaled))
             }
         }
     )*};
+}
+
+/// Without the bits that do not count.
+fn range<T: Copy + std::ops::Shr<u32, Output = T>>(all: RangeInclusive<T>, unused: u32) -> RangeInclusive<T> {
+    (*all.start() >> unused)..=(*all.end() >> unused)
 }
 
 macro_rules! floats {
-    ($($type:ty: $name:literal;)*) => {$(
+    ($($type:ty)*) => {$(
         impl Arithmetic for $type {
-            fn scaled(self, offset: Self, scale: Self) -> Result<Self, String> {
+            fn scaled(self, offset: Self, scale: Self, _bits: u32) -> Option<Self> {
                 let scaled = (self - offset) * scale;
-                if self.is_finite() && !scaled.is_finite() {
-                    return Err(format!("({self} - {offset}) * {scale} leaves {}", $name));
-                }
-                Ok(scaled)
+                (scaled.is_finite() || !self.is_finite()).then_some(scaled)
             }
 
-            fn unscaled(self, offset: Self, scale: Self) -> Result<Self, String> {
+            fn unscaled(self, offset: Self, scale: Self, _bits: u32) -> Option<Self> {
                 let unscaled = self / scale + offset;
-                if self.is_finite() && !unscaled.is_finite() {
-                    return Err(format!("{self} / {scale} + {offset} leaves {}", $name));
-                }
-                Ok(unscaled)
+                (unscaled.is_finite() || !self.is_finite()).then_some(unscaled)
             }
         }
     )*};
 }
 
-integers! {
-    i8: "int8";
-    i16: "int16";
-    i32: "int32";
-    i64: "int64";
-    u8: "uint8";
-    u16: "uint16";
-    u32: "uint32";
-    u64: "uint64";
-}
-floats! {
-    f16: "float16";
-    f32: "float32";
-    f64: "float64";
-}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+floats!(f16 bf16 f32 f64);

@@ -15,12 +15,12 @@ mod arithmetic;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Element, Number, try_each};
+use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _, is_time, try_each};
 use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array};
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
-    Identifiers, Output, Representation, Value, with_number,
+    Identifiers, Output, Representation, Value, with_any_number,
 };
 
 use arithmetic::Arithmetic;
@@ -38,7 +38,7 @@ zarr_spec::register!(CodecPlugin::new(
 /// Shifts and scales.
 #[derive(Debug, Clone)]
 pub struct ScaleOffset {
-    sides: Sides,
+    sides: Sides<AnyNumber>,
     /// As an element.
     offset: FillValue,
     /// As an element.
@@ -57,10 +57,11 @@ impl ScaleOffset {
         offset: Option<FillValue>,
         scale: Option<FillValue>,
     ) -> Result<Self, CodecError> {
-        let number = Number::of(&*data_type).ok_or_else(|| unsupported(&*data_type))?;
+        let number = AnyNumber::of(&*data_type).filter(|_| !is_time(&*data_type));
+        let number = number.ok_or_else(|| unsupported(&*data_type))?;
         let element = |value: u8| {
             let mut bytes = vec![0; number.size()];
-            with_number!(number, T => {
+            with_any_number!(number, T => {
                 integer: Cast::<T>::cast(value).write(&mut bytes),
                 float: Cast::<T>::cast(value).write(&mut bytes),
                 other: return Err(unsupported(&*data_type)),
@@ -71,7 +72,7 @@ impl ScaleOffset {
         if offset.bytes().len() != number.size() || scale.bytes().len() != number.size() {
             return Err(CodecError::configuration("`offset` and `scale` are elements of the chunk"));
         }
-        let is_usable = with_number!(number, T => {
+        let is_usable = with_any_number!(number, T => {
             integer: T::read(scale.bytes()) != 0,
             float: {
                 let (offset, scale): (f64, f64) =
@@ -89,21 +90,45 @@ impl ScaleOffset {
     }
 
     fn scaled(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), String> {
-        let (offset, scale) = (self.offset.bytes(), self.scale.bytes());
-        with_number!(self.sides.decoded, T => {
-            integer: try_each(decoded, encoded, |x: T| x.scaled(T::read(offset), T::read(scale))),
-            float: try_each(decoded, encoded, |x: T| x.scaled(T::read(offset), T::read(scale))),
+        with_any_number!(self.sides.decoded, T => {
+            integer: self.scale_each::<T>(decoded, encoded),
+            float: self.scale_each::<T>(decoded, encoded),
             other: Err("no integers or floats".into()),
         })
     }
 
     fn unscaled(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
-        let (offset, scale) = (self.offset.bytes(), self.scale.bytes());
-        with_number!(self.sides.decoded, T => {
-            integer: try_each(encoded, decoded, |x: T| x.unscaled(T::read(offset), T::read(scale))),
-            float: try_each(encoded, decoded, |x: T| x.unscaled(T::read(offset), T::read(scale))),
+        with_any_number!(self.sides.decoded, T => {
+            integer: self.unscale_each::<T>(encoded, decoded),
+            float: self.unscale_each::<T>(encoded, decoded),
             other: Err("no integers or floats".into()),
         })
+    }
+
+    fn scale_each<T: Element + Arithmetic>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), String> {
+        let (offset, scale, bits) = self.operands();
+        try_each(decoded, encoded, |x: T| {
+            x.scaled(offset, scale, bits).ok_or_else(|| self.is_none(&format!("({x} - {offset}) * {scale}")))
+        })
+    }
+
+    fn unscale_each<T: Element + Arithmetic>(
+        &self,
+        encoded: &[u8],
+        decoded: &mut [u8],
+    ) -> Result<(), String> {
+        let (offset, scale, bits) = self.operands();
+        try_each(encoded, decoded, |x: T| {
+            x.unscaled(offset, scale, bits).ok_or_else(|| self.is_none(&format!("{x} / {scale} + {offset}")))
+        })
+    }
+
+    fn operands<T: Element>(&self) -> (T, T, u32) {
+        (T::read(self.offset.bytes()), T::read(self.scale.bytes()), self.sides.decoded.bits())
+    }
+
+    fn is_none(&self, what: &str) -> String {
+        format!("{what} is no {}", self.sides.encoded_type.name())
     }
 }
 

@@ -9,11 +9,11 @@ use zarr_conformance::array;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
-    BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT, UINT8,
-    UINT16, UINT32, UINT64,
+    BFLOAT16, BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
+    UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::codec::numbers::{Element, f16};
+use zarr_spec::codec::numbers::{Element, bf16, f16};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
 };
@@ -116,6 +116,35 @@ fn numbers_are_those_of_zarr_python() {
     );
     let integers = r#"{"offset":-7,"scale":3}"#;
     assert_eq!(encoded(integers, INT32, &[-5i32, 0, 13]).unwrap(), bytes(&[6, 21, 60i32]));
+}
+
+/// In `bfloat16` as ml_dtypes 0.6.0 calculates.
+#[test]
+fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
+    let of = |bits: [u16; 3]| bits.map(bf16::from_bits);
+    let (from, to) = (of([0x3dcd, 0xc0e8, 0x447a]), of([0xbed7, 0xc028, 0x4396]));
+    let configuration = r#"{"offset":1.5,"scale":0.3}"#;
+    assert_eq!(encoded(configuration, BFLOAT16, &from).unwrap(), bytes(&to));
+    assert_eq!(decoded(configuration, BFLOAT16, &to).unwrap(), bytes(&of([0x3dd0, 0xc0e8, 0x4479])));
+    assert_eq!(encoded("{}", BFLOAT16, &from).unwrap(), bytes(&from));
+    assert!(matches!(encoded(r#"{"scale":10}"#, BFLOAT16, &[bf16::MAX]), Err(CodecError::Encode(_))));
+
+    const INT4: Number = INT8.narrow(4).named("int4");
+    const UINT2: Number = UINT8.narrow(2).named("uint2");
+    let shifted = r#"{"offset":-2,"scale":2}"#;
+    assert_eq!(encoded(shifted, INT4, &[-6i8, -2, 1]).unwrap(), bytes(&[-8i8, 0, 6]));
+    assert_eq!(decoded(shifted, INT4, &[-8i8, 0, 6]).unwrap(), bytes(&[-6i8, -2, 1]));
+    assert_eq!(encoded(r#"{"offset":1}"#, UINT2, &[1u8, 3]).unwrap(), bytes(&[0u8, 2]));
+    let error = encoded(shifted, INT4, &[2i8]).unwrap_err().to_string();
+    assert!(error.contains("(2 - -2) * 2 is no int4"), "{error}");
+    // The difference does not fit, and the product would.
+    assert!(encoded(r#"{"offset":-4,"scale":-1}"#, INT4, &[4i8]).is_err());
+    assert!(encoded(r#"{"offset":1}"#, UINT2, &[0u8]).is_err());
+    assert!(matches!(decoded(r#"{"offset":2}"#, UINT2, &[2u8]), Err(CodecError::Corrupt(_))));
+    assert!(matches!(decoded(r#"{"scale":-1}"#, INT4, &[-8i8]), Err(CodecError::Corrupt(_))));
+    for (wrong, number) in [(r#"{"offset":8}"#, INT4), (r#"{"scale":-1}"#, UINT2)] {
+        assert!(matches!(created(wrong, number), Err(CodecError::InvalidConfiguration(_))), "{wrong}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One number as another, as NumPy casts it.
 
-use super::numbers::{Bit, Complex, f16};
+use super::numbers::{Bit, Complex, bf16, f16};
 
 /// A number as another type, as NumPy casts it on most machines: integers wrap around, floats are cut off towards
 /// zero, everything but 0 is true, and a complex number loses its imaginary part.
@@ -79,6 +79,25 @@ floats! {
     f16, |value| value.to_f64();
     f32, |value| f64::from(value);
     f64, |value| value;
+}
+
+/// NumPy does not have it: only what codecs that know it need.
+macro_rules! bfloats {
+    ($($type:ty)*) => {$(
+        impl Cast<bf16> for $type {
+            fn cast(self) -> bf16 {
+                bf16::from_f64(self.into())
+            }
+        }
+    )*};
+}
+
+bfloats!(u8 f64);
+
+impl Cast<f64> for bf16 {
+    fn cast(self) -> f64 {
+        self.to_f64()
+    }
 }
 
 /// Towards zero. What no `int64` can hold becomes the smallest one, as NumPy has it on most machines.

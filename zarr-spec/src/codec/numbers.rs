@@ -3,7 +3,7 @@
 //! Elements are in native byte order. [`with_number!`](crate::with_number) goes from a [`Number`] to the Rust type
 //! that it stands for; [`Cast`] converts as NumPy does.
 
-pub use half::f16;
+pub use half::{bf16, f16};
 
 use super::casts::Cast;
 use crate::data_type::{DataType, Kind};
@@ -109,6 +109,105 @@ impl Number {
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
     }
+}
+
+/// A number that codecs of Zarr's own calculate with, and those of NumPy do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnyNumber {
+    /// One that NumPy has, too.
+    Number(Number),
+    /// An integer of so many bits in a byte, whose other bits repeat its sign or are 0.
+    Narrow(Number, u32),
+    /// [`struct@bf16`].
+    BF16,
+}
+
+impl AnyNumber {
+    /// Bits that count, of an integer or float.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Narrow(_, bits) => bits,
+            // At most 16 bytes.
+            _ => u32::try_from(8 * self.size()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether it is a signed or unsigned integer. A boolean is none.
+    #[must_use]
+    pub fn is_integer(self) -> bool {
+        matches!(self, Self::Number(number) | Self::Narrow(number, _) if number.is_integer())
+    }
+
+    /// Whether it is a real number with a fraction.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::BF16) || matches!(self, Self::Number(number) if number.is_float())
+    }
+}
+
+/// What elements of a data type are, for [`Sides`](super::Sides).
+pub trait Operand: Copy + PartialEq {
+    /// `None` if they are none of these.
+    fn of(data_type: &dyn DataType) -> Option<Self>;
+
+    /// Bytes of an element.
+    fn size(self) -> usize;
+}
+
+impl Operand for Number {
+    /// Times are the `int64` that they count.
+    fn of(data_type: &dyn DataType) -> Option<Self> {
+        Self::or_time(data_type)
+    }
+
+    fn size(self) -> usize {
+        self.size()
+    }
+}
+
+impl Operand for AnyNumber {
+    /// Times are the `int64` that they count.
+    fn of(data_type: &dyn DataType) -> Option<Self> {
+        let narrow = |number, is_signed| {
+            // Of a byte that does not count as a whole, the check knows which bits do; a sign is the last of them.
+            let counting = (0..8u32).take_while(|bit| data_type.check(&[1 << bit]).is_ok());
+            Some(Self::Narrow(number, counting.last()? + 1 + u32::from(is_signed)))
+        };
+        let number = || Number::or_time(data_type).map(Self::Number);
+        match (data_type.kind(), data_type.elements().size()) {
+            (Some(Kind::BFloat), Some(2)) => Some(Self::BF16),
+            (Some(Kind::Int), Some(1)) => number().or_else(|| narrow(Number::I8, true)),
+            (Some(Kind::UInt), Some(1)) => number().or_else(|| narrow(Number::U8, false)),
+            _ => number(),
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::Number(number) | Self::Narrow(number, _) => number.size(),
+            Self::BF16 => size_of::<bf16>(),
+        }
+    }
+}
+
+/// As [`with_number!`](crate::with_number), of an [`AnyNumber`]: narrow integers are of the type that they lie in memory
+/// as.
+#[macro_export]
+macro_rules! with_any_number {
+    ($number:expr, $T:ident => {
+        integer: $integer:expr, float: $float:expr, other: $other:expr $(,)?
+    }) => {
+        match $number {
+            $crate::codec::numbers::AnyNumber::Number(number)
+            | $crate::codec::numbers::AnyNumber::Narrow(number, _) => {
+                $crate::with_number!(number, $T => { integer: $integer, float: $float, other: $other })
+            }
+            $crate::codec::numbers::AnyNumber::BF16 => {
+                $crate::with_number!(@ $crate::codec::numbers::bf16, $T, $float)
+            }
+        }
+    };
 }
 
 /// Evaluates an expression with the type that a [`Number`] stands for.
@@ -270,4 +369,4 @@ macro_rules! elements {
     )*};
 }
 
-elements!(i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64);
+elements!(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::CodecError;
-use super::numbers::Number;
+use super::numbers::{Number, Operand};
 use crate::data_type::DataType;
 use crate::output::Output;
 use crate::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
@@ -26,18 +26,18 @@ pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecErro
 ///
 /// The procedures that it is given write all elements of a chunk, from the first slice to the second.
 #[derive(Debug, Clone)]
-pub struct Sides {
+pub struct Sides<N = Number> {
     /// What is encoded.
-    pub decoded: Number,
+    pub decoded: N,
     /// What comes out.
-    pub encoded: Number,
+    pub encoded: N,
     /// The data type of that.
     pub encoded_type: Arc<dyn DataType>,
     /// The byte order of that, where the configuration declares it: in v2.
     pub encoded_order: Option<ByteOrder>,
 }
 
-impl Sides {
+impl<N: Operand> Sides<N> {
     /// Data type, fill value and byte order of the encoded side; the shape stays.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Sides {
 
     /// The number of elements, when that is what `array` and both sides have.
     fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
-        if Number::or_time(&*array.data_type) != Some(self.decoded) {
+        if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
         }

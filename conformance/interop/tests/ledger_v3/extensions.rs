@@ -249,3 +249,83 @@ fn both_forms_of_structures_are_read_and_one_is_written() {
         );
     }
 }
+
+/// Tests EX-RULE-05.
+#[test]
+fn codecs_give_the_fill_value_that_shards_compare_with() {
+    let index = json!({"chunk_shape": [2], "codecs": [little()], "index_codecs": [little()]});
+    let shards = json!({"name": "sharding_indexed", "configuration": index});
+    let codec = |name: &str, configuration: Value| json!({"name": name, "configuration": configuration});
+    let map = json!({"encode": [["NaN", 0]], "decode": [[0, "NaN"]]});
+    // A fill value, one other element, and the stored bytes of an inner chunk of both.
+    for (codecs, fill, element, inner) in [
+        (
+            json!([codec("scale_offset", json!({"offset": -10, "scale": 2})), shards]),
+            json!(1.5),
+            2.0f32,
+            "0000b841 0000c041",
+        ),
+        (
+            json!([codec("cast_value", json!({"data_type": "uint8", "scalar_map": map})), shards]),
+            json!("NaN"),
+            7.0,
+            "00 07",
+        ),
+        (json!([codec("bitround", json!({"keepbits": 2})), shards]), json!(-0.75), 1.1, "000040bf 0000803f"),
+        (
+            json!([
+                codec("scale_offset", json!({"offset": 3})),
+                codec("cast_value", json!({"data_type": "int4"})),
+                shards,
+            ]),
+            json!(-5),
+            2.0,
+            "f8 ff",
+        ),
+    ] {
+        let members = json!({
+            "shape": [6], "data_type": "float32", "chunk_grid": chunks_of(&[6]), "fill_value": fill, "codecs": codecs,
+        });
+        let stored = stored(&members).strictly();
+        let array = stored.array();
+        array.write_values::<f32>(&Selection::parse("3", &[6]).unwrap(), &[element]).unwrap();
+        let size = hex(inner).len() as u64;
+        let index = [[u64::MAX; 2], [0, size], [u64::MAX; 2]].concat().into_iter().flat_map(u64::to_le_bytes);
+        let shard: Vec<u8> = hex(inner).into_iter().chain(index).collect();
+        assert_eq!(stored.value("c/0"), to_hex(&shard), "{codecs}");
+        // What is not stored is the fill value of the array, bit for bit.
+        let elements = array.read(&Selection::All).unwrap();
+        for position in [0, 1, 2, 4, 5] {
+            assert_eq!(elements.element(position), array.fill_value().bytes(), "{codecs}");
+        }
+        // Elements that encode to the fill value of the shard take no place in it.
+        array.write(&Selection::parse("3", &[6]).unwrap(), array.fill_value().bytes()).unwrap();
+        assert!(!stored.has("c/0"), "{codecs}");
+    }
+}
+
+/// Tests EX-SEEN-07.
+#[test]
+fn older_uris_of_zarrs_are_read_and_never_written() {
+    let registry = Registry::linked().unwrap();
+    let reading = zarr_kit::spec::Reading::new(zarr_kit::Mode::Strict);
+    let codecs = registry.codecs();
+    for (kind, names) in [
+        ("array_to_array", &["bitround", "fixedscaleoffset"][..]),
+        ("array_to_bytes", &["pcodec", "vlen_bytes", "vlen_utf8", "zfp", "zfpy"]),
+        ("bytes_to_bytes", &["bz2", "fletcher32", "shuffle", "zlib"]),
+    ] {
+        for name in names {
+            let uri = format!("https://codec.zarrs.dev/{kind}/{name}");
+            let plugin = codecs.find(zarr_kit::Format::V3, &uri, &reading).unwrap();
+            let written = plugin.identifiers.name.trim_start_matches("numcodecs.").replace('-', "_");
+            assert_eq!(written, *name, "{uri}");
+            // Each of them keeps the configuration that it has under its own name.
+            assert!(!plugin.identifiers.name.contains(':'));
+        }
+    }
+    let reordered = json!({"name": "https://codec.zarrs.dev/bytes_to_bytes/shuffle", "configuration": {"elementsize": 4}});
+    let array =
+        stored(&json!({"codecs": [little(), reordered]})).with("c/0", hex("0102 0000 0000 0000")).array();
+    assert_eq!(array.read_values::<i32>(&Selection::parse("0:2", &[4]).unwrap()).unwrap(), [1, 2]);
+}
