@@ -149,6 +149,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "codec-msgpack2",
         &["https://zarr-kit.example/spec/codecs/msgpack2/1.0", "numcodecs.msgpack2", "msgpack2"],
     ),
+    entry(Codec, "codec-optional", &["https://zarr-kit.example/spec/codecs/optional/1.0", "zarrs.optional"]),
     entry(
         Codec,
         "codec-packbits",
@@ -329,6 +330,11 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         DataType,
+        "dtype-optional",
+        &["https://zarr-kit.example/spec/data-types/optional/1.0", "zarrs.optional"],
+    ),
+    entry(
+        DataType,
         "dtype-string",
         &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8", "O/categorize"],
     ),
@@ -414,4 +420,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }

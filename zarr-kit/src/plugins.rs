@@ -40,6 +40,8 @@ use zarr_codec_lz4 as _;
 use zarr_codec_lzma as _;
 #[cfg(feature = "codec-msgpack2")]
 use zarr_codec_msgpack2 as _;
+#[cfg(feature = "codec-optional")]
+use zarr_codec_optional as _;
 #[cfg(feature = "codec-packbits")]
 use zarr_codec_packbits as _;
 #[cfg(feature = "codec-pcodec")]
@@ -76,6 +78,8 @@ use zarr_dtype_datetime as _;
 use zarr_dtype_fixed_length as _;
 #[cfg(feature = "dtype-json")]
 use zarr_dtype_json as _;
+#[cfg(feature = "dtype-optional")]
+use zarr_dtype_optional as _;
 #[cfg(feature = "dtype-string")]
 use zarr_dtype_string as _;
 #[cfg(feature = "dtype-struct")]

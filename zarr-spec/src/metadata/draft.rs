@@ -61,7 +61,10 @@ pub fn parse_array(
             }
             codecs
         }
-        Generation::B => members.optional("codecs").map(codecs).transpose()?.unwrap_or_default(),
+        Generation::B => {
+            let codecs = members.optional("codecs").map(|value| codecs("codecs", value));
+            codecs.transpose()?.unwrap_or_default()
+        }
     };
     let mut storage_transformers =
         members.optional("storage_transformers").map(transformers).transpose()?.unwrap_or_default();
@@ -302,9 +305,14 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
-fn codecs(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let codec = |(position, value)| codec(&format!("codecs[{position}]"), "type", value);
-    elements("codecs", value)?.iter().enumerate().map(codec).collect()
+/// A list of codecs, also inside of a configuration. `path` is what errors call it.
+///
+/// # Errors
+///
+/// For whatever is no list, and for an entry that has no URI or more than that and a configuration.
+pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    let codec = |(position, value)| codec(&format!("{path}[{position}]"), "type", value);
+    elements(path, value)?.iter().enumerate().map(codec).collect()
 }
 
 /// A codec, whose URI is in the member `name`: `type`, or in generation A `codec`.

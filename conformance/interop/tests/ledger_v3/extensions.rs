@@ -49,9 +49,7 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
     assert!(problems(&bare)[0].reason.contains("suffix"), "{:?}", problems(&bare));
     let suffix = json!({"name": "zarrs.default_suffix", "configuration": {"suffix": ".bin"}});
     assert!(stored(&json!({"chunk_key_encoding": suffix})).strictly().try_array().is_ok());
-    for name in
-        ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.squeeze", "zarrs.gdeflate", "zarrs.optional"]
-    {
+    for name in ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.squeeze", "zarrs.gdeflate"] {
         refused(
             json!({"codecs": [little(), {"name": name, "configuration": {}}]}),
             "codecs[1]",
@@ -60,7 +58,7 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
         );
         refused(json!({"codecs": [{"name": name}, little()]}), "codecs[0]", "codec", name);
     }
-    for name in ["zarrs.optional", "<V8", "|V8", "nope"] {
+    for name in ["<V8", "|V8", "nope"] {
         refused(json!({"data_type": {"name": name, "configuration": {}}}), "data_type", "data type", name);
     }
     let grid = json!({"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [2]}});

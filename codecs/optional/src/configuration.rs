@@ -1,0 +1,108 @@
+//! From documents to the codec, and from one format's documents to another's.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::chain::{ChainCreation, Link};
+use zarr_spec::codec::array;
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::metadata::{draft, v3};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, Elements, Format, Object, Representation,
+    Value,
+};
+
+use crate::{Optional, count, data_array, mask_array};
+
+const MASK_CODECS: &str = "mask_codecs";
+const DATA_CODECS: &str = "data_codecs";
+
+#[derive(Deserialize)]
+struct OptionalConfiguration {
+    mask_codecs: Value,
+    data_codecs: Value,
+}
+
+pub(crate) fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::Composite(Arc::new(optional(creation, decoded)?)))
+}
+
+/// Both chains in the words of `to`.
+pub(crate) fn translate(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    to: Format,
+) -> Result<Object, CodecError> {
+    let optional = optional(creation, decoded)?;
+    let mut members = Object::new();
+    members.insert(MASK_CODECS, translated(creation, &optional.mask_codecs, to)?);
+    members.insert(DATA_CODECS, translated(creation, &optional.data_codecs, to)?);
+    Ok(members)
+}
+
+fn optional(creation: &Creation<'_>, decoded: &Representation) -> Result<Optional, CodecError> {
+    let OptionalConfiguration { mask_codecs, data_codecs } = creation.parse()?;
+    let array = array(decoded)?;
+    // As many as there may be.
+    let data_array = data_array(array, count(array)?)?;
+    let document = DataTypeDocument::named("bool");
+    let mask_type = creation.registry.data_type(Format::V3, &document, creation.reading);
+    let (mask_type, _) =
+        mask_type.map_err(|error| CodecError::Unsupported(format!("the mask needs `bool`: {error}")))?;
+    if !matches!(mask_type.elements(), Elements::Fixed { size: 1, .. }) {
+        return Err(CodecError::Unsupported("the mask needs `bool`, and that is not a byte here".to_owned()));
+    }
+    Ok(Optional {
+        mask_codecs: chain(creation, MASK_CODECS, &mask_codecs, &mask_array(array, &mask_type))?,
+        data_codecs: chain(creation, DATA_CODECS, &data_codecs, &data_array)?,
+        mask_type,
+        mode: creation.reading.mode(),
+    })
+}
+
+/// A chain of the list `member`, which turns arrays into bytes by a codec that the list names.
+fn chain(
+    creation: &Creation<'_>,
+    member: &str,
+    documents: &Value,
+    array: &ArrayRepresentation,
+) -> Result<CodecChain, CodecError> {
+    let &Creation { format, registry, reading, .. } = creation;
+    let documents = match format {
+        Format::V3Draft => draft::codecs(member, documents),
+        Format::V3 | Format::V2 => v3::extensions(member, documents, reading),
+    };
+    let documents = documents.map_err(|error| CodecError::configuration(error.to_string()))?;
+    let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
+        .map_err(Box::new)?;
+    if chain.links().iter().any(|link| link.document.is_none()) {
+        return Err(CodecError::configuration(format!("no codec of `{member}` turns the array into bytes")));
+    }
+    Ok(chain)
+}
+
+fn translated(creation: &Creation<'_>, chain: &CodecChain, to: Format) -> Result<Value, CodecError> {
+    let entry = |(position, link): (usize, &Link)| {
+        let Some(document) = &link.document else { return Ok(None) };
+        let Creation { format, registry, reading, .. } = *creation;
+        let plugin = registry.codecs().find(format, &document.identifier, reading);
+        let plugin = plugin.map_err(|unknown| CodecError::Unsupported(unknown.to_string()))?;
+        let identifier = plugin.identifiers.in_format(to).ok_or_else(|| {
+            CodecError::Unsupported(format!("{to} has no identifier for codec `{}`", document.identifier))
+        })?;
+        let inner = Creation {
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: None,
+            ..*creation
+        };
+        let configuration = (plugin.translate)(&inner, chain.created_for(position), to)?;
+        let mut members = Object::new();
+        members.insert(if to == Format::V3Draft { "type" } else { "name" }, identifier);
+        if !configuration.is_empty() {
+            members.insert("configuration", configuration);
+        }
+        Ok(Some(Value::Object(members)))
+    };
+    chain.links().iter().enumerate().filter_map(|link| entry(link).transpose()).collect()
+}

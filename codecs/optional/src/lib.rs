@@ -1,0 +1,264 @@
+//! The `zarrs.optional` codec of Zarr: which elements are there, and those that are.
+//!
+//! Array to bytes, for data type `zarrs.optional` alone. A chunk is
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | bytes of the mask, little endian |
+//! | 8 | bytes of the elements, little endian |
+//! | | the mask: an array of `bool` of the shape of the chunk, true where an element is there, by `mask_codecs` |
+//! | | the elements that are there: an array of one dimension, by `data_codecs`; nothing where all are missing |
+//!
+//! The encoded size depends on the elements. Both lists name what turns their array into bytes, in the draft too. The
+//! registry must have `bool`.
+//!
+//! Source: the crate `zarrs` 0.23, the only other program that has it; pull request 33 of the Zarr extension registry.
+
+mod configuration;
+
+use std::sync::Arc;
+
+use zarr_spec::codec::items::Items;
+use zarr_spec::codec::{CompositeCodec, RunChain};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example,
+    FillValue, Identifiers, Mode, Output, Size,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/optional/1.0"),
+            name: "zarrs.optional",
+            id: None,
+            aliases: &[],
+        },
+        configuration::create,
+    )
+    .translated_by(configuration::translate)
+    .about("Writes which elements are there, and then those, each by codecs of their own.", EXAMPLES)
+);
+
+const INT32: &str = r#"{"name": "zarrs.optional", "configuration": {"name": "int32", "configuration": {}}}"#;
+const STRING: &str =
+    r#"{"name": "zarrs.optional", "configuration": {"name": "string", "configuration": {}}}"#;
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"name": "zarrs.optional", "configuration": {
+            "mask_codecs": [{"name": "packbits"}],
+            "data_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}"#,
+    )
+    .with_data_types(&[INT32]),
+    Example::v3(
+        r#"{"name": "zarrs.optional", "configuration": {
+            "mask_codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+            "data_codecs": [{"name": "vlen-utf8"}]}}"#,
+    )
+    .with_data_types(&[STRING]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/optional/1.0", "configuration": {
+            "mask_codecs": [{"type": "https://zarr-kit.example/spec/codecs/packbits/1.0"}],
+            "data_codecs": [{"type": "https://purl.org/zarr/spec/codecs/endian/1.0",
+                             "configuration": {"endian": "little"}}]}}"#,
+    )
+    .with_data_types(&[INT32]),
+];
+
+/// Bytes of a size in the header.
+const WORD: usize = 8;
+/// Bytes of an offset in the decoded form.
+const OFFSET: usize = 8;
+/// The byte before an element that is there, in the decoded form.
+const THERE: u8 = 1;
+
+/// Encodes which elements are there apart from those that are.
+#[derive(Debug)]
+pub struct Optional {
+    mask_type: Arc<dyn DataType>,
+    mask_codecs: CodecChain,
+    data_codecs: CodecChain,
+    mode: Mode,
+}
+
+/// The type of the elements that are there.
+fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> {
+    array.data_type.optional().ok_or_else(|| {
+        let name = array.data_type.name();
+        CodecError::Unsupported(format!("it encodes data type `zarrs.optional`, not `{name}`"))
+    })
+}
+
+/// How many elements a chunk has.
+fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+    let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
+    count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+/// The array of truth values that `mask_codecs` encode.
+fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> ArrayRepresentation {
+    ArrayRepresentation {
+        shape: array.shape.clone(),
+        data_type: Arc::clone(mask_type),
+        fill_value: FillValue::zero(1),
+        byte_order: ByteOrder::Little,
+    }
+}
+
+/// The array of so many elements that `data_codecs` encode.
+fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
+    let data_type = inner(array)?;
+    Ok(ArrayRepresentation {
+        shape: vec![count as u64],
+        data_type: Arc::clone(data_type),
+        fill_value: data_type.default_fill_value(),
+        byte_order: array.byte_order.clone(),
+    })
+}
+
+impl CompositeCodec for Optional {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        inner(array).map(|_| Size::Unknown)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        let start = encoded.written().len();
+        encoded.put(&[0; 2 * WORD])?;
+        let (mask, data, there) = part(array, decoded)?;
+        chains.encode(&self.mask_codecs, &mask_array(array, &self.mask_type), &mask, encoded)?;
+        let middle = encoded.written().len();
+        if there > 0 {
+            chains.encode(&self.data_codecs, &data_array(array, there)?, &data, encoded)?;
+        }
+        let mask_size = middle - start - 2 * WORD;
+        let data_size = encoded.written().len() - middle;
+        let header = &mut encoded.written_mut()[start..start + 2 * WORD];
+        header[..WORD].copy_from_slice(&(mask_size as u64).to_le_bytes());
+        header[WORD..].copy_from_slice(&(data_size as u64).to_le_bytes());
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        let (mask, data) = split(encoded)?;
+        let count = count(array)?;
+        // Whether the offsets find room is known before the mask does.
+        decoded.spare((count + 1) * OFFSET)?;
+        let mask = {
+            let mut decoded = Output::at_most(count);
+            chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), mask, &mut decoded)?;
+            settle(&*self.mask_type, decoded, self.mode)?
+        };
+        let there = mask.iter().filter(|&&byte| byte != 0).count();
+        if there == 0 {
+            return match data.len() {
+                0 => join(&mask, std::iter::empty(), 0, decoded),
+                size => Err(CodecError::corrupt(format!(
+                    "all elements are missing, and {size} bytes hold elements"
+                ))),
+            };
+        }
+        let data_array = data_array(array, there)?;
+        let mut elements = Output::at_most(decoded.remaining());
+        chains.decode(&self.data_codecs, &data_array, data, &mut elements)?;
+        match data_array.data_type.elements() {
+            Elements::Fixed { size, .. } => {
+                let elements = settle(&*data_array.data_type, elements, self.mode)?;
+                let element = |number: usize| &elements[number * size..][..size];
+                join(&mask, (0..there).map(element), elements.len(), decoded)
+            }
+            Elements::Variable => {
+                let items = Items::new(&data_array, elements.written())
+                    .map_err(|error| CodecError::corrupt(error.to_string()))?;
+                let payload = elements.written().len() - (there + 1) * OFFSET;
+                join(&mask, items.iter(), payload, decoded)
+            }
+        }
+    }
+}
+
+/// The mask, the elements that are there as they lie in memory, and how many these are.
+fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>, usize), CodecError> {
+    let is_variable = inner(array)?.elements() == Elements::Variable;
+    let (mut mask, mut offsets, mut payload) = (Vec::with_capacity(count(array)?), Vec::new(), Vec::new());
+    for (number, item) in Items::new(array, decoded)?.iter().enumerate() {
+        let checked = array.data_type.check(item);
+        checked.map_err(|invalid| CodecError::encode(format!("element {number}: {invalid}")))?;
+        mask.push(u8::from(!item.is_empty()));
+        if let Some((_, there)) = item.split_first() {
+            offsets.push(payload.len() as u64);
+            payload.extend_from_slice(there);
+        }
+    }
+    let there = offsets.len();
+    if !is_variable {
+        return Ok((mask, payload, there));
+    }
+    offsets.push(payload.len() as u64);
+    let offsets = offsets.into_iter().flat_map(u64::to_ne_bytes);
+    Ok((mask, offsets.chain(payload).collect(), there))
+}
+
+/// The mask and the elements of a chunk, both encoded.
+fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
+    let word = |bytes: &[u8; WORD]| u64::from_le_bytes(*bytes);
+    let header = encoded.split_first_chunk::<WORD>().and_then(|(mask_size, rest)| {
+        let (data_size, rest) = rest.split_first_chunk::<WORD>()?;
+        Some((word(mask_size), word(data_size), rest))
+    });
+    let (mask_size, data_size, rest) = header
+        .ok_or_else(|| CodecError::corrupt(format!("{} bytes have no room for a header", encoded.len())))?;
+    if mask_size.checked_add(data_size) != Some(rest.len() as u64) {
+        return Err(CodecError::corrupt(format!(
+            "a mask of {mask_size} bytes and elements of {data_size} are not the {} that there are",
+            rest.len()
+        )));
+    }
+    // The mask is a part of what is in memory.
+    Ok(rest.split_at(usize::try_from(mask_size).unwrap_or(rest.len())))
+}
+
+/// The elements that were decoded, where several stored forms may stand for one.
+fn settle(data_type: &dyn DataType, elements: Output<'static>, mode: Mode) -> Result<Vec<u8>, CodecError> {
+    let mut elements = elements.into_written();
+    data_type.settle(&mut elements, mode).map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
+    Ok(elements)
+}
+
+/// Appends the decoded form: `there` are as many elements as the mask says, of so many bytes.
+fn join<'e>(
+    mask: &[u8],
+    mut there: impl Iterator<Item = &'e [u8]>,
+    bytes: usize,
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let table = (mask.len() + 1) * OFFSET;
+    let marks = mask.iter().filter(|&&byte| byte != 0).count();
+    let size = table.saturating_add(marks).saturating_add(bytes);
+    let (offsets, payload) = decoded.spare(size)?[..size].split_at_mut(table);
+    let mut at = 0;
+    offsets[..OFFSET].fill(0);
+    for (offset, &byte) in offsets[OFFSET..].chunks_exact_mut(OFFSET).zip(mask) {
+        if byte != 0
+            && let Some(element) = there.next()
+        {
+            payload[at] = THERE;
+            payload[at + 1..][..element.len()].copy_from_slice(element);
+            at += 1 + element.len();
+        }
+        offset.copy_from_slice(&(at as u64).to_ne_bytes());
+    }
+    decoded.advance(size);
+    Ok(())
+}

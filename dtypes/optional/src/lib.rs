@@ -1,0 +1,223 @@
+//! Elements of another data type that may be missing.
+//!
+//! | format | document | missing | there |
+//! |---|---|---|---|
+//! | v3 | `{"name":"zarrs.optional","configuration":{"name":"int32","configuration":{}}}` | `null` | `[5]` |
+//! | draft | an extension of ours, whose type is the data type inside | `[]` | `[5]` |
+//!
+//! v2 has no such type; the draft refuses `null` as the fill value of any. The type inside may be optional again: then
+//! `[null]` is there, and what is missing is in it.
+//!
+//! In memory an element is of variable size, as [`DataType::optional`] says, also where those of the type inside are
+//! not: nobody else could read what `bytes` would make of it, so that codec `zarrs.optional` is the way to bytes.
+//!
+//! Source: the crate `zarrs` 0.23, the only other program that has it; pull request 33 of the Zarr extension registry.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Object, Value,
+};
+
+const NAME: &str = "zarrs.optional";
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/optional/1.0";
+/// How many types there may be around each other: every one of them costs codecs a level of recursion.
+const MAX_DEPTH: usize = 32;
+/// The byte before an element that is there.
+const THERE: u8 = 1;
+
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] }, create,)
+        .about("Elements of another data type, each of which may be missing.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "zarrs.optional", "configuration": {"name": "int32", "configuration": {}}}"#),
+    Example::v3(r#"{"name": "zarrs.optional", "configuration": {"name": "string", "configuration": {}}}"#),
+    Example::v3(
+        r#"{"name": "zarrs.optional", "configuration": {
+            "name": "zarrs.optional", "configuration": {"name": "float64", "configuration": {}}}}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/optional/1.0", "type": "int32"}"#,
+    ),
+];
+
+/// Elements that may be missing.
+#[derive(Debug, Clone)]
+pub struct Optional {
+    inner: Arc<dyn DataType>,
+}
+
+impl Optional {
+    /// Around the type of the elements that are there.
+    #[must_use]
+    pub fn new(inner: Arc<dyn DataType>) -> Self {
+        Self { inner }
+    }
+
+    /// Refuses bytes that are no element of the type inside as far as their number goes, which it need not look at.
+    fn check_size(&self, there: &[u8]) -> Result<(), Invalid> {
+        match self.inner.elements().size() {
+            Some(size) if size != there.len() => {
+                let (name, bytes) = (self.inner.name(), there.len());
+                Err(Invalid::new(format!("{bytes} bytes are no element of {name}, which has {size}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is there of an element.
+fn split(element: &[u8]) -> Result<Option<&[u8]>, Invalid> {
+    match element {
+        [] => Ok(None),
+        [THERE, there @ ..] => Ok(Some(there)),
+        [other, ..] => Err(Invalid::new(format!("an element begins with {other}, not with {THERE}"))),
+    }
+}
+
+#[derive(Deserialize)]
+struct OptionalConfiguration {
+    name: String,
+    configuration: Object,
+}
+
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    let document = match creation.format {
+        Format::V2 => return Err(Invalid::new("v2 has no data type of optional elements").into()),
+        Format::V3 => {
+            check_depth(creation.configuration, "configuration")?;
+            let OptionalConfiguration { name, configuration } = creation.parse()?;
+            let members = [("name", Value::from(name)), ("configuration", Value::Object(configuration))];
+            DataTypeDocument::v3(&members.into_iter().collect(), creation.reading)?
+        }
+        Format::V3Draft => {
+            let inner = creation.type_name.ok_or_else(|| Invalid::new("`type` is missing"))?;
+            check_depth(inner, "type")?;
+            DataTypeDocument::draft(inner, creation.reading)?
+        }
+    };
+    let (inner, order) = creation.registry.data_type(creation.format, &document, creation.reading)?;
+    Ok((Arc::new(Optional::new(inner)), order))
+}
+
+/// Refuses a document that has too many objects inside each other in this member.
+fn check_depth(document: &Value, member: &str) -> Result<(), Invalid> {
+    let levels = std::iter::successors(Some(document), |level| level.as_object()?.get(member));
+    match levels.take(MAX_DEPTH + 2).count() {
+        depth if depth > MAX_DEPTH + 1 => {
+            Err(Invalid::new(format!("more than {MAX_DEPTH} types are inside each other")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl DataType for Optional {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Owned(format!("{NAME}{{{}}}", self.inner.name()))
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Variable
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        match format {
+            Format::V2 => {
+                let name = self.name().into_owned();
+                Err(DataTypeError::NotInFormat { name, format, hint: String::new() })
+            }
+            Format::V3 => {
+                let DataTypeDocument { identifier, configuration, .. } =
+                    self.inner.document(format, order)?;
+                let configuration = match configuration {
+                    Value::Null => Value::Object(Object::new()),
+                    configuration => configuration,
+                };
+                let inner: Value = [("name", Value::from(identifier)), ("configuration", configuration)]
+                    .into_iter()
+                    .collect();
+                let members = [("name", Value::from(NAME)), ("configuration", inner.clone())];
+                Ok(DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    configuration: inner,
+                    ..DataTypeDocument::named(NAME)
+                })
+            }
+            Format::V3Draft => {
+                let inner = self.inner.document(format, order)?.json;
+                let members = [("extension", Value::from(URI)), ("type", inner.clone())];
+                Ok(DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    type_name: Some(inner),
+                    ..DataTypeDocument::named(URI)
+                })
+            }
+        }
+    }
+
+    /// A list of the element that is there; `null`, in the draft an empty list, for one that is missing.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        match (json, json.as_array(), context.format) {
+            (Value::Null, _, Format::V3) | (_, Some([]), Format::V3Draft) => Ok(FillValue::zero(0)),
+            (_, Some([there]), _) => {
+                let there = self.inner.fill_value(there, context)?;
+                Ok(FillValue::new([&[THERE], there.bytes()].concat()))
+            }
+            (_, _, format) => {
+                let missing = if format == Format::V3 { "null" } else { "an empty list" };
+                Err(DataTypeError::FillValue(format!(
+                    "{json} is neither {missing} nor a list of one element"
+                )))
+            }
+        }
+    }
+
+    /// As [`fill_value`](Self::fill_value) reads it.
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        let wrong = |invalid: Invalid| DataTypeError::FillValue(invalid.to_string());
+        match split(element).map_err(wrong)? {
+            None if format == Format::V3Draft => Ok(Value::Array(Vec::new())),
+            None => Ok(Value::Null),
+            Some(there) => {
+                self.check_size(there).map_err(wrong)?;
+                Ok(Value::Array(vec![self.inner.fill_value_json(there, format, order)?]))
+            }
+        }
+    }
+
+    /// `null`, or the element that is there.
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        match split(element) {
+            Ok(None) => to.write_str("null"),
+            Ok(Some(there)) => self.inner.print(there, to),
+            Err(_) => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
+        }
+    }
+
+    fn check(&self, element: &[u8]) -> Result<(), Invalid> {
+        let Some(there) = split(element)? else { return Ok(()) };
+        self.check_size(there)?;
+        self.inner.check(there)
+    }
+
+    fn optional(&self) -> Option<&Arc<dyn DataType>> {
+        Some(&self.inner)
+    }
+}

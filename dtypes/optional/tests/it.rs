@@ -1,0 +1,146 @@
+//! Documents and fill values of optional elements.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use zarr_conformance::data_types::Subject;
+use zarr_dtype_optional as _;
+use zarr_spec::{DataTypeError, Elements, Format, Mode, Registry};
+
+const V3: &str = r#"{"name":"zarrs.optional","configuration":{"name":"int32","configuration":{}}}"#;
+const NESTED: &str = r#"{"name":"zarrs.optional","configuration":{"name":"zarrs.optional","configuration":{"name":"uint8","configuration":{}}}}"#;
+const TEXT: &str = r#"{"name":"zarrs.optional","configuration":{"name":"string","configuration":{}}}"#;
+const DRAFT: &str = r#"{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":"int16"}"#;
+const NESTED_DRAFT: &str = r#"{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":"uint8"}}"#;
+
+/// The plugin, and the types that may be inside.
+fn registry() -> Registry {
+    let mut registry = zarr_conformance::registry();
+    for plugin in Registry::linked().unwrap().data_types().iter() {
+        registry.register(*plugin).unwrap();
+    }
+    registry
+}
+
+fn subject(format: Format, text: &str) -> Result<Subject, DataTypeError> {
+    Subject::new(&registry(), format, Mode::Strict, text)
+}
+
+/// The bytes of an element that is there.
+fn there(inner: &[u8]) -> Vec<u8> {
+    [&[1], inner].concat()
+}
+
+/// As the documentation of zarrs 0.23.14 has them: `null`, `[42]`, and for a nested type `null`, `[null]`, `[[42]]`.
+///
+/// Tests EX-TYPE-13.
+#[test]
+fn fill_values_are_null_or_a_list_of_one() {
+    let optional = subject(Format::V3, V3).unwrap();
+    optional.check(&registry(), &["null", "[42]", "[-1]"]).unwrap();
+    assert_eq!(optional.fill("null").unwrap(), [0; 0]);
+    assert_eq!(optional.fill("[42]").unwrap(), there(&42_i32.to_ne_bytes()));
+    assert_eq!(optional.json(&[]).unwrap(), "null");
+    assert_eq!(optional.data_type.default_fill_value().bytes(), [0; 0]);
+
+    let nested = subject(Format::V3, NESTED).unwrap();
+    nested.check(&registry(), &["null", "[null]", "[[42]]"]).unwrap();
+    assert_eq!(nested.fill("null").unwrap(), [0; 0]);
+    assert_eq!(nested.fill("[null]").unwrap(), [1]);
+    assert_eq!(nested.fill("[[42]]").unwrap(), [1, 1, 42]);
+
+    for wrong in ["42", "[]", "[1,2]", "[null]", "[[1]]", "\"null\"", "{}", "[\"x\"]"] {
+        let error = optional.fill(wrong).unwrap_err();
+        assert!(matches!(error, DataTypeError::FillValue(_)), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn the_draft_refuses_null_so_an_empty_list_is_a_missing_element() {
+    let optional = subject(Format::V3Draft, DRAFT).unwrap();
+    optional.check(&registry(), &["[]", "[42]"]).unwrap();
+    assert_eq!(optional.fill("[]").unwrap(), [0; 0]);
+    assert_eq!(optional.json(&[]).unwrap(), "[]");
+    optional.fill("null").unwrap_err();
+    let nested = subject(Format::V3Draft, NESTED_DRAFT).unwrap();
+    nested.check(&registry(), &["[]", "[[]]", "[[7]]"]).unwrap();
+    assert_eq!(nested.fill("[[]]").unwrap(), [1]);
+    subject(Format::V3, V3).unwrap().fill("[]").unwrap_err();
+}
+
+#[test]
+fn documents_name_the_type_inside() {
+    for (format, text, name) in [
+        (Format::V3, V3, "zarrs.optional{int32}"),
+        (Format::V3, NESTED, "zarrs.optional{zarrs.optional{uint8}}"),
+        (Format::V3, TEXT, "zarrs.optional{string}"),
+        (Format::V3Draft, DRAFT, "zarrs.optional{int16}"),
+        (Format::V3Draft, NESTED_DRAFT, "zarrs.optional{zarrs.optional{uint8}}"),
+    ] {
+        let optional = subject(format, text).unwrap();
+        assert_eq!(optional.data_type.name(), name);
+        assert_eq!(optional.data_type.elements(), Elements::Variable);
+        assert!(name.ends_with(&format!("{{{}}}", optional.data_type.optional().unwrap().name())));
+        let document = optional.data_type.document(format, &optional.order).unwrap();
+        assert_eq!(document.json.to_string(), text);
+        let refused = optional.data_type.document(Format::V2, &optional.order).unwrap_err();
+        assert!(matches!(refused, DataTypeError::NotInFormat { .. }), "{refused}");
+    }
+}
+
+#[test]
+fn other_documents_are_none_of_this_type() {
+    for wrong in [
+        r#""zarrs.optional""#,
+        r#"{"name":"zarrs.optional","configuration":{}}"#,
+        r#"{"name":"zarrs.optional","configuration":{"name":"int32"}}"#,
+        r#"{"name":"zarrs.optional","configuration":{"name":"int32","configuration":null}}"#,
+        r#"{"name":"zarrs.optional","configuration":{"name":"int32","configuration":{},"x":1}}"#,
+        r#"{"name":"zarrs.optional","configuration":{"name":5,"configuration":{}}}"#,
+    ] {
+        let error = subject(Format::V3, wrong).unwrap_err();
+        assert!(matches!(error, DataTypeError::InvalidConfiguration(_)), "{wrong}: {error}");
+    }
+    let unknown = subject(Format::V3, &V3.replace("int32", "int33")).unwrap_err();
+    assert!(unknown.to_string().contains("`int33` is unknown"), "{unknown}");
+    for wrong in ["\"zarrs.optional\"", &DRAFT.replace("\"int16\"", "null"), &DRAFT.replace("int16", "int17")]
+    {
+        subject(Format::V3Draft, wrong).unwrap_err();
+    }
+}
+
+#[test]
+fn types_are_inside_each_other_up_to_a_limit() {
+    let around = |depth: usize| {
+        let open = r#"{"name":"zarrs.optional","configuration":"#.repeat(depth);
+        format!(r#"{open}{{"name":"int8","configuration":{{}}}}{}"#, "}".repeat(depth))
+    };
+    subject(Format::V3, &around(32)).unwrap();
+    for depth in [33, 100, 120] {
+        let error = subject(Format::V3, &around(depth)).unwrap_err().to_string();
+        assert!(error.contains("more than 32 types are inside each other"), "{depth}: {error}");
+    }
+}
+
+#[test]
+fn a_missing_element_prints_as_null_and_another_one_as_what_is_there() {
+    let nested = subject(Format::V3, NESTED).unwrap();
+    for (element, printed) in [(&[][..], "null"), (&[1], "null"), (&[1, 1, 42], "2a"), (&[2, 42], "022a")] {
+        assert_eq!(nested.print(element), printed);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_element_are_refused() {
+    let optional = subject(Format::V3, V3).unwrap();
+    for element in [&[][..], &[1, 0, 0, 0, 0]] {
+        optional.data_type.check(element).unwrap();
+    }
+    for wrong in [&[0][..], &[1], &[0, 0, 0, 0, 0], &[1, 0, 0, 0], &[1, 0, 0, 0, 0, 0], &[2, 0, 0, 0, 0]] {
+        optional.data_type.check(wrong).unwrap_err();
+        optional.json(wrong).unwrap_err();
+    }
+    let nested = subject(Format::V3, NESTED).unwrap();
+    for (element, is_one) in [(&[1][..], true), (&[1, 1, 9], true), (&[1, 0], false), (&[1, 1], false)] {
+        assert_eq!(nested.data_type.check(element).is_ok(), is_one, "{element:?}");
+    }
+}
