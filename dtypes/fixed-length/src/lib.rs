@@ -72,7 +72,7 @@ const TEXT_EXAMPLES: &[Example] = &[
     Example::v2(r#"">U3""#),
 ];
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] }, create,)
+    DataTypePlugin::new(Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] }, create)
         .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
 );
 

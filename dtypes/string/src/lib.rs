@@ -37,7 +37,7 @@ const EXAMPLES: &[Example] = &[
 
 // The same text by the numbers of labels: in v2 alone, where the codec is part of what objects are.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] }, create,)
+    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] }, create)
         .about("Text of any length, which v2 also has as objects with labels.", LABEL_EXAMPLES)
 );
 

@@ -27,7 +27,7 @@ const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
 
 // All four share the URI, which can be registered once: the draft's `type` tells.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] }, create,).about(
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] }, create).about(
         "Signed integers of 2 bits, from -2 to 1; the draft names all integers of less than a byte so.",
         INT2_EXAMPLES
     )

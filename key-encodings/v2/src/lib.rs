@@ -12,7 +12,7 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_i
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] }, create,)
+    ChunkKeyEncodingPlugin::new(Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] }, create)
         .about("Names chunks by their index alone, such as 1.0.", EXAMPLES)
 );
 
