@@ -9,6 +9,7 @@ mod arrows;
 mod manifests;
 mod names;
 mod sources;
+mod spec_pages;
 
 /// One thing that is not as it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("features of the umbrella", names::features),
     ("plugin table of the README", names::readme),
     ("rooms of a plugin", names::rooms),
+    ("pages of our URIs", spec_pages::uris),
     ("versions in the root manifest only", manifests::versions),
     ("what a manifest inherits", manifests::inherited),
     ("tests without a harness", manifests::harness),

@@ -1,0 +1,168 @@
+//! The pages of `docs/spec` say what the plugins do: their examples are valid by their own schemas, the plugins of this
+//! build take them, and what they say of elements and bytes is what comes out.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+#[path = "spec_pages/entry.rs"]
+mod entry;
+#[path = "spec_pages/page.rs"]
+mod page;
+#[path = "spec_pages/run.rs"]
+mod run;
+#[path = "spec_pages/schema.rs"]
+mod schema;
+
+use zarr_kit::Format;
+use zarr_kit::spec::{Representation, Value};
+
+use entry::{Entry, Linked};
+use page::{Example, Page};
+use schema::problems;
+
+/// Calls `with` for every entry of every example that names what its page describes. Of those without elements of their
+/// own, the array is that of the first example.
+fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representation)) {
+    let linked = Linked::new();
+    for page in Page::all() {
+        let identifiers = linked.identifiers(&page);
+        let decoded = page.examples.first().map(|example| run::decoded_side(&linked, example));
+        let decoded = decoded.unwrap_or_else(|| panic!("{}: no examples", page.name));
+        for example in &page.examples {
+            let entries = Entry::all(&identifiers, &example.document);
+            assert!(!entries.is_empty(), "{}: nothing of {} in {}", page.name, page.uri, example.document);
+            let decoded =
+                if example.runs.is_empty() { &decoded } else { &run::decoded_side(&linked, example) };
+            for entry in entries {
+                with(&linked, &page, example, &entry, decoded);
+            }
+        }
+    }
+}
+
+/// Whether the plugin takes an entry.
+fn created(
+    linked: &Linked,
+    page: &Page,
+    example: &Example,
+    entry: &Entry,
+    decoded: &Representation,
+) -> Result<(), String> {
+    match page.kind() {
+        "codecs" => linked.codec(entry, decoded).map(drop),
+        "data-types" => linked.data_type(entry).map(drop),
+        "extensions" => linked.extension(entry, run::shape(example).as_deref()).map(drop),
+        "grids" => linked.grid(entry, &run::shape(example).unwrap()).map(drop),
+        "layouts" => linked.layout(entry, 2).map(drop),
+        _ => linked.metadata_encoding(entry).map(drop),
+    }
+}
+
+/// Tests EX-RULE-02, EX-RULE-04.
+#[test]
+fn every_example_is_valid_by_its_schema_and_made_by_its_plugin() {
+    let mut drafts = 0;
+    each_entry(|linked, page, example, entry, decoded| {
+        let (name, document) = (&page.name, &example.document);
+        assert_eq!(problems(&page.schema, &entry.described(page)), [""; 0], "{name}: {document}");
+        let result = created(linked, page, example, entry, decoded);
+        assert!(result.is_ok(), "{name}: {document}: {result:?}");
+        drafts += usize::from(entry.format == Format::V3Draft);
+    });
+    assert!(drafts >= Page::all().len(), "the URI is the draft's");
+}
+
+/// Tests EX-RULE-02, EX-RULE-04.
+#[test]
+fn what_a_schema_refuses_its_plugin_refuses_too() {
+    let mut count = 0;
+    each_entry(|linked, page, example, entry, decoded| {
+        let mut both = |entry: &Entry, is_valid: bool| {
+            let described = entry.described(page);
+            assert_eq!(problems(&page.schema, &described).is_empty(), is_valid, "{}: {described}", page.name);
+            let result = created(linked, page, example, entry, decoded);
+            assert_eq!(result.is_ok(), is_valid, "{}: {described}: {result:?}", page.name);
+            count += 1;
+        };
+        both(&entry.with(page, "unheard-of", &Value::Bool(true)), false);
+        if entry.format != Format::V3Draft {
+            return;
+        }
+        for name in page.required() {
+            // Where the schema is that of the whole entry, a member such as `type` is for the document's reader.
+            if page.is_about_the_configuration() {
+                both(&entry.without(name), false);
+            }
+        }
+        for (name, bound, beyond) in page.bounds() {
+            if entry.described(page).as_object().unwrap().contains(name) {
+                both(&entry.with(page, name, &Value::from(bound)), true);
+                both(&entry.with(page, name, &Value::from(beyond)), false);
+            }
+        }
+    });
+    assert!(count > 150, "{count}");
+}
+
+#[test]
+fn the_examples_of_plugins_are_valid_by_the_schemas_of_their_pages() {
+    let linked = Linked::new();
+    let mut count = 0;
+    for page in Page::all() {
+        let identifiers = linked.identifiers(&page);
+        for document in linked.examples(&page) {
+            let entries = Entry::all(&identifiers, &page::parsed(document));
+            for entry in entries.iter().filter(|entry| entry.is_described(&page)) {
+                assert_eq!(
+                    problems(&page.schema, &entry.described(&page)),
+                    [""; 0],
+                    "{}: {document}",
+                    page.name
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// What stands in backticks in `conformance/requirements/extensions.md` and names an extension that has a page: in the
+/// last column to be refused, before it to be read.
+///
+/// Tests EX-RULE-02.
+#[test]
+fn examples_of_the_ledger_are_valid_by_the_schemas_of_the_pages() {
+    let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../requirements/extensions.md");
+    let ledger = std::fs::read_to_string(ledger).unwrap();
+    let (linked, pages) = (Linked::new(), Page::all());
+    let mut counts = [0, 0];
+    for row in ledger.lines().filter(|line| line.starts_with("| EX-")) {
+        let columns: Vec<&str> = row.trim_end_matches('|').split(" | ").collect();
+        for (number, column) in columns.iter().enumerate() {
+            let is_refused = number + 1 == columns.len();
+            for text in column.split('`').skip(1).step_by(2).filter(|text| text.starts_with("{\"name\":")) {
+                if text.contains('…') {
+                    continue;
+                }
+                for page in pages.iter().filter(|page| page.is_about_the_configuration()) {
+                    for entry in Entry::all(&linked.identifiers(page), &page::parsed(text)) {
+                        let found = problems(&page.schema, &entry.described(page));
+                        assert_eq!(found.is_empty(), !is_refused, "{row}: {found:?}");
+                        counts[usize::from(is_refused)] += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(counts[0] > 3 && counts[1] > 0, "{counts:?}");
+}
+
+#[test]
+fn what_the_pages_say_of_elements_and_bytes_is_what_the_plugins_do() {
+    let mut without: Vec<String> = Page::all().into_iter().map(|page| page.name).collect();
+    each_entry(|linked, page, example, entry, _| {
+        if run::check(linked, page, example, entry) > 0 {
+            without.retain(|name| *name != page.name);
+        }
+    });
+    without.retain(|name| !name.starts_with("extensions-"));
+    assert_eq!(without, [""; 0], "pages without an example that was run");
+}

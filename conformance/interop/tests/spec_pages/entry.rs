@@ -1,0 +1,208 @@
+//! Entries of documents that name an extension, and what the plugins of this build make of them.
+
+use std::sync::Arc;
+
+use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::extension::{Extension, ExtensionPlace};
+use zarr_kit::spec::grid::ChunkGrid;
+use zarr_kit::spec::metadata_encoding::MetadataEncoding;
+use zarr_kit::spec::{About, Codec, Creation, DataType, Identifiers, Object, Reading, Representation, Value};
+use zarr_kit::{Format, Mode, Registry};
+
+use crate::page::Page;
+
+/// Every plugin of the umbrella, and documents read strictly.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    registry: Registry,
+    pub(crate) reading: Reading,
+}
+
+/// Where an extension is named.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) format: Format,
+    identifier: String,
+    /// The object, as it stands there.
+    pub(crate) object: Object,
+    /// In v2 the object without its `id`.
+    pub(crate) configuration: Value,
+}
+
+impl Entry {
+    /// Every entry of `document` that has one of these identifiers.
+    pub(crate) fn all(identifiers: &Identifiers, document: &Value) -> Vec<Self> {
+        match document {
+            Value::Array(list) => list.iter().flat_map(|inner| Self::all(identifiers, inner)).collect(),
+            Value::Object(object) => {
+                let inner = object.values().flat_map(|inner| Self::all(identifiers, inner));
+                Self::of(identifiers, object).into_iter().chain(inner).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn of(identifiers: &Identifiers, object: &Object) -> Option<Self> {
+        let text = |member| object.get(member).and_then(Value::as_str);
+        let v3 = |name: &&str| {
+            !name.is_empty() && (*name == identifiers.name || identifiers.aliases.contains(name))
+        };
+        let uri = |text: &&str| Some(*text) == identifiers.uri;
+        let (format, identifier) = None
+            .or_else(|| Some((Format::V3Draft, text("extension").filter(uri)?)))
+            .or_else(|| Some((Format::V3Draft, text("type").filter(uri)?)))
+            .or_else(|| Some((Format::V3, text("name").filter(|name| uri(name) || v3(name))?)))
+            .or_else(|| Some((Format::V2, text("id").filter(|id| Some(*id) == identifiers.id)?)))?;
+        let configuration = match format {
+            Format::V2 => {
+                Value::Object(object.clone().into_iter().filter(|(name, _)| name != "id").collect())
+            }
+            _ => object.get("configuration").cloned().unwrap_or_else(|| Value::Object(Object::new())),
+        };
+        Some(Self { format, identifier: identifier.to_owned(), object: object.clone(), configuration })
+    }
+
+    /// Whether it has the form that the schema of a page is about.
+    pub(crate) fn is_described(&self, page: &Page) -> bool {
+        page.is_about_the_configuration() || self.format == Format::V3Draft
+    }
+
+    /// What the schema of a page is about.
+    pub(crate) fn described(&self, page: &Page) -> Value {
+        match page.is_about_the_configuration() {
+            true => self.configuration.clone(),
+            false => Value::Object(self.object.clone()),
+        }
+    }
+
+    /// With another member in what the schema is about.
+    pub(crate) fn with(&self, page: &Page, name: &str, value: &Value) -> Self {
+        let mut changed = self.clone();
+        match page.kind() {
+            _ if page.is_about_the_configuration() => {
+                let mut members = self.configuration.as_object().unwrap().clone();
+                members.insert(name, value.clone());
+                changed.configuration = Value::Object(members);
+            }
+            "data-types" => {
+                changed.object.insert(name, value.clone());
+            }
+            // What else is in these entries, the plugin never sees; but it sees a configuration.
+            _ => {
+                let members: Object = [(name.to_owned(), value.clone())].into_iter().collect();
+                changed.configuration = Value::Object(members);
+                changed.object.insert("configuration", changed.configuration.clone());
+            }
+        }
+        changed
+    }
+
+    /// Without a member of its configuration.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        let mut members = self.configuration.as_object().unwrap().clone();
+        members.remove(name);
+        Self { configuration: Value::Object(members), ..self.clone() }
+    }
+}
+
+impl Linked {
+    pub(crate) fn new() -> Self {
+        Self { registry: Registry::linked().unwrap(), reading: Reading::new(Mode::Strict) }
+    }
+
+    /// All names of what a page describes.
+    pub(crate) fn identifiers(&self, page: &Page) -> Identifiers {
+        self.described_by(page).0
+    }
+
+    /// What the plugin shows as uses of itself.
+    pub(crate) fn examples(&self, page: &Page) -> Vec<&'static str> {
+        self.described_by(page).1.examples.iter().map(|example| example.document).collect()
+    }
+
+    fn described_by(&self, page: &Page) -> (Identifiers, About) {
+        macro_rules! found {
+            ($table:ident) => {{
+                let found = self.registry.$table().find(Format::V3Draft, &page.uri, &self.reading).unwrap();
+                (found.identifiers, found.about)
+            }};
+        }
+        match page.kind() {
+            "codecs" => found!(codecs),
+            "data-types" => found!(data_types),
+            "extensions" => found!(extensions),
+            "grids" => found!(chunk_grids),
+            "layouts" => found!(memory_layouts),
+            "metadata-encodings" => found!(metadata_encodings),
+            other => panic!("{}: {other} are no extension point", page.name),
+        }
+    }
+
+    fn creation<'c>(&'c self, entry: &'c Entry) -> Creation<'c> {
+        let has_type = entry.object.contains("extension");
+        Creation {
+            format: entry.format,
+            identifier: &entry.identifier,
+            configuration: &entry.configuration,
+            type_name: entry.object.get("type").filter(|_| has_type),
+            registry: &self.registry,
+            reading: &self.reading,
+        }
+    }
+
+    pub(crate) fn codec(&self, entry: &Entry, decoded: &Representation) -> Result<Codec, String> {
+        let plugin = self.registry.codecs().find(entry.format, &entry.identifier, &self.reading);
+        (plugin.unwrap().create)(&self.creation(entry), decoded).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn layout(&self, entry: &Entry, rank: usize) -> Result<Codec, String> {
+        let plugin = self.registry.memory_layouts().find(entry.format, &entry.identifier, &self.reading);
+        (plugin.unwrap().create)(&self.creation(entry), rank).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn grid(&self, entry: &Entry, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, String> {
+        let plugin = self.registry.chunk_grids().find(entry.format, &entry.identifier, &self.reading);
+        (plugin.unwrap().create)(&self.creation(entry), shape).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn extension(
+        &self,
+        entry: &Entry,
+        shape: Option<&[u64]>,
+    ) -> Result<Arc<dyn Extension>, String> {
+        let plugin = self.registry.extensions().find(entry.format, &entry.identifier, &self.reading);
+        let place = shape.map_or(ExtensionPlace::EntryPoint, ExtensionPlace::Array);
+        (plugin.unwrap().create)(&self.creation(entry), place).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn metadata_encoding(&self, entry: &Entry) -> Result<Arc<dyn MetadataEncoding>, String> {
+        let plugin = self.registry.metadata_encodings().find(entry.format, &entry.identifier, &self.reading);
+        (plugin.unwrap().create)(&self.creation(entry)).map_err(|error| error.to_string())
+    }
+
+    /// As the draft has it.
+    pub(crate) fn data_type(&self, entry: &Entry) -> Result<Arc<dyn DataType>, String> {
+        let document = DataTypeDocument::draft(&Value::Object(entry.object.clone()), &self.reading)
+            .map_err(|error| error.to_string())?;
+        self.any_data_type(Format::V3Draft, &document)
+    }
+
+    /// By its name in final v3.
+    pub(crate) fn named_data_type(&self, name: &str) -> Arc<dyn DataType> {
+        self.any_data_type(Format::V3, &DataTypeDocument::named(name)).unwrap()
+    }
+
+    fn any_data_type(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+    ) -> Result<Arc<dyn DataType>, String> {
+        let created = self.registry.data_type(format, document, &self.reading);
+        created.map(|(data_type, _order)| data_type).map_err(|error| error.to_string())
+    }
+
+    /// All identifiers of codecs, to find the one that a page of a data type uses.
+    pub(crate) fn codec_identifiers(&self) -> Vec<Identifiers> {
+        self.registry.codecs().iter().map(|plugin| plugin.identifiers).collect()
+    }
+}
