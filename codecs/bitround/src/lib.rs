@@ -21,8 +21,8 @@ use serde::Deserialize;
 use zarr_spec::codec::numbers::{AnyNumber, Complex, Number, Operand as _, each};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Format, Identifiers, Object,
-    Output, Representation, with_any_number,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Loss, Object, Output, Representation, with_any_number,
 };
 
 use round::Round;
@@ -38,7 +38,29 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Rounds numbers to a few significant bits, so that they compress better.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "bitround", "configuration": {"keepbits": 10}}"#)
+        .with_data_types(&["float32", "float64", "complex64"])
+        .with_loss(Loss::Relative(5e-4)),
+    Example::v3(r#"{"name": "bitround", "configuration": {"keepbits": 4}}"#)
+        .with_data_types(&["bfloat16", "float16", "float32"])
+        .with_loss(Loss::Relative(0.032)),
+    Example::v3(r#"{"name": "bitround", "configuration": {"keepbits": 3}}"#)
+        .with_data_types(&["int16", "uint32"])
+        .with_loss(Loss::Relative(0.125)),
+    Example::v2(r#"{"id": "bitround", "keepbits": 10}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Relative(5e-4)),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/bitround/1.0",
+            "configuration": {"keepbits": 10}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Relative(5e-4)),
+];
 
 /// Rounds to leading bits.
 #[derive(Debug, Clone)]

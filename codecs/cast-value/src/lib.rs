@@ -29,8 +29,8 @@ use zarr_spec::codec::numbers::{AnyNumber, Operand as _, is_time, try_each};
 use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
-    Identifiers, Object, Output, Representation, Value, with_any_number,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
+    Format, Identifiers, Loss, Object, Output, Representation, Value, with_any_number,
 };
 
 pub use rules::{OutOfRange, Rounding};
@@ -47,7 +47,43 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .about("Stores numbers as another data type, with rules for those that it cannot hold.", EXAMPLES)
 );
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "cast_value", "configuration": {"data_type": "int32"}}"#)
+        .with_data_types(&["int16", "uint8"]),
+    Example::v3(
+        r#"{"name": "cast_value",
+            "configuration": {"data_type": "int16", "rounding": "nearest-even",
+            "out_of_range": "clamp"}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(
+        r#"{"name": "cast_value",
+            "configuration": {"data_type": "float16", "out_of_range": "clamp"}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(
+        r#"{"name": "cast_value",
+            "configuration": {"data_type": "uint8", "rounding": "towards-zero",
+            "out_of_range": "clamp", "scalar_map": {"encode": [["NaN", 255]],
+            "decode": [[255, "NaN"]]}}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Unbounded),
+    Example::v3(r#"{"name": "cast_value", "configuration": {"data_type": "uint8", "out_of_range": "wrap"}}"#)
+        .with_data_types(&["int8"]),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/cast-value/1.0",
+            "configuration": {"data_type": "int16", "rounding": "nearest-even",
+            "out_of_range": "clamp"}}"#,
+    )
+    .with_data_types(&["float32", "float64"])
+    .with_loss(Loss::Unbounded),
+];
 
 /// Casts real numbers.
 #[derive(Debug, Clone)]

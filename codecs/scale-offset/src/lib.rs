@@ -19,21 +19,42 @@ use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _, is_time, try_e
 use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array};
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, FillValue, Format,
-    Identifiers, Output, Representation, Value, with_any_number,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
+    Format, Identifiers, Loss, Output, Representation, Value, with_any_number,
 };
 
 use arithmetic::Arithmetic;
 
-zarr_spec::register!(CodecPlugin::new(
-    Identifiers {
-        uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
-        name: "scale_offset",
-        id: None,
-        aliases: &[],
-    },
-    create,
-));
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
+            name: "scale_offset",
+            id: None,
+            aliases: &[],
+        },
+        create,
+    )
+    .about("Shifts and scales numbers in their own data type.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "scale_offset", "configuration": {"offset": 5, "scale": 2}}"#)
+        .with_data_types(&["int16", "int64"])
+        .with_loss(Loss::Unbounded),
+    Example::v3(r#"{"name": "scale_offset", "configuration": {"offset": 273.15, "scale": 100}}"#)
+        .with_data_types(&["float64"])
+        .with_loss(Loss::Absolute(1e-9)),
+    Example::v3(r#"{"name": "scale_offset", "configuration": {"scale": 0.5}}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Unbounded),
+    Example::draft(
+        r#"{"type": "https://zarr-kit.example/spec/codecs/scale-offset/1.0",
+            "configuration": {"offset": 5, "scale": 2}}"#,
+    )
+    .with_data_types(&["int16", "int64"])
+    .with_loss(Loss::Unbounded),
+];
 
 /// Shifts and scales.
 #[derive(Debug, Clone)]

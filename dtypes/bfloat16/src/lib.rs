@@ -18,8 +18,8 @@ use std::sync::Arc;
 use half::bf16;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Number, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Number, Units, Value,
 };
 
 /// What the draft calls the extension.
@@ -28,10 +28,22 @@ const NAME: &str = "bfloat16";
 /// What `"NaN"` stands for.
 const NAN: u16 = 0x7fc0;
 
-zarr_spec::register!(DataTypePlugin::new(
-    Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] },
-    create,
-));
+zarr_spec::register!(
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] }, create)
+        .about("Floats of 16 bits with the exponent of 32-bit ones: brain floats.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#""bfloat16""#),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/bfloat16/1.0",
+            "type": "bfloat16", "fallback": ["r16"]}"#,
+    ),
+    Example::draft(
+        r#"{"extension": "https://zarr-kit.example/spec/data-types/bfloat16/1.0",
+            "type": ">bfloat16", "fallback": ["r16"]}"#,
+    ),
+];
 
 /// The upper half of a binary32 float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
