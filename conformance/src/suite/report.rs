@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use zarr_spec::json::{Object, Value};
 
+mod html;
+mod junit;
+
 use super::{Level, Outcome, Subject, Suite, VERSION, Verdict};
 
 /// The version of the JSON form of a report.
@@ -86,6 +89,23 @@ impl Report {
         surprises
     }
 
+    /// A badge with the level that a subject has reached, as JSON that shields.io draws.
+    #[must_use]
+    pub fn badge(outcomes: &[Outcome]) -> Value {
+        let broken = outcomes.iter().any(|outcome| matches!(outcome.verdict, Verdict::Failed(_)));
+        let (message, color) = match (Self::level(outcomes), broken) {
+            (Some(level), false) => (level.to_string(), "brightgreen"),
+            (Some(level), true) => (level.to_string(), "orange"),
+            (None, _) => ("none".to_owned(), "red"),
+        };
+        object([
+            ("schemaVersion", 1.into()),
+            ("label", "zarr conformance".into()),
+            ("message", message.into()),
+            ("color", color.into()),
+        ])
+    }
+
     /// As JSON. `report` is the version of this form; members are added and never change their meaning in one version.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -106,6 +126,24 @@ impl Report {
             ("subjects", subjects.collect()),
         ])
     }
+}
+
+/// Text as it stands in XML and HTML, also in attributes. Control characters, which neither can hold, become signs that
+/// stand for them.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' | '\t' => safe.push(character),
+            character if character.is_control() => safe.push('\u{fffd}'),
+            character => safe.push(character),
+        }
+    }
+    safe
 }
 
 fn rule_json(outcome: &Outcome) -> Value {
@@ -290,6 +328,26 @@ mod tests {
         let verdicts: Vec<_> = member("rules").as_array().unwrap().iter().collect();
         let verdict = |number: usize| verdicts[number].as_object().unwrap().get("verdict").unwrap().as_str();
         assert_eq!([verdict(0), verdict(1), verdict(2)], [Some("passed"), Some("failed"), Some("skipped")]);
+    }
+
+    #[test]
+    fn text_from_elsewhere_cannot_break_out_of_a_page() {
+        let report = report(&[(&LOW, Err("<script>\"&\u{1}"))], Level::L4);
+        for page in [report.to_html("a < b", "run {subject}"), report.to_junit()] {
+            assert!(page.contains("&lt;script&gt;&quot;&amp;\u{fffd}"), "{page}");
+            assert!(!page.contains("<script>\""), "{page}");
+        }
+        assert!(report.to_html("a < b", "run {subject}").contains("<code>run subject</code>"));
+    }
+
+    #[test]
+    fn a_badge_shows_the_level_and_whether_anything_is_broken() {
+        let badge = |rules: &[_]| Report::badge(&report(rules, Level::L4).subjects[0].1).to_string();
+        assert!(
+            badge(&[(&LOW, Ok(())), (&HIGH, Ok(()))]).contains(r#""message":"L4","color":"brightgreen""#)
+        );
+        assert!(badge(&[(&LOW, Ok(())), (&HIGH, Err("no"))]).contains(r#""message":"L0","color":"orange""#));
+        assert!(badge(&[(&LOW, Err("no"))]).contains(r#""message":"none","color":"red""#));
     }
 
     #[test]
