@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zarr_spec::chain::inner_grid_shape;
-use zarr_spec::codec::numbers::{Number, cast_each};
+use zarr_spec::codec::numbers::{AnyNumber, Number, Operand, cast_each};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace, ExtensionPlugin};
 use zarr_spec::grid::ChunkGridPlugin;
@@ -348,11 +348,17 @@ fn exceeds(
     after: &[u8],
     bound: impl Fn(f64) -> f64,
 ) -> Result<bool, String> {
-    let number = Number::of(&*array.data_type).ok_or("only numbers have a loss with a bound")?;
+    let of = <AnyNumber as Operand>::of(&*array.data_type).ok_or("only numbers have a loss with a bound")?;
     if before.len() != after.len() {
         return Ok(true);
     }
     let real = |bytes: &[u8]| -> Vec<f64> {
+        let (AnyNumber::Number(number) | AnyNumber::Narrow(number, _)) = of else {
+            let (elements, _none) = bytes.as_chunks::<2>();
+            // The upper half of the bits of a binary32.
+            let widened = elements.iter().map(|element| u32::from(u16::from_ne_bytes(*element)) << 16);
+            return widened.map(|bits| f64::from(f32::from_bits(bits))).collect();
+        };
         let mut complex = vec![0; bytes.len() / number.size() * Number::C128.size()];
         cast_each((number, bytes), (Number::C128, &mut complex));
         let (parts, _none) = complex.as_chunks::<8>();
