@@ -116,12 +116,18 @@ impl ElementArray {
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] for a fixed size, and if one of them is no UTF-8.
+    /// [`Error::Elements`] for a fixed size, for elements that may be missing, and if one of them is no UTF-8.
     pub fn strings(&self) -> Result<Vec<&str>, Error> {
         if self.data_type.elements() != Elements::Variable {
             let name = self.data_type.name();
             return Err(Error::Elements(format!(
                 "elements of type {name} have a fixed size, and are no UTF-8"
+            )));
+        }
+        if self.data_type.optional().is_some() {
+            let name = self.data_type.name();
+            return Err(Error::Elements(format!(
+                "elements of type {name} may be missing, and are no UTF-8 then"
             )));
         }
         self.iter()

@@ -74,46 +74,11 @@ const THERE: u8 = 1;
 
 /// Encodes which elements are there apart from those that are.
 #[derive(Debug)]
-pub struct Optional {
+struct Optional {
     mask_type: Arc<dyn DataType>,
     mask_codecs: CodecChain,
     data_codecs: CodecChain,
     mode: Mode,
-}
-
-/// The type of the elements that are there.
-fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> {
-    array.data_type.optional().ok_or_else(|| {
-        let name = array.data_type.name();
-        CodecError::Unsupported(format!("it encodes data type `zarrs.optional`, not `{name}`"))
-    })
-}
-
-/// How many elements a chunk has.
-fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
-    let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
-    count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
-}
-
-/// The array of truth values that `mask_codecs` encode.
-fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> ArrayRepresentation {
-    ArrayRepresentation {
-        shape: array.shape.clone(),
-        data_type: Arc::clone(mask_type),
-        fill_value: FillValue::zero(1),
-        byte_order: ByteOrder::Little,
-    }
-}
-
-/// The array of so many elements that `data_codecs` encode.
-fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
-    let data_type = inner(array)?;
-    Ok(ArrayRepresentation {
-        shape: vec![count as u64],
-        data_type: Arc::clone(data_type),
-        fill_value: data_type.default_fill_value(),
-        byte_order: array.byte_order.clone(),
-    })
 }
 
 impl CompositeCodec for Optional {
@@ -151,18 +116,16 @@ impl CompositeCodec for Optional {
         decoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
     ) -> Result<(), CodecError> {
-        let (mask, data) = split(encoded)?;
+        let (encoded_mask, encoded_data) = split(encoded)?;
         let count = count(array)?;
-        // Whether the offsets find room is known before the mask does.
+        // Before anything is decoded: the chunk may be larger than there is room for.
         decoded.spare((count + 1) * OFFSET)?;
-        let mask = {
-            let mut decoded = Output::at_most(count);
-            chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), mask, &mut decoded)?;
-            settle(&*self.mask_type, decoded, self.mode)?
-        };
+        let mut mask = Output::at_most(count);
+        chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), encoded_mask, &mut mask)?;
+        let mask = settle(&*self.mask_type, mask, self.mode)?;
         let there = mask.iter().filter(|&&byte| byte != 0).count();
         if there == 0 {
-            return match data.len() {
+            return match encoded_data.len() {
                 0 => join(&mask, std::iter::empty(), 0, decoded),
                 size => Err(CodecError::corrupt(format!(
                     "all elements are missing, and {size} bytes hold elements"
@@ -171,7 +134,7 @@ impl CompositeCodec for Optional {
         }
         let data_array = data_array(array, there)?;
         let mut elements = Output::at_most(decoded.remaining());
-        chains.decode(&self.data_codecs, &data_array, data, &mut elements)?;
+        chains.decode(&self.data_codecs, &data_array, encoded_data, &mut elements)?;
         match data_array.data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let elements = settle(&*data_array.data_type, elements, self.mode)?;
@@ -188,10 +151,45 @@ impl CompositeCodec for Optional {
     }
 }
 
+/// The type of the elements that are there.
+fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> {
+    array.data_type.optional().ok_or_else(|| {
+        let name = array.data_type.name();
+        CodecError::Unsupported(format!("it encodes data type `zarrs.optional`, not `{name}`"))
+    })
+}
+
+/// How many elements a chunk has.
+fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+    let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
+    count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+/// The array of truth values that `mask_codecs` encode.
+fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> ArrayRepresentation {
+    ArrayRepresentation {
+        shape: array.shape.clone(),
+        data_type: Arc::clone(mask_type),
+        fill_value: FillValue::zero(1),
+        byte_order: ByteOrder::Little,
+    }
+}
+
+/// The array of so many elements that `data_codecs` encode.
+fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
+    let data_type = inner(array)?;
+    Ok(ArrayRepresentation {
+        shape: vec![count as u64],
+        data_type: Arc::clone(data_type),
+        fill_value: data_type.default_fill_value(),
+        byte_order: array.byte_order.clone(),
+    })
+}
+
 /// The mask, the elements that are there as they lie in memory, and how many these are.
 fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>, usize), CodecError> {
     let is_variable = inner(array)?.elements() == Elements::Variable;
-    let (mut mask, mut offsets, mut payload) = (Vec::with_capacity(count(array)?), Vec::new(), Vec::new());
+    let (mut mask, mut offsets, mut payload) = (Vec::new(), Vec::new(), Vec::new());
     for (number, item) in Items::new(array, decoded)?.iter().enumerate() {
         let checked = array.data_type.check(item);
         checked.map_err(|invalid| CodecError::encode(format!("element {number}: {invalid}")))?;

@@ -195,7 +195,7 @@ fn other_codecs_stand_around_it_and_inside() {
     }
 }
 
-/// An array of `int32` in memory, with codecs before, behind and inside, and perhaps with shards.
+/// An array of `int32` in memory, with codecs before it and inside, and perhaps with shards.
 fn created(format: Format, shards: Option<[u64; 2]>) -> Array {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), "memory:").unwrap();
@@ -206,8 +206,7 @@ fn created(format: Format, shards: Option<[u64; 2]>) -> Array {
     let builder = ArrayBuilder::new([4, 5], data_type)
         .chunks([2, 3])
         .codec("transpose", json!({"order": [1, 0]}))
-        .codec("zarrs.optional", codec)
-        .codec("gzip", json!({"level": 1}));
+        .codec("zarrs.optional", codec);
     let builder = shards.into_iter().fold(builder, ArrayBuilder::shards);
     Hierarchy::create(store, &context, format).unwrap().create_array("/a", &builder).unwrap()
 }
@@ -225,6 +224,7 @@ fn parts_of_chunks_are_written_and_read() {
             assert!(array.read(&Selection::All).unwrap().iter().eq(elements.iter().map(Vec::as_slice)));
         }
         let read = array.read(&select("1,::2")).unwrap();
+        assert!(read.strings().unwrap_err().to_string().contains("may be missing"));
         assert_eq!([0, 1, 2].map(|position| read.print(position)), ["null", "8", "null"]);
         let wrong = array.write_variable(&select("0,0"), &[[1, 0]]).unwrap_err();
         assert!(matches!(wrong, Error::Chunk { .. }), "{wrong:?}");
@@ -232,6 +232,36 @@ fn parts_of_chunks_are_written_and_read() {
         // A chunk whose elements are all missing again is not stored.
         array.write_variable(&Selection::All, &vec![Vec::<u8>::new(); 20]).unwrap();
         assert_eq!(array.encoded_chunk(&[0, 0]).unwrap(), None);
+    }
+}
+
+#[test]
+fn damaged_chunks_are_errors_that_name_the_codecs() {
+    let array = created(Format::V3, None);
+    let element = [&[1][..], &5_i32.to_ne_bytes()].concat();
+    array.write_variable(&Selection::All, &vec![element; 20]).unwrap();
+    let intact = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
+    assert_eq!(intact.len(), 16 + 1 + 4 + 6 * 4);
+    let refused = |chunk: &[u8]| {
+        array.write_encoded_chunk(&[0, 0], chunk).unwrap();
+        let error = array.read(&Selection::All).unwrap_err();
+        assert!(
+            matches!(&error, Error::Chunk { codec: Some(codec), .. } if codec == "zarrs.optional"),
+            "{error:?}"
+        );
+        error.to_string()
+    };
+    for size in 0..intact.len() {
+        refused(&intact[..size]);
+    }
+    for place in 0..21 {
+        let mut flipped = intact.clone();
+        flipped[place] ^= 0x10;
+        let error = refused(&flipped);
+        assert!(
+            error.contains(if place < 16 { "are not the" } else { "codec `crc32c`" }),
+            "{place}: {error}"
+        );
     }
 }
 

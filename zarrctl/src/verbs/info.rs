@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::{Number, Object, Value, json};
-use zarr_kit::{Array, Group, Hierarchy, Node, Unreadable};
+use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable};
 
 use crate::arguments::Info;
 use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
@@ -211,7 +211,8 @@ fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
 }
 
 fn fill_value(metadata: &ArrayMetadata) -> String {
-    match metadata.fill_value.is_null() {
+    // In v3 it is an element, of types that have it.
+    match metadata.fill_value.is_null() && metadata.format != Format::V3 {
         true => "null (undefined)".to_owned(),
         false => metadata.fill_value.to_string(),
     }
