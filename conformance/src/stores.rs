@@ -10,6 +10,7 @@ use zarr_spec::store::Store;
 
 pub use minimal::MinimalStore;
 
+pub mod around;
 mod minimal;
 mod reading;
 mod removing;

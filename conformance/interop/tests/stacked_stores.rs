@@ -1,48 +1,84 @@
 //! Hierarchies in stores around stores, as JSON describes them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use zarr_kit::spec::store::{Capabilities, Store};
-use zarr_kit::spec::{Key, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
+use serde_json::json;
+use zarr_conformance::stores::around::{described, holds_every_rule};
+use zarr_interop::{Calls, CountingStore};
+use zarr_kit::spec::store::{
+    Capabilities, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+};
+use zarr_kit::spec::{ByteRange, Invalid, Key, Output, Prefix, Registry, typetag};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, json as value, open_store};
 
 fn context() -> Context {
     Context::linked().unwrap()
 }
 
-fn open(location: &str) -> Result<std::sync::Arc<dyn Store>, String> {
-    open_store(context().registry(), location).map_err(|error| error.to_string())
+fn open(description: &serde_json::Value) -> Result<Arc<dyn Store>, String> {
+    open_store(context().registry(), &description.to_string()).map_err(|error| error.to_string())
 }
 
-fn folder(path: &Path) -> String {
-    let path = Value::from(path.to_str().unwrap());
-    format!(r#"{{"type": "filesystem", "path": {path}}}"#)
+fn folder(path: &Path) -> serde_json::Value {
+    json!({"type": "filesystem", "path": path.to_str().unwrap()})
 }
 
-fn around(kind: &str, more: &str, store: &str) -> String {
-    format!(r#"{{"type": "{kind}"{more}, "store": {store}}}"#)
+/// One store around another.
+fn around(outer: &serde_json::Value, store: &serde_json::Value) -> serde_json::Value {
+    let mut outer = outer.clone();
+    outer["store"] = store.clone();
+    outer
 }
 
-fn value(text: &str) -> Value {
-    json::parse(text.as_bytes(), &json::ParseOptions::default()).unwrap().value
+/// What stores are stacked of: both modes of the cache, and the other two that hand on writes.
+fn kinds() -> [serde_json::Value; 4] {
+    [
+        json!({"type": "cache", "bytes": 5000, "missing": true}),
+        json!({"type": "cache", "bytes": 5000, "chunks": "decoded"}),
+        json!({"type": "prefix", "prefix": "in/here"}),
+        json!({"type": "statistics"}),
+    ]
+}
+
+/// Three of four, in every order.
+fn orders() -> impl Iterator<Item = [usize; 3]> {
+    let all = (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]);
+    all.filter(|[a, b, c]| a != b && b != c && a != c)
+}
+
+/// The first of them is the innermost.
+fn stacked(order: [usize; 3], inside: serde_json::Value) -> serde_json::Value {
+    order.iter().fold(inside, |store, &at| around(&kinds()[at], &store))
+}
+
+/// Whether a cache of encoded values is around one of decoded chunks.
+fn is_refused(order: [usize; 3]) -> bool {
+    let place = |kind| order.iter().position(|&at| at == kind);
+    place(0).zip(place(1)).is_some_and(|(encoded, decoded)| encoded > decoded)
 }
 
 /// Shards of the draft and of v3, written and read through all of them, in every order.
 #[test]
-fn stores_are_stacked_in_any_order() {
+fn stores_are_stacked_in_any_order_that_makes_sense() {
     let values: Vec<u32> = (0..64).collect();
-    let sharding = r#"{"extension": "https://purl.org/zarr/spec/storage_transformers/sharding/1.0",
-        "type": "indexed", "configuration": {"chunks_per_shard": [2, 2]}}"#;
-    let draft = ArrayBuilder::new([8, 8], "uint32").chunks([2, 2]).storage_transformer(value(sharding));
+    let sharding = value!({"extension": "https://purl.org/zarr/spec/storage_transformers/sharding/1.0",
+        "type": "indexed", "configuration": {"chunks_per_shard": [2, 2]}});
+    let draft = ArrayBuilder::new([8, 8], "uint32").chunks([2, 2]).storage_transformer(sharding);
     let v3 = ArrayBuilder::new([8, 8], "uint32").chunks([2, 2]).shards([4, 4]);
     for (format, builder) in [(Format::V3Draft, draft), (Format::V3, v3)] {
-        let kinds =
-            [("cache", r#", "bytes": 2000"#), ("prefix", r#", "prefix": "in/here""#), ("statistics", "")];
-        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        for order in orders() {
             let directory = tempfile::tempdir().unwrap();
-            let inside = folder(directory.path());
-            let stacked = order.iter().fold(inside, |store, &at| around(kinds[at].0, kinds[at].1, &store));
+            let stacked = stacked(order, folder(directory.path()));
+            if is_refused(order) {
+                let error = open(&stacked).unwrap_err();
+                assert!(error.contains("a cache in a cache"), "{error}");
+                continue;
+            }
             let hierarchy = Hierarchy::create(open(&stacked).unwrap(), &context(), format).unwrap();
             let array = hierarchy.create_array("/a", &builder).unwrap();
             array.write_values::<u32>(&Selection::All, &values).unwrap();
@@ -51,15 +87,15 @@ fn stores_are_stacked_in_any_order() {
             }
             array.write_values::<u32>(&Selection::from(&[0..1, 0..1][..]), &[99]).unwrap();
             assert_eq!(array.read_values::<u32>(&Selection::All).unwrap()[..2], [99, 1]);
-            assert!(directory.path().join("in/here/zarr.json").is_file());
+            let inner = if order.contains(&2) { "in/here" } else { "" };
+            assert!(directory.path().join(inner).join("zarr.json").is_file());
 
-            let plain =
-                Hierarchy::open_location(directory.path().join("in/here").to_str().unwrap(), &context());
+            let plain = Hierarchy::open_location(directory.path().join(inner).to_str().unwrap(), &context());
             let plain = plain.unwrap().array("/a").unwrap();
             assert_eq!(plain.read_values::<u32>(&Selection::All).unwrap()[1..], values[1..]);
 
             // Nothing is written through a store that is for reading.
-            let read_only = open(&around("read-only", "", &stacked)).unwrap();
+            let read_only = open(&around(&json!({"type": "read-only"}), &stacked)).unwrap();
             assert_eq!(
                 read_only.capabilities(),
                 Capabilities { writeable: false, erasable: false, ..Capabilities::ALL }
@@ -72,21 +108,359 @@ fn stores_are_stacked_in_any_order() {
     }
 }
 
+/// Tests D3-ST-08.
+#[test]
+fn every_rule_for_stores_holds_for_stacks_of_three() {
+    for order in orders().filter(|&order| !is_refused(order)) {
+        let description = stacked(order, json!({"type": "memory"}));
+        holds_every_rule(&description.to_string(), &|| open(&description).unwrap());
+    }
+}
+
 #[test]
 fn what_cannot_be_stacked_is_refused_with_a_reason() {
-    let memory = r#"{"type": "memory"}"#;
+    let memory = json!({"type": "memory"});
+    let cache = |bytes: u64| json!({"type": "cache", "bytes": bytes});
+    let statistics = json!({"type": "statistics"});
+    let read_only = json!({"type": "read-only"});
+    let decoded = &kinds()[1];
     for (description, reason) in [
-        (around("cache", "", memory), "bytes"),
-        (around("cache", r#", "bytes": 0"#, memory), "keeps nothing"),
-        (around("prefix", r#", "prefix": "../x""#, memory), "../x"),
+        (around(&json!({"type": "cache"}), &memory), "bytes"),
+        (around(&cache(0), &memory), "keeps nothing"),
+        (around(&json!({"type": "prefix", "prefix": "../x"}), &memory), "../x"),
+        (around(&read_only, &around(&statistics, &json!({"type": "nothing"}))), "store `nothing` is unknown"),
+        (around(&read_only, &json!(1)), "`type` is missing"),
+        (read_only.clone(), "store"),
+        // With something between them just as without.
         (
-            around("read-only", "", &around("statistics", "", r#"{"type": "nothing"}"#)),
-            "store `nothing` is unknown",
+            around(&cache(9), &around(&statistics, &around(&cache(9), &memory))),
+            "one cache with the `bytes` of both",
         ),
-        (around("read-only", "", "1"), "`type` is missing"),
-        (r#"{"type": "read-only"}"#.to_owned(), "store"),
+        (around(&cache(9), &around(&read_only, &around(decoded, &memory))), "has to be the outer one"),
+        (around(decoded, &around(decoded, &memory)), "one cache with the `bytes` of both"),
+        (
+            around(&statistics, &around(&json!({"type": "opaque"}), &around(decoded, &memory))),
+            "what is around it (`statistics`, `opaque`) does not pass them on: `cache` has to be around that",
+        ),
     ] {
-        let error = open(&description).unwrap_err();
+        let mut registry = Registry::linked().unwrap();
+        registry.register_store(StorePlugin::new("opaque", &[], no_url)).unwrap();
+        let error = open_store(&registry, &description.to_string()).unwrap_err().to_string();
         assert!(error.contains(reason), "{description}: {error}");
+        // Where the cache is around it, or keeps encoded chunks, it is fine.
+        for inside in [
+            around(decoded, &around(&json!({"type": "opaque"}), &memory)),
+            around(&json!({"type": "opaque"}), &around(&cache(9), &memory)),
+        ] {
+            open_store(&registry, &inside.to_string()).unwrap();
+        }
+    }
+}
+
+fn no_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(Invalid::new(format!("`{url}` is described in JSON")).into())
+}
+
+/// A store around another one that does no more than it must.
+#[derive(Debug, serde::Deserialize)]
+struct OpaqueConfiguration {
+    store: Box<dyn StoreConfiguration>,
+}
+
+#[typetag::deserialize(name = "opaque")]
+impl StoreConfiguration for OpaqueConfiguration {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(Opaque(self.store.open()?)))
+    }
+}
+
+#[derive(Debug)]
+struct Opaque(Arc<dyn Store>);
+
+impl Store for Opaque {
+    fn location(&self) -> String {
+        self.0.location()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.0.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get(key, range, to)
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.0.set(key, value)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.erase(key)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.0.list_prefix(prefix)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.0.size(key)
+    }
+}
+
+thread_local! {
+    static COUNTED: RefCell<Option<Arc<CountingStore>>> = const { RefCell::new(None) };
+}
+
+/// The store that this thread put there.
+#[derive(Debug, serde::Deserialize)]
+struct Counted {}
+
+#[typetag::deserialize(name = "counted")]
+impl StoreConfiguration for Counted {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let store = COUNTED.with_borrow(Option::clone);
+        Ok(store.ok_or_else(|| Invalid::new("no store was put there"))?)
+    }
+}
+
+/// Stores around one that counts, and one that counts around them.
+struct Cached {
+    inside: Arc<CountingStore>,
+    outside: Arc<CountingStore>,
+    context: Context,
+}
+
+impl Cached {
+    fn new(cache: &serde_json::Value) -> Self {
+        let inside = Arc::new(CountingStore::new(open(&json!({"type": "memory"})).unwrap()));
+        COUNTED.set(Some(Arc::clone(&inside)));
+        let store = described(&around(cache, &json!({"type": "counted"})).to_string()).unwrap();
+        Self { inside, outside: Arc::new(CountingStore::new(store)), context: context() }
+    }
+
+    fn with_chunks(chunks: &str) -> Self {
+        Self::new(&json!({"type": "cache", "bytes": 1_000_000, "chunks": chunks}))
+    }
+
+    fn create(&self, builder: &ArrayBuilder, values: &[u16]) -> Array {
+        let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&self.outside);
+        let hierarchy = Hierarchy::create(store, &self.context, Format::V3).unwrap();
+        let array = hierarchy.create_array("/a", builder).unwrap();
+        array.write_values(&Selection::All, values).unwrap();
+        self.array()
+    }
+
+    /// Another handle, with nothing but what the stores keep.
+    fn array(&self) -> Array {
+        let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&self.outside);
+        let array = Hierarchy::open(store, &self.context).unwrap().array("/a").unwrap();
+        self.calls();
+        array
+    }
+
+    /// How often values were asked for: of the inner store, and of the outer one.
+    fn calls(&self) -> (usize, usize) {
+        let gets = |calls: &Calls| calls.get("get").copied().unwrap_or(0);
+        (gets(&self.inside.take()), gets(&self.outside.take()))
+    }
+}
+
+/// 16 by 16 elements, in chunks of 8 by 8 by themselves or as shards of four or sixteen.
+fn layouts() -> [(&'static str, ArrayBuilder); 5] {
+    let array = || ArrayBuilder::new([16, 16], "uint16").uncompressed();
+    let gzip = |builder: ArrayBuilder| builder.codec("gzip", value!({"level": 1}));
+    let inner = value!({"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [2, 2], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    }});
+    let nested = value!({
+        "chunk_shape": [4, 4], "codecs": [inner],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    [
+        ("plain", array().chunks([8, 8])),
+        ("compressed", gzip(array().chunks([8, 8]))),
+        ("shards", array().chunks([4, 4]).shards([8, 8])),
+        ("compressed in shards", gzip(array().chunks([2, 2]).shards([8, 8]))),
+        ("shards in shards", array().chunks([8, 8]).codec("sharding_indexed", nested)),
+    ]
+}
+
+fn numbers() -> Vec<u16> {
+    (1..=256).collect()
+}
+
+fn select(text: &str) -> Selection {
+    Selection::parse(text, &[16, 16]).unwrap()
+}
+
+#[test]
+fn decoded_chunks_are_found_without_a_call() {
+    for (layout, builder) in layouts() {
+        let cached = Cached::with_chunks("decoded");
+        let array = cached.create(&builder, &numbers());
+        assert_eq!(array.read_values::<u16>(&Selection::All).unwrap(), numbers());
+        let (inside, outside) = cached.calls();
+        assert!(inside >= 4 && outside >= 4, "{layout}: {inside} and {outside} calls");
+        for selection in [":,:", "3,:", ":,5", "2:9,7:12", "::3,::5"] {
+            let found = array.read_values::<u16>(&select(selection)).unwrap();
+            let plain = Cached::with_chunks("encoded").create(&builder, &numbers());
+            assert_eq!(found, plain.read_values::<u16>(&select(selection)).unwrap());
+            assert_eq!(cached.calls(), (0, 0), "{selection} of {layout}");
+        }
+        let many = array.read_many(&[select("0:3,0:3"), select("1:9,2")]).unwrap();
+        assert_eq!(many[1].as_slice::<u16>().unwrap()[0], 16 + 2 + 1);
+        let chunk = array.decoded_chunk(&[1, 1]).unwrap();
+        assert_eq!(chunk.as_slice::<u16>().unwrap()[0], 8 * 16 + 8 + 1);
+        let coordinates = Selection::Coordinates(vec![vec![15, 0, 15], vec![15, 0, 0]]);
+        assert_eq!(array.read_values::<u16>(&coordinates).unwrap(), [256, 1, 241]);
+        assert_eq!(cached.calls(), (0, 0), "{layout}");
+    }
+}
+
+/// What a handle keeps of its own is no part of it.
+#[test]
+fn another_handle_asks_the_store_for_nothing_again() {
+    for chunks in ["encoded", "decoded"] {
+        for (layout, builder) in layouts() {
+            let cached = Cached::with_chunks(chunks);
+            let array = cached.create(&builder, &numbers());
+            assert_eq!(array.read_values::<u16>(&select("0:10,0:10")).unwrap().len(), 100);
+            assert!(cached.calls().0 > 0);
+            let again = cached.array();
+            assert_eq!(again.read_values::<u16>(&select("0:10,0:10")).unwrap().len(), 100);
+            assert_eq!(cached.calls().0, 0, "{layout}, {chunks}");
+            // The index of a shard is there for inner chunks that were not asked for yet.
+            if layout.contains("shards") {
+                assert_eq!(again.read_values::<u16>(&select("14:,14:")).unwrap(), [239, 240, 255, 256]);
+                let calls = if layout == "shards in shards" { 2 } else { 1 };
+                assert_eq!(cached.calls().0, calls, "{layout}, {chunks}");
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_of_variable_size_are_kept_decoded() {
+    let cached = Cached::with_chunks("decoded");
+    let builder = ArrayBuilder::new([6], "string").chunks([2]).shards([4]);
+    let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&cached.outside);
+    let hierarchy = Hierarchy::create(store, &cached.context, Format::V3).unwrap();
+    let array = hierarchy.create_array("/a", &builder).unwrap();
+    let words = ["one", "", "three", "four", "five", "six and more"];
+    array.write(&Selection::All, &zarr_conformance::items(&words)).unwrap();
+    let array = cached.array();
+    let read = |text: &str| array.read(&Selection::parse(text, &[6]).unwrap()).unwrap().bytes().to_vec();
+    assert_eq!(read(":"), zarr_conformance::items(&words));
+    assert!(cached.calls().0 > 0);
+    assert_eq!(read(":"), zarr_conformance::items(&words));
+    assert_eq!(read("1::2"), zarr_conformance::items(&["", "four", "six and more"]));
+    assert_eq!(cached.calls(), (0, 0));
+}
+
+#[test]
+fn what_is_written_through_any_handle_is_read() {
+    for chunks in ["encoded", "decoded"] {
+        for (layout, builder) in layouts() {
+            let cached = Cached::with_chunks(chunks);
+            let reader = cached.create(&builder, &vec![0; 256]);
+            // Nothing is stored yet, and that is no lasting truth.
+            assert_eq!(reader.read_values::<u16>(&Selection::All).unwrap(), [0; 256]);
+            let writer = cached.array();
+            let mut wanted = [0u16; 256];
+            for (at, new) in [(0usize, 7), (3, 8), (17, 9), (255, 10), (100, 11), (101, 12)] {
+                let (y, x) = (at as u64 / 16, at as u64 % 16);
+                writer.write_values(&Selection::from(&[y..y + 1, x..x + 1][..]), &[new]).unwrap();
+                wanted[at] = new;
+                for array in [&reader, &writer] {
+                    assert_eq!(
+                        array.read_values::<u16>(&Selection::All).unwrap(),
+                        wanted,
+                        "{layout}, {chunks}"
+                    );
+                }
+            }
+            writer.erase_chunk(&[0, 0]).unwrap();
+            let left = reader.read_values::<u16>(&Selection::All).unwrap();
+            assert_eq!((left[0], left[255]), (0, 10), "{layout}, {chunks}");
+        }
+    }
+}
+
+#[test]
+fn arrays_with_other_metadata_do_not_share_chunks() {
+    let cached = Cached::with_chunks("decoded");
+    let builder = ArrayBuilder::new([16, 16], "uint16").chunks([8, 8]).uncompressed();
+    let first = cached.create(&builder, &numbers());
+    assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
+    let key = Key::new("a/zarr.json").unwrap();
+    let document = get_value(&*cached.inside, &key, 10_000).unwrap().unwrap();
+    let document = String::from_utf8(document.to_vec()).unwrap();
+    assert!(document.contains("little"), "{document}");
+    cached.outside.set(&key, document.replace("little", "big").as_bytes()).unwrap();
+    let second = cached.array();
+    let swapped: Vec<u16> = numbers().iter().map(|number| number.swap_bytes()).collect();
+    for _ in 0..2 {
+        assert_eq!(second.read_values::<u16>(&Selection::All).unwrap(), swapped);
+        assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
+    }
+    // What says nothing of the elements makes no difference.
+    cached.outside.set(&key, document.as_bytes()).unwrap();
+    assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
+    let mut third = cached.array();
+    third.set_attribute("by", "somebody").unwrap();
+    let third = cached.array();
+    assert_eq!(third.read_values::<u16>(&Selection::All).unwrap(), numbers());
+    assert_eq!(cached.calls(), (0, 0));
+}
+
+/// A cache for a quarter of the array keeps a quarter of it while all is read over and over.
+#[test]
+fn reading_more_than_there_is_room_for_finds_some_of_it() {
+    let cached = Cached::new(&json!({"type": "cache", "bytes": 70_000, "chunks": "decoded"}));
+    let builder = ArrayBuilder::new([128, 1024], "uint16").chunks([4, 1024]).uncompressed();
+    let builder = builder.codec("gzip", value!({"level": 1}));
+    let values: Vec<u16> = (0..=u16::MAX).chain(0..=u16::MAX).collect();
+    let array = cached.create(&builder, &values);
+    for round in 0..4 {
+        assert!(array.read_values::<u16>(&Selection::All).unwrap() == values);
+        let (inside, _) = cached.calls();
+        if round == 0 {
+            assert_eq!(inside, 32);
+        } else {
+            assert!((22..28).contains(&inside), "{inside} of 32 chunks in round {round}");
+        }
+    }
+}
+
+/// Writers replace whole shards; a reader sees each as it was before or after.
+#[test]
+fn a_shard_is_read_in_one_state_while_it_is_written() {
+    for (layout, builder) in layouts() {
+        let cached = Cached::with_chunks("decoded");
+        let writer = cached.create(&builder, &[1; 256]);
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let readers = [0, 1].map(|_| {
+                scope.spawn(|| {
+                    let array = cached.array();
+                    while !is_done.load(Ordering::Relaxed) {
+                        let chunk = array.read_values::<u16>(&select("0:8,0:8")).unwrap();
+                        assert!(chunk.iter().all(|element| *element == chunk[0]), "{layout}: {chunk:?}");
+                    }
+                })
+            });
+            let all_selected = select("0:8,0:8");
+            for round in 0..300 {
+                writer.write_values(&all_selected, &[round % 7 + 1; 64]).unwrap();
+                assert_eq!(writer.read_values::<u16>(&select("7,7")).unwrap(), [round % 7 + 1]);
+            }
+            is_done.store(true, Ordering::Relaxed);
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
+        });
     }
 }

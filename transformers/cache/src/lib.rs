@@ -368,7 +368,7 @@ impl StoreConfiguration for CacheConfiguration {
 fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
     if !store.capabilities().readable {
         return Err(Invalid::new(format!(
-            "{} is not readable: a cache has nothing to keep",
+            "`{}` is not readable: a cache has nothing to keep",
             store.location()
         )));
     }
@@ -386,7 +386,7 @@ fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
             "both are for decoded chunks, and the inner one would get none: use one cache with the `bytes` of both"
         }
     };
-    Err(Invalid::new(format!("a cache in a cache, of {}: {reason}", store.location())))
+    Err(Invalid::new(format!("a cache in a cache, of `{}`: {reason}", store.location())))
 }
 
 /// No scheme leads here.

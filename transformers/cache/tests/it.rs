@@ -5,65 +5,30 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use zarr_conformance::stores::{MinimalStore, check_store};
+use zarr_conformance::stores::MinimalStore;
+use zarr_conformance::stores::around::{described, empty, filled, has_no_url, holds_every_rule, key, value};
 use zarr_spec::store::{
-    Capabilities, Contents, Got, Manner, Request, Store, StoreConfiguration, StoreError, StorePlugin,
+    Begun, Caching, Capabilities, ChunkCache, ChunkName, Contents, Got, Manner, Request, Store, StoreError,
     Version, get_value,
 };
-use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json, typetag};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
 use zarr_transformer_cache::CacheStore;
-
-const VALUES: &[(&str, &[u8])] = &[("a", b"0123456789"), ("d/b", b"22")];
-
-/// A store for descriptions to be around.
-#[derive(Debug, serde::Deserialize)]
-struct Filled {}
-
-#[typetag::deserialize(name = "filled")]
-impl StoreConfiguration for Filled {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(filled())
-    }
-}
-
-fn filled() -> Arc<dyn Store> {
-    Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES))
-}
-
-fn minimal() -> Arc<dyn Store> {
-    Arc::new(MinimalStore::new(Capabilities::ALL))
-}
-
-fn open(description: &str) -> Result<Arc<dyn Store>, String> {
-    let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
-    let description: Box<dyn StoreConfiguration> =
-        json::from_value(&value).map_err(|error| error.to_string())?;
-    description.open().map_err(|error| error.to_string())
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn value(store: &dyn Store, at: &str) -> Option<Vec<u8>> {
-    get_value(store, &key(at), 100).unwrap().map(Vec::from)
-}
 
 #[test]
 fn every_rule_for_stores_holds() {
     // Everything fits, a part of it does, nothing does.
-    for limit in [usize::MAX, 100_000, 600, 0] {
-        for versioned in [false, true] {
+    for limit in [usize::MAX, 100_000, 900, 0] {
+        for variant in 0..8 {
+            let [versioned, decoded, missing] = [1, 2, 4].map(|bit| variant & bit != 0);
             let make = || -> Arc<dyn Store> {
                 let store: Arc<dyn Store> =
-                    if versioned { Arc::new(Versioned::new(minimal())) } else { minimal() };
-                Arc::new(CacheStore::new(store, limit))
+                    if versioned { Arc::new(Versioned::new(empty())) } else { empty() };
+                let cache = CacheStore::new(store, limit);
+                let cache = if decoded { cache.with_decoded_chunks() } else { cache };
+                Arc::new(if missing { cache.with_missing_keys() } else { cache })
             };
-            let verdicts = check_store(&make);
-            assert!(verdicts.len() > 35, "{} rules", verdicts.len());
-            for (rule, verdict) in verdicts {
-                assert_eq!(verdict, Ok(()), "{rule} with {limit} bytes");
-            }
+            let what = format!("{limit} bytes, versions {versioned}, decoded {decoded}, missing {missing}");
+            holds_every_rule(&what, &make);
         }
     }
 }
@@ -188,16 +153,18 @@ fn only_what_is_not_kept_is_asked_for_in_a_batch() {
     assert_eq!(inside.reads(), 1, "the end of a value is only found when its size is known");
 }
 
+/// All that concern `a`.
+const CHANGES: [fn(&dyn Store); 5] = [
+    |store| store.set(&key("a"), b"new").unwrap(),
+    |store| store.set_partial_values(&[(key("a"), 0, b"new")]).unwrap(),
+    |store| store.erase(&key("a")).unwrap(),
+    |store| store.erase_values(&[key("a")]).unwrap(),
+    |store| store.erase_prefix(&Prefix::root()).unwrap(),
+];
+
 #[test]
 fn own_changes_are_seen_at_once() {
-    let changes: [fn(&dyn Store); 5] = [
-        |store| store.set(&key("a"), b"new").unwrap(),
-        |store| store.set_partial_values(&[(key("a"), 0, b"new")]).unwrap(),
-        |store| store.erase(&key("a")).unwrap(),
-        |store| store.erase_values(&[key("a")]).unwrap(),
-        |store| store.erase_prefix(&Prefix::root()).unwrap(),
-    ];
-    for change in changes {
+    for change in CHANGES {
         let (inside, store) = cached(10_000);
         drop(part(&store, "a", ByteRange::Full));
         drop(many(&store, &[("a", MIDDLE)]));
@@ -219,7 +186,7 @@ fn parts_of_another_version_are_forgotten() {
 
 #[test]
 fn the_bound_holds_and_what_was_used_last_stays() {
-    let inside = Arc::new(Versioned::new(minimal()));
+    let inside = Arc::new(Versioned::new(empty()));
     for number in 0..10 {
         inside.set(&key(&format!("k{number}")), &[number; 1000]).unwrap();
     }
@@ -243,20 +210,254 @@ fn the_bound_holds_and_what_was_used_last_stays() {
     assert_eq!(nothing.size_in_memory(), 0);
 }
 
+/// Names of chunks of one decoding.
+fn chunk<'a>(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> ChunkName<'a> {
+    ChunkName { key, number, decoding }
+}
+
+#[test]
+fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
+    let (_, cache) = cached(10_000);
+    let cache = cache.with_decoded_chunks();
+    let (a, d, zstd, gzip): (_, _, Arc<str>, Arc<str>) = (key("a"), key("d/b"), "zstd".into(), "gzip".into());
+    let (changes, begun) = (cache.changes(&a), cache.begin());
+    assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
+    assert!(cache.keep(&chunk(&a, 0, &zstd), b"zero", changes, begun));
+    assert!(cache.keep(&chunk(&a, 7, &zstd), b"seven", changes, begun));
+    // Another text that says the same is as good.
+    for decoding in [&zstd, &"zstd".into()] {
+        assert_eq!(cache.find(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
+        assert_eq!(cache.find(&chunk(&a, 7, decoding)).as_deref(), Some(&b"seven"[..]));
+    }
+    for other in [chunk(&a, 1, &zstd), chunk(&a, 0, &gzip), chunk(&d, 0, &zstd)] {
+        assert_eq!(cache.find(&other), None);
+    }
+    // Of two decodings of one chunk, the last one stays.
+    assert!(cache.keep(&chunk(&a, 0, &gzip), b"gzip", changes, begun));
+    assert_eq!(cache.find(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
+    assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
+    assert_eq!(cache.find(&chunk(&a, 7, &zstd)).as_deref(), Some(&b"seven"[..]));
+}
+
+#[test]
+fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
+    for change in CHANGES {
+        let (_, cache) = cached(10_000);
+        let cache = cache.with_decoded_chunks();
+        let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
+        let (changes, begun) = (cache.changes(&a), cache.begin());
+        assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, begun));
+        assert!(cache.keep(&chunk(&d, 0, &decoding), b"other", cache.changes(&d), begun));
+        change(&cache);
+        assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
+        // Who fetched before it comes too late, and may still keep what follows.
+        assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, begun));
+        assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
+        assert!(cache.keep(&chunk(&a, 0, &decoding), b"new", cache.changes(&a), begun));
+        assert_eq!(cache.find(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
+    }
+    let (_, cache) = cached(10_000);
+    let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
+    assert!(cache.keep(&chunk(&d, 0, &decoding), b"other", cache.changes(&d), cache.begin()));
+    cache.set(&a, b"new").unwrap();
+    assert_eq!(cache.find(&chunk(&d, 0, &decoding)).as_deref(), Some(&b"other"[..]));
+}
+
+#[test]
+fn another_state_of_a_value_drops_its_decoded_chunks() {
+    let (inside, cache) = cached(10_000);
+    let cache = cache.with_decoded_chunks();
+    let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
+    assert_eq!(part(&cache, "a", ByteRange::Last(2)), b"89");
+    let changes = cache.changes(&a);
+    assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, cache.begin()));
+    assert_eq!(part(&cache, "a", MIDDLE), b"234");
+    assert!(cache.find(&chunk(&a, 0, &decoding)).is_some());
+    inside.set(&a, b"abcdefghij").unwrap();
+    assert!(cache.find(&chunk(&a, 0, &decoding)).is_some(), "nobody told");
+    let got = cache.get_once(&a, ByteRange::From(5), &mut Output::at_most(9)).unwrap().unwrap();
+    assert_eq!(got.size, 10);
+    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
+    assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, cache.begin()));
+    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it was fetched before");
+}
+
+#[test]
+fn a_read_makes_way_for_others_and_not_for_itself() {
+    let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
+    let (keys, decoding): (Vec<Key>, Arc<str>) = ((0..9).map(|n| key(&format!("k{n}"))).collect(), "".into());
+    let keep = |number: usize, begun: Begun| {
+        let kept =
+            cache.keep(&chunk(&keys[number], 0, &decoding), &[0; 2000], cache.changes(&keys[number]), begun);
+        assert!(cache.size_in_memory() <= 10_000);
+        kept
+    };
+    let found = |number: usize| cache.find(&chunk(&keys[number], 0, &decoding)).is_some();
+    let first = cache.begin();
+    // Three of them fit, with what it takes to find them.
+    assert_eq!([0, 1, 2, 3, 4].map(|number| keep(number, first)), [true, true, true, false, false]);
+    assert_eq!([0, 1, 2, 3].map(found), [true, true, true, false]);
+    // The next read uses one of them, and takes the places of the others.
+    let second = cache.begin();
+    assert!(found(1));
+    assert_eq!([5, 6, 7].map(|number| keep(number, second)), [true, true, false]);
+    assert_eq!([0, 1, 2, 5, 6, 7].map(found), [false, true, false, true, true, false]);
+    // No room is ever made for what never fits.
+    let huge =
+        cache.keep(&chunk(&keys[8], 0, &decoding), &[0; 10_000], cache.changes(&keys[8]), cache.begin());
+    assert!(!huge);
+    assert_eq!([1, 5, 6].map(found), [true; 3]);
+    assert_eq!(cache.limit(), 10_000);
+}
+
+#[test]
+fn decoded_chunks_and_encoded_parts_share_the_bytes() {
+    let inside = Arc::new(Versioned::new(empty()));
+    for number in 0..9 {
+        inside.set(&key(&format!("k{number}")), &[number; 1000]).unwrap();
+    }
+    let cache = CacheStore::new(Arc::<Versioned>::clone(&inside), 5000).with_decoded_chunks();
+    let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
+    assert!(cache.keep(&chunk(&a, 0, &decoding), &[1; 3000], cache.changes(&a), cache.begin()));
+    for number in 0..9 {
+        drop(get_value(&cache, &key(&format!("k{number}")), 1000).unwrap());
+        assert!(cache.size_in_memory() <= 5000);
+    }
+    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it made way");
+    assert!(cache.keep(&chunk(&a, 0, &decoding), &[1; 4000], cache.changes(&a), cache.begin()));
+    assert!(cache.size_in_memory() <= 5000);
+    inside.reads();
+    drop(get_value(&cache, &key("k8"), 1000).unwrap());
+    assert_eq!(inside.reads(), 1, "it made way");
+}
+
+#[test]
+fn what_is_decoded_at_once_is_kept_encoded_only_where_chunks_are() {
+    for (decodes, reads) in [(false, [1, 0, 0]), (true, [1, 1, 1])] {
+        let (inside, cache) = cached(10_000);
+        let cache = if decodes { cache.with_decoded_chunks() } else { cache };
+        assert_eq!(matches!(cache.caching(), Caching::Decoded(_)), decodes);
+        let once = |range| {
+            let got = cache.get_once(&key("a"), range, &mut Output::at_most(100)).unwrap().unwrap();
+            assert_eq!(got.size, 10);
+            inside.reads()
+        };
+        assert_eq!([once(ByteRange::Full), once(MIDDLE), once(ByteRange::Full)], reads);
+        // What was read to be kept is found in either case.
+        assert_eq!(part(&cache, "a", ByteRange::Full), b"0123456789");
+        inside.reads();
+        assert_eq!([once(ByteRange::Full), once(MIDDLE)], [0, 0]);
+    }
+}
+
+#[test]
+fn a_missing_key_is_remembered_where_that_is_asked_for() {
+    for remembers in [false, true] {
+        let (inside, cache) = cached(10_000);
+        let cache = if remembers { cache.with_missing_keys() } else { cache };
+        let missing = || {
+            assert_eq!(value(&cache, "x"), None);
+            assert_eq!(many(&cache, &[("x", MIDDLE)]), [None]);
+            assert_eq!(cache.size(&key("x")).unwrap(), None);
+            inside.reads()
+        };
+        assert_eq!(missing(), if remembers { 1 } else { 2 });
+        assert_eq!(missing(), if remembers { 0 } else { 2 });
+        assert_eq!(cache.size_in_memory() > 0, remembers);
+        // What others write is not seen then.
+        inside.set(&key("x"), b"others").unwrap();
+        assert_eq!(value(&cache, "x").is_none(), remembers);
+        inside.erase(&key("x")).unwrap();
+        // What is written through it is.
+        cache.set(&key("x"), b"own").unwrap();
+        assert_eq!(value(&cache, "x").as_deref(), Some(&b"own"[..]));
+        cache.erase(&key("x")).unwrap();
+        assert_eq!((value(&cache, "x"), cache.size(&key("x")).unwrap()), (None, None));
+        cache.set_partial_values(&[(key("x"), 0, b"part")]).unwrap();
+        assert_eq!(cache.size(&key("x")).unwrap(), Some(4));
+        cache.erase_prefix(&Prefix::root()).unwrap();
+        assert_eq!(value(&cache, "a"), None);
+    }
+    let cache = CacheStore::new(empty(), 2000).with_missing_keys();
+    for number in 0..100 {
+        assert_eq!(value(&cache, &format!("missing/{number}")), None);
+        assert!(cache.size_in_memory() <= 2000);
+    }
+}
+
 #[test]
 fn a_description_names_bytes_and_store() {
-    let store = open(r#"{"type": "cache", "bytes": 1000, "store": {"type": "filled"}}"#).unwrap();
-    assert_eq!(value(&*store, "d/b").unwrap(), b"22");
-    for wrong in [
-        r#"{"type": "cache", "store": {"type": "filled"}}"#,
-        r#"{"type": "cache", "bytes": 0, "store": {"type": "filled"}}"#,
-        r#"{"type": "cache", "bytes": -1, "store": {"type": "filled"}}"#,
-        r#"{"type": "cache", "bytes": 1000}"#,
-        r#"{"type": "cache", "bytes": 1000, "store": {"type": "filled"}, "x": 1}"#,
+    let cache =
+        |more: &str| described(&format!(r#"{{"type": "cache", {more}, "store": {{"type": "filled"}}}}"#));
+    for (more, decodes) in [
+        (r#""bytes": 1000"#, false),
+        (r#""bytes": 1000, "chunks": "encoded""#, false),
+        (r#""bytes": 1000, "chunks": "decoded", "missing": true"#, true),
     ] {
-        assert!(open(wrong).is_err(), "{wrong}");
+        let store = cache(more).unwrap();
+        assert_eq!(value(&*store, "d/b").unwrap(), b"22");
+        assert_eq!(matches!(store.caching(), Caching::Decoded(_)), decodes);
     }
-    let plugin = inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == "cache").unwrap();
-    assert!(plugin.schemes.is_empty());
-    assert!((plugin.open)("cache:x").unwrap_err().to_string().contains("JSON"));
+    for wrong in [
+        r#""missing": true"#,
+        r#""bytes": 0"#,
+        r#""bytes": -1"#,
+        r#""bytes": 1000, "chunks": "both""#,
+        r#""bytes": 1000, "missing": 1"#,
+        r#""bytes": 1000, "x": 1"#,
+    ] {
+        assert!(cache(wrong).is_err(), "{wrong}");
+    }
+    assert!(described(r#"{"type": "cache", "bytes": 1000}"#).is_err());
+    assert!(has_no_url("cache"));
+}
+
+#[test]
+fn a_cache_in_a_cache_is_only_one_of_encoded_values_in_one_of_decoded_chunks() {
+    let cache = |chunks: &str, inside: &str| {
+        format!(r#"{{"type": "cache", "bytes": 1000, "chunks": "{chunks}", "store": {inside}}}"#)
+    };
+    let filled = r#"{"type": "filled"}"#;
+    let two = |outer, inner| described(&cache(outer, &cache(inner, filled)));
+    let store = two("decoded", "encoded").unwrap();
+    assert_eq!(value(&*store, "d/b").unwrap(), b"22");
+    for (outer, inner, reason) in [
+        ("encoded", "encoded", "use one cache with the `bytes` of both"),
+        ("encoded", "decoded", r#"the one with `"chunks": "decoded"` has to be the outer one"#),
+        ("decoded", "decoded", "use one cache with the `bytes` of both"),
+    ] {
+        let error = two(outer, inner).unwrap_err();
+        assert!(error.starts_with("a cache in a cache, of `minimal:`: "), "{error}");
+        assert!(error.contains(reason), "{outer} around {inner}: {error}");
+    }
+}
+
+/// What the inner one has, the outer one leaves to it.
+#[test]
+fn encoded_values_stay_in_the_inner_of_two_caches() {
+    let (inside, inner) = cached(10_000);
+    let outer = CacheStore::new(Arc::new(inner), 10_000).with_decoded_chunks();
+    for reads in [1, 0] {
+        drop(outer.get_once(&key("a"), ByteRange::Full, &mut Output::at_most(10)).unwrap());
+        assert_eq!(inside.reads(), reads);
+    }
+    assert_eq!(outer.size_in_memory(), 0);
+}
+
+/// A store that can be written and nothing else.
+#[derive(Debug, serde::Deserialize)]
+struct WriteOnly {}
+
+#[zarr_spec::typetag::deserialize(name = "write-only")]
+impl zarr_spec::store::StoreConfiguration for WriteOnly {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let capabilities = Capabilities { readable: false, ..Capabilities::ALL };
+        Ok(Arc::new(MinimalStore::new(capabilities)))
+    }
+}
+
+#[test]
+fn what_cannot_be_read_has_no_cache() {
+    let error = described(r#"{"type": "cache", "bytes": 9, "store": {"type": "write-only"}}"#).unwrap_err();
+    assert_eq!(error, "`minimal:` is not readable: a cache has nothing to keep");
 }

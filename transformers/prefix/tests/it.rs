@@ -4,48 +4,13 @@
 
 use std::sync::Arc;
 
-use zarr_conformance::stores::{MinimalStore, check_store};
-use zarr_spec::store::{
-    Capabilities, Request, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
-};
-use zarr_spec::{ByteRange, Key, Prefix, inventory, json, typetag};
+use zarr_conformance::stores::MinimalStore;
+use zarr_conformance::stores::around::{described, empty, has_no_url, holds_every_rule, key, value};
+use zarr_spec::store::{Capabilities, Request, Store};
+use zarr_spec::{ByteRange, Prefix};
 use zarr_transformer_prefix::PrefixStore;
 
 const VALUES: &[(&str, &[u8])] = &[("a/b/c", b"1"), ("a/b/d/e", b"22"), ("a/bc", b"333"), ("z", b"4")];
-
-/// A store for descriptions to be around.
-#[derive(Debug, serde::Deserialize)]
-struct Filled {}
-
-#[typetag::deserialize(name = "filled")]
-impl StoreConfiguration for Filled {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(filled())
-    }
-}
-
-fn filled() -> Arc<dyn Store> {
-    Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES))
-}
-
-fn minimal() -> Arc<dyn Store> {
-    Arc::new(MinimalStore::new(Capabilities::ALL))
-}
-
-fn open(description: &str) -> Result<Arc<dyn Store>, String> {
-    let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
-    let description: Box<dyn StoreConfiguration> =
-        json::from_value(&value).map_err(|error| error.to_string())?;
-    description.open().map_err(|error| error.to_string())
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn value(store: &dyn Store, at: &str) -> Option<Vec<u8>> {
-    get_value(store, &key(at), 100).unwrap().map(Vec::from)
-}
 
 fn prefix(text: &str) -> Prefix {
     Prefix::new(text).unwrap()
@@ -56,24 +21,20 @@ fn prefix(text: &str) -> Prefix {
 fn every_rule_for_stores_holds() {
     for root in ["", "x/", "a/b/c/"] {
         let inside = || {
-            let store = minimal();
+            let store = empty();
             if !root.is_empty() {
                 store.set(&key("xx"), b"other").unwrap();
                 store.set(&key("a/b/cc/d"), b"other").unwrap();
             }
             store
         };
-        let verdicts = check_store(&|| Arc::new(PrefixStore::new(inside(), prefix(root))));
-        assert!(verdicts.len() > 35, "{} rules", verdicts.len());
-        for (rule, verdict) in verdicts {
-            assert_eq!(verdict, Ok(()), "{rule} below `{root}`");
-        }
+        holds_every_rule(root, &|| Arc::new(PrefixStore::new(inside(), prefix(root))));
     }
 }
 
 #[test]
 fn keys_are_those_below_the_prefix() {
-    let inside = filled();
+    let inside: Arc<dyn Store> = Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES));
     let store = PrefixStore::new(Arc::clone(&inside), prefix("a/b/"));
     assert_eq!(store.list().unwrap(), [key("c"), key("d/e")]);
     let directory = store.list_dir(&Prefix::root()).unwrap();
@@ -97,20 +58,16 @@ fn keys_are_those_below_the_prefix() {
 
 #[test]
 fn a_description_names_the_prefix_and_the_store() {
-    for written in ["a/b", "a/b/"] {
-        let description =
-            format!(r#"{{"type": "prefix", "prefix": "{written}", "store": {{"type": "filled"}}}}"#);
-        assert_eq!(value(&*open(&description).unwrap(), "c").unwrap(), b"1");
+    let below = |prefix: &str| {
+        described(&format!(r#"{{"type": "prefix", "prefix": "{prefix}", "store": {{"type": "filled"}}}}"#))
+    };
+    for written in ["d", "d/"] {
+        assert_eq!(value(&*below(written).unwrap(), "b").unwrap(), b"22");
     }
-    let root = open(r#"{"type": "prefix", "prefix": "", "store": {"type": "filled"}}"#).unwrap();
-    assert_eq!(value(&*root, "z").unwrap(), b"4");
+    assert_eq!(value(&*below("").unwrap(), "d/b").unwrap(), b"22");
     for wrong in ["/", "..", "a//b", "/a"] {
-        let description =
-            format!(r#"{{"type": "prefix", "prefix": "{wrong}", "store": {{"type": "filled"}}}}"#);
-        assert!(open(&description).is_err(), "{wrong}");
+        assert!(below(wrong).is_err(), "{wrong}");
     }
-    assert!(open(r#"{"type": "prefix", "store": {"type": "filled"}}"#).is_err());
-    let plugin = inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == "prefix").unwrap();
-    assert!(plugin.schemes.is_empty());
-    assert!((plugin.open)("prefix:x").unwrap_err().to_string().contains("JSON"));
+    assert!(described(r#"{"type": "prefix", "store": {"type": "filled"}}"#).is_err());
+    assert!(has_no_url("prefix"));
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zarr_spec::json::{self, ParseOptions};
-use zarr_spec::store::{Store, StoreConfiguration};
+use zarr_spec::store::{Caching, Store, StoreConfiguration};
 use zarr_spec::{Invalid, Registry, Value};
 
 use crate::error::Error;
@@ -62,7 +62,34 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     check_types(registry, &parsed.value).map_err(wrong)?;
     let configuration: Box<dyn StoreConfiguration> =
         json::from_value(&parsed.value).map_err(|error| wrong(error.to_string()))?;
-    Ok(configuration.open()?)
+    let store = configuration.open()?;
+    check_reach(&parsed.value, &*store).map_err(wrong)?;
+    Ok(store)
+}
+
+/// Whether decoded chunks can be kept where a description asks for it.
+fn check_reach(description: &Value, store: &dyn Store) -> Result<(), String> {
+    if matches!(store.caching(), Caching::Decoded(_)) {
+        return Ok(());
+    }
+    let (mut around, mut inside) = (Vec::new(), Some(description));
+    while let Some(description) = inside {
+        let members = description.as_object();
+        let name =
+            members.and_then(|members| members.get("type")).and_then(Value::as_str).unwrap_or_default();
+        let configuration: Box<dyn StoreConfiguration> =
+            json::from_value(description).map_err(|error| error.to_string())?;
+        if configuration.keeps_chunks() {
+            return Err(format!(
+                "`{name}` would keep decoded chunks, and what is around it ({}) does not pass them on: `{name}` has \
+                 to be around that",
+                around.join(", ")
+            ));
+        }
+        around.push(format!("`{name}`"));
+        inside = members.and_then(|members| members.get("store"));
+    }
+    Ok(())
 }
 
 /// Whether there are stores of the types that a description names, also those in its members `store`.
