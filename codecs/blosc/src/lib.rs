@@ -3,8 +3,9 @@
 //! Bytes to bytes. A buffer is at most 16 bytes longer than what it holds, which is at most 2^31 - 17 bytes.
 //! Decoding follows the header of the buffer alone; the configuration matters for encoding.
 //!
-//! The C library compresses and decompresses the blocks, except those of Snappy, which are done here: the library of
-//! Snappy is C++ and would ask for another compiler.
+//! Buffers are put together and taken apart here, block by block in kept memory, around the compressors that C-Blosc is
+//! built with, and are the same bytes that it makes. What is left to C-Blosc as a whole is BloscLZ, which is its own, and
+//! compressing by zlib. Snappy comes from a crate in Rust: its library is C++ and would ask for another compiler.
 //!
 //! v2, the draft and `numcodecs.blosc` take the size of an element from the array; final v3 writes it down.
 //!
@@ -13,9 +14,10 @@
 mod configuration;
 mod frame;
 mod header;
+mod inner;
 mod library;
+mod lz4;
 mod shuffle;
-mod snappy;
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -23,14 +25,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
+    Representation, Size,
 };
 
 use configuration::Configuration;
-use frame::InnerFormat as _;
+use frame::{Decoder, Encoder};
 use header::Header;
-use snappy::Snappy;
+use inner::Decompressors;
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -83,8 +85,15 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Compresses each chunk to one Blosc buffer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Blosc {
+    settings: Settings,
+    encoders: Pool<Encoder>,
+    decoders: Pool<Decoder>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
     compressor: Compressor,
     level: u8,
     shuffle: Shuffle,
@@ -141,7 +150,9 @@ impl Blosc {
             return Err(CodecError::configuration(format!("`clevel` is {level}, not 0 to 9")));
         }
         let typesize = if (1..=MAX_TYPESIZE).contains(&typesize) { typesize } else { 1 };
-        Ok(Self { compressor, level, shuffle, typesize, blocksize: blocksize.min(MAX_BLOCKSIZE) })
+        let blocksize = blocksize.min(MAX_BLOCKSIZE);
+        let settings = Settings { compressor, level, shuffle, typesize, blocksize };
+        Ok(Self { settings, encoders: Pool::new(), decoders: Pool::new() })
     }
 }
 
@@ -159,15 +170,12 @@ impl Compressor {
         }
     }
 
-    /// As C-Blosc has it, built without Snappy.
+    /// As C-Blosc has it, where that encodes the whole buffer.
     fn library_name(self) -> Option<&'static CStr> {
         match self {
             Self::BloscLz => Some(c"blosclz"),
-            Self::Lz4 => Some(c"lz4"),
-            Self::Lz4Hc => Some(c"lz4hc"),
-            Self::Snappy => None,
             Self::Zlib => Some(c"zlib"),
-            Self::Zstd => Some(c"zstd"),
+            Self::Lz4 | Self::Lz4Hc | Self::Snappy | Self::Zstd => None,
         }
     }
 }
@@ -204,7 +212,7 @@ impl BytesToBytesCodec for Blosc {
         if size == 0 {
             return Ok(());
         }
-        decompress(&header, encoded, &mut decoded.spare(size)?[..size]).map_err(|why| {
+        self.decompress(&header, encoded, &mut decoded.spare(size)?[..size]).map_err(|why| {
             let inner_format = header.inner_format();
             CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
         })?;
@@ -215,26 +223,27 @@ impl BytesToBytesCodec for Blosc {
 
 impl Blosc {
     fn compress(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, String> {
-        let Some(name) = self.compressor.library_name() else {
-            let size = frame::encode(self, decoded, encoded, &mut Snappy::new());
+        let settings = &self.settings;
+        let Some(name) = settings.compressor.library_name() else {
+            let size = self.encoders.with(Encoder::new, |encoder| encoder.encode(settings, decoded, encoded));
             return size.ok_or_else(|| format!("{} bytes fit no Blosc buffer", decoded.len()));
         };
-        match library::compress(name, self, decoded, encoded) {
+        match library::compress(name, settings, decoded, encoded) {
             Ok(size) if size >= OVERHEAD => Ok(size),
             Ok(size) => Err(format!("C-Blosc made {size} bytes")),
             Err(answer) => Err(format!("C-Blosc failed with {answer}")),
         }
     }
-}
 
-/// Fills all of `decoded`, which has the size that is in the header.
-fn decompress(header: &Header, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
-    if header.inner_number() == Snappy::NUMBER {
-        return frame::decode(header, encoded, decoded, &mut Snappy::new());
-    }
-    match library::decompress(encoded, decoded) {
-        Ok(size) if size == decoded.len() => Ok(()),
-        _ => Err("C-Blosc cannot decode it".to_owned()),
+    /// Fills all of `decoded`, which has the size that is in the header.
+    fn decompress(&self, header: &Header, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
+        if Decompressors::knows(header.inner_number()) {
+            return self.decoders.with(Decoder::new, |decoder| decoder.decode(header, encoded, decoded));
+        }
+        match library::decompress(encoded, decoded) {
+            Ok(size) if size == decoded.len() => Ok(()),
+            _ => Err("C-Blosc cannot decode it".to_owned()),
+        }
     }
 }
 

@@ -6,17 +6,17 @@ use std::ffi::{CStr, c_int};
 
 use blosc_src::{blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx};
 
-use crate::{Blosc, Shuffle};
+use crate::{Settings, Shuffle};
 
 /// Compresses to the beginning of `encoded` with the compressor of that name; the number of bytes there, or what the
 /// library answered instead.
 pub(crate) fn compress(
     compressor: &CStr,
-    blosc: &Blosc,
+    settings: &Settings,
     decoded: &[u8],
     encoded: &mut [u8],
 ) -> Result<usize, c_int> {
-    let shuffle = match blosc.shuffle {
+    let shuffle = match settings.shuffle {
         Shuffle::None => 0,
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
@@ -25,15 +25,15 @@ pub(crate) fn compress(
     // ends in NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
     let answer = unsafe {
         blosc_compress_ctx(
-            c_int::from(blosc.level),
+            c_int::from(settings.level),
             shuffle,
-            blosc.typesize,
+            settings.typesize,
             decoded.len(),
             decoded.as_ptr().cast(),
             encoded.as_mut_ptr().cast(),
             encoded.len(),
             compressor.as_ptr(),
-            blosc.blocksize,
+            settings.blocksize,
             1,
         )
     };

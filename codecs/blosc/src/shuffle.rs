@@ -1,152 +1,172 @@
 //! Sorting the bytes or the bits of a block by their place in the element.
 //!
-//! Whole elements are sorted, and the bytes after the last one stay where they are. Bits are sorted only if the
-//! number of elements is a multiple of eight; otherwise the block stays as it is.
+//! All bytes of one place are a plane. A plane whose bits are sorted is eight rows. Whole elements are sorted, and the
+//! bytes after the last one stay where they are. Bits are sorted only if the number of elements is a multiple of eight;
+//! otherwise the block stays as it is.
+
+mod lanes;
+#[cfg(test)]
+mod tests;
 
 use crate::Shuffle;
+use lanes::{Best, Lanes};
 
-/// Shuffles blocks in one way, with memory that is used again for the next block.
-#[derive(Debug)]
-pub(crate) struct Shuffler {
-    shuffle: Shuffle,
-    typesize: usize,
-    shuffled: Vec<u8>,
-    /// Between elements and bits: all first bytes, then all second ones.
-    planes: Vec<u8>,
+/// How many elements of a block of `size` bytes change places.
+pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize {
+    let count = size / typesize;
+    match shuffle {
+        Shuffle::Byte if typesize > 1 => count,
+        Shuffle::Bit if count.is_multiple_of(8) => count,
+        _ => 0,
+    }
 }
 
-impl Shuffler {
-    /// For elements of `typesize` bytes, which is not 0.
-    pub(crate) fn new(shuffle: Shuffle, typesize: usize) -> Self {
-        Self { shuffle, typesize, shuffled: Vec::new(), planes: Vec::new() }
+/// The planes of `elements`, one after another, sorted further if it is by bits. Both have the same length, a multiple
+/// of `typesize` for which [`elements`] is not 0. `between` is memory that is used again.
+pub(crate) fn apart(
+    shuffle: Shuffle,
+    typesize: usize,
+    elements: &[u8],
+    planes: &mut [u8],
+    between: &mut Vec<u8>,
+) {
+    if shuffle != Shuffle::Bit {
+        return planes_of_elements::<Best>(typesize, elements, planes);
     }
+    let count = elements.len() / typesize;
+    if typesize == 1 {
+        return rows_of_plane::<Best>(elements, planes);
+    }
+    between.resize(elements.len(), 0);
+    planes_of_elements::<Best>(typesize, elements, between);
+    for (plane, rows) in between.chunks_exact(count).zip(planes.chunks_exact_mut(count)) {
+        rows_of_plane::<Best>(plane, rows);
+    }
+}
 
-    /// `block` as it is compressed.
-    pub(crate) fn apart<'a>(&'a mut self, block: &'a [u8]) -> &'a [u8] {
-        let elements = self.elements(block.len());
-        if elements == 0 {
-            return block;
-        }
-        let (whole, tail) = block.split_at(elements * self.typesize);
-        self.shuffled.resize(block.len(), 0);
-        let (shuffled, after) = self.shuffled.split_at_mut(whole.len());
-        after.copy_from_slice(tail);
-        match self.shuffle {
-            Shuffle::Bit if self.typesize == 1 => bits(whole, shuffled, elements, rows_of_plane),
-            Shuffle::Bit => {
-                self.planes.resize(whole.len(), 0);
-                planes_of_elements(self.typesize, whole, &mut self.planes);
-                bits(&self.planes, shuffled, elements, rows_of_plane);
-            }
-            Shuffle::Byte | Shuffle::None => planes_of_elements(self.typesize, whole, shuffled),
-        }
-        &self.shuffled
+/// The inverse of [`apart`], from planes that may lie anywhere: each has a byte for every element.
+pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], between: &mut Vec<u8>) {
+    if shuffle != Shuffle::Bit {
+        return elements_of_planes::<Best>(planes, elements);
     }
-
-    /// The inverse of [`Shuffler::apart`]: `decompress` fills all of the memory that it is given, and `block` holds
-    /// the elements then.
-    pub(crate) fn together(
-        &mut self,
-        block: &mut [u8],
-        decompress: impl FnOnce(&mut [u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let elements = self.elements(block.len());
-        if elements == 0 {
-            return decompress(block);
-        }
-        self.shuffled.resize(block.len(), 0);
-        decompress(&mut self.shuffled)?;
-        let (whole, tail) = block.split_at_mut(elements * self.typesize);
-        let (shuffled, after) = self.shuffled.split_at(whole.len());
-        tail.copy_from_slice(after);
-        match self.shuffle {
-            Shuffle::Bit if self.typesize == 1 => bits(shuffled, whole, elements, plane_of_rows),
-            Shuffle::Bit => {
-                self.planes.resize(whole.len(), 0);
-                bits(shuffled, &mut self.planes, elements, plane_of_rows);
-                elements_of_planes(self.typesize, &self.planes, whole);
-            }
-            Shuffle::Byte | Shuffle::None => elements_of_planes(self.typesize, shuffled, whole),
-        }
-        Ok(())
+    if let [rows] = planes {
+        return plane_of_rows::<Best>(rows, elements);
     }
-
-    /// How many elements of a block of `size` bytes change places.
-    fn elements(&self, size: usize) -> usize {
-        let count = size / self.typesize;
-        match self.shuffle {
-            Shuffle::Byte if self.typesize > 1 => count,
-            Shuffle::Bit if count.is_multiple_of(8) => count,
-            _ => 0,
-        }
+    let count = elements.len() / planes.len();
+    between.resize(elements.len(), 0);
+    for (rows, plane) in planes.iter().zip(between.chunks_exact_mut(count)) {
+        plane_of_rows::<Best>(rows, plane);
     }
+    // There are at most as many as a type size can be.
+    let mut sorted = [&[][..]; crate::MAX_TYPESIZE];
+    for (place, plane) in sorted.iter_mut().zip(between.chunks_exact(count)) {
+        *place = plane;
+    }
+    elements_of_planes::<Best>(&sorted[..planes.len()], elements);
 }
 
 /// Byte `j` of element `i` goes to place `i` of plane `j`. Both sides have the same length, a multiple of `typesize`.
-fn planes_of_elements(typesize: usize, elements: &[u8], planes: &mut [u8]) {
-    match typesize {
-        2 => planes_of_arrays::<2>(elements, planes),
-        4 => planes_of_arrays::<4>(elements, planes),
-        8 => planes_of_arrays::<8>(elements, planes),
-        _ => {
-            let count = elements.len() / typesize;
-            for (place, plane) in planes.chunks_exact_mut(count).enumerate() {
-                for (byte, element) in plane.iter_mut().zip(elements.chunks_exact(typesize)) {
-                    *byte = element[place];
-                }
-            }
-        }
-    }
-}
-
-/// The inverse of [`planes_of_elements`].
-fn elements_of_planes(typesize: usize, planes: &[u8], elements: &mut [u8]) {
-    match typesize {
-        2 => arrays_of_planes::<2>(planes, elements),
-        4 => arrays_of_planes::<4>(planes, elements),
-        8 => arrays_of_planes::<8>(planes, elements),
-        _ => {
-            let count = elements.len() / typesize;
-            for (place, plane) in planes.chunks_exact(count).enumerate() {
-                for (byte, element) in plane.iter().zip(elements.chunks_exact_mut(typesize)) {
-                    element[place] = *byte;
-                }
-            }
-        }
-    }
-}
-
-/// [`planes_of_elements`] where the compiler knows the size.
-fn planes_of_arrays<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) {
-    let (elements, _) = elements.as_chunks::<SIZE>();
-    for (place, plane) in planes.chunks_exact_mut(elements.len()).enumerate() {
-        for (byte, element) in plane.iter_mut().zip(elements) {
+fn planes_of_elements<L: Lanes>(typesize: usize, elements: &[u8], planes: &mut [u8]) {
+    let count = elements.len() / typesize;
+    let done = match typesize {
+        2 => planes_of_groups::<L, 2>(elements, planes),
+        4 => planes_of_groups::<L, 4>(elements, planes),
+        8 => planes_of_groups::<L, 8>(elements, planes),
+        16 => planes_of_groups::<L, 16>(elements, planes),
+        _ => 0,
+    };
+    let rest = &elements[done * typesize..];
+    for (place, plane) in planes.chunks_exact_mut(count).enumerate() {
+        for (byte, element) in plane[done..].iter_mut().zip(rest.chunks_exact(typesize)) {
             *byte = element[place];
         }
     }
 }
 
-/// [`elements_of_planes`] where the compiler knows the size.
-fn arrays_of_planes<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) {
-    let (elements, _) = elements.as_chunks_mut::<SIZE>();
-    for (place, plane) in planes.chunks_exact(elements.len()).enumerate() {
-        for (byte, element) in plane.iter().zip(elements.iter_mut()) {
+/// The inverse of [`planes_of_elements`].
+fn elements_of_planes<L: Lanes>(planes: &[&[u8]], elements: &mut [u8]) {
+    let typesize = planes.len();
+    let done = match typesize {
+        2 => groups_of_planes::<L, 2>(planes, elements),
+        4 => groups_of_planes::<L, 4>(planes, elements),
+        8 => groups_of_planes::<L, 8>(planes, elements),
+        16 => groups_of_planes::<L, 16>(planes, elements),
+        _ => 0,
+    };
+    let rest = &mut elements[done * typesize..];
+    for (place, plane) in planes.iter().enumerate() {
+        for (byte, element) in plane[done..].iter().zip(rest.chunks_exact_mut(typesize)) {
             element[place] = *byte;
         }
     }
 }
 
-/// Turns every plane of `count` bytes, a multiple of eight, with `turn`.
-fn bits(from: &[u8], to: &mut [u8], count: usize, turn: impl Fn(&[u8], &mut [u8])) {
-    for (from, to) in from.chunks_exact(count).zip(to.chunks_exact_mut(count)) {
-        turn(from, to);
+/// [`planes_of_elements`] for as many elements as there are groups of sixteen; their number.
+fn planes_of_groups<L: Lanes, const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
+    let count = elements.len() / SIZE;
+    let mut columns = planes.chunks_exact_mut(count).map(|plane| plane.as_chunks_mut::<16>().0);
+    let mut columns: [&mut [[u8; 16]]; SIZE] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+    let groups = elements.as_chunks::<16>().0.as_chunks::<SIZE>().0;
+    for (place, group) in groups.iter().enumerate() {
+        let sorted = unzip(group.each_ref().map(L::load));
+        for (column, lanes) in columns.iter_mut().zip(sorted) {
+            lanes.store(&mut column[place]);
+        }
     }
+    groups.len() * 16
 }
 
-/// Bit `b` of byte `i` goes to bit `i` of row `b`: eight rows, one after another.
-fn rows_of_plane(plane: &[u8], rows: &mut [u8]) {
+/// [`elements_of_planes`] for as many elements as there are groups of sixteen; their number.
+fn groups_of_planes<L: Lanes, const SIZE: usize>(planes: &[&[u8]], elements: &mut [u8]) -> usize {
+    let columns: [&[[u8; 16]]; SIZE] = std::array::from_fn(|place| planes[place].as_chunks::<16>().0);
+    let groups = elements.as_chunks_mut::<16>().0.as_chunks_mut::<SIZE>().0;
+    for (place, group) in groups.iter_mut().enumerate() {
+        let mixed = zip(columns.map(|column| L::load(&column[place])));
+        for (bytes, lanes) in group.iter_mut().zip(mixed) {
+            lanes.store(bytes);
+        }
+    }
+    groups.len() * 16
+}
+
+/// Sixteen bytes of each of `SIZE` planes as sixteen elements. `SIZE` is a power of two.
+#[inline(always)]
+fn zip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
+    for _ in 0..SIZE.trailing_zeros() {
+        let before = lanes;
+        for place in 0..SIZE / 2 {
+            [lanes[2 * place], lanes[2 * place + 1]] = before[place].zip(before[place + SIZE / 2]);
+        }
+    }
+    lanes
+}
+
+/// The inverse of [`zip`].
+#[inline(always)]
+fn unzip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
+    for _ in 0..SIZE.trailing_zeros() {
+        let before = lanes;
+        for place in 0..SIZE / 2 {
+            [lanes[place], lanes[place + SIZE / 2]] = before[2 * place].unzip(before[2 * place + 1]);
+        }
+    }
+    lanes
+}
+
+/// Bit `b` of byte `i` goes to bit `i` of row `b`: eight rows, one after another. The length is a multiple of eight.
+fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
     let row = plane.len() / 8;
-    for (place, bytes) in plane.as_chunks::<8>().0.iter().enumerate() {
+    let mut columns = rows.chunks_exact_mut(row).map(|row| row.as_chunks_mut::<16>().0);
+    let mut columns: [&mut [[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+    let groups = plane.as_chunks::<16>().0.as_chunks::<8>().0;
+    for (place, group) in groups.iter().enumerate() {
+        let sorted = turned(unzip(group.each_ref().map(L::load)));
+        for (column, lanes) in columns.iter_mut().zip(sorted) {
+            lanes.store(&mut column[place]);
+        }
+    }
+    let rest = &plane[groups.len() * 128..];
+    for (place, bytes) in (groups.len() * 16..).zip(rest.as_chunks::<8>().0) {
         let turned = turn(u64::from_le_bytes(*bytes)).to_le_bytes();
         for (row, byte) in rows.chunks_exact_mut(row).zip(turned) {
             row[place] = byte;
@@ -155,15 +175,41 @@ fn rows_of_plane(plane: &[u8], rows: &mut [u8]) {
 }
 
 /// The inverse of [`rows_of_plane`].
-fn plane_of_rows(rows: &[u8], plane: &mut [u8]) {
+fn plane_of_rows<L: Lanes>(rows: &[u8], plane: &mut [u8]) {
     let row = plane.len() / 8;
-    for (place, bytes) in plane.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    let mut columns = rows.chunks_exact(row).map(|row| row.as_chunks::<16>().0);
+    let columns: [&[[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+    let groups = plane.as_chunks_mut::<16>().0.as_chunks_mut::<8>().0;
+    for (place, group) in groups.iter_mut().enumerate() {
+        let mixed = zip(turned(columns.map(|column| L::load(&column[place]))));
+        for (bytes, lanes) in group.iter_mut().zip(mixed) {
+            lanes.store(bytes);
+        }
+    }
+    let done = groups.len() * 16;
+    let rest = &mut plane[done * 8..];
+    for (place, bytes) in (done..).zip(rest.as_chunks_mut::<8>().0) {
         let mut turned = [0; 8];
         for (byte, row) in turned.iter_mut().zip(rows.chunks_exact(row)) {
             *byte = row[place];
         }
         *bytes = turn(u64::from_le_bytes(turned)).to_le_bytes();
     }
+}
+
+/// [`turn`] of the eight bytes at each place, one from each of `rows`.
+#[inline(always)]
+fn turned<L: Lanes>(mut rows: [L; 8]) -> [L; 8] {
+    for place in [0, 2, 4, 6] {
+        [rows[place], rows[place + 1]] = rows[place].swap::<1>(rows[place + 1], 0x55);
+    }
+    for place in [0, 1, 4, 5] {
+        [rows[place], rows[place + 2]] = rows[place].swap::<2>(rows[place + 2], 0x33);
+    }
+    for place in [0, 1, 2, 3] {
+        [rows[place], rows[place + 4]] = rows[place].swap::<4>(rows[place + 4], 0x0f);
+    }
+    rows
 }
 
 /// Transposes eight by eight bits: bit `b` of byte `i` and bit `i` of byte `b` change places. First single bits, then

@@ -289,6 +289,24 @@ fn the_value_is_one_buffer_whose_header_knows_its_size() {
     }
 }
 
+/// Several blocks, split and not, the last one shorter, of streams that are compressed and stored.
+#[test]
+fn damage_never_panics_and_is_named() {
+    let chunk = array(&[1500], UINT8);
+    let noise = |place: u32| (place.wrapping_mul(2_654_435_761) >> 19).to_le_bytes()[0];
+    let decoded: Vec<u8> = (0..1500).map(|place| if place % 4 == 0 { noise(place) } else { 7 }).collect();
+    for compressor in [Compressor::Lz4, Compressor::Zstd, Compressor::Zlib, Compressor::BloscLz] {
+        for (shuffle, typesize) in [(Shuffle::Byte, 2), (Shuffle::Bit, 4), (Shuffle::Byte, 20)] {
+            let blosc = Blosc::new(compressor, 5, shuffle, typesize, 640).unwrap();
+            let codec = Codec::BytesToBytes(std::sync::Arc::new(blosc));
+            check_lossless(&codec, &chunk, &decoded).unwrap();
+            let encoded = encode(&codec, &chunk, &decoded).unwrap();
+            check_damaged(&codec, &chunk, &encoded, 1500, 3000)
+                .unwrap_or_else(|wrong| panic!("{compressor:?} {shuffle:?} {typesize}: {wrong}"));
+        }
+    }
+}
+
 /// Tests V2-CODEC-30.
 #[test]
 fn a_buffer_that_cannot_be_decoded_is_named_by_its_inner_format() {

@@ -1,34 +1,7 @@
-//! The same layout with an inner format that C-Blosc knows too: each reads what the other wrote.
-
-use std::io::{Read as _, Write as _};
-
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
-use zarr_spec::Output;
-use zarr_spec::codec::BytesToBytesCodec as _;
+//! Each reads what the other wrote, and both write the same.
 
 use super::*;
-use crate::{Compressor, MAX_TYPESIZE};
-
-struct Zlib(Vec<u8>);
-
-impl InnerFormat for Zlib {
-    const NUMBER: u8 = 3;
-    const VERSION: u8 = 1;
-
-    fn compress(&mut self, decoded: &[u8]) -> Option<&[u8]> {
-        let mut encoder = ZlibEncoder::new(std::mem::take(&mut self.0), Compression::fast());
-        encoder.get_mut().clear();
-        encoder.write_all(decoded).unwrap();
-        self.0 = encoder.finish().unwrap();
-        Some(&self.0)
-    }
-
-    fn decompress(&mut self, encoded: &[u8], decoded: &mut [u8]) -> bool {
-        ZlibDecoder::new(encoded).read_exact(decoded).is_ok()
-    }
-}
+use crate::library;
 
 /// Bytes of which the even ones do not compress.
 fn half_noise(size: usize) -> Vec<u8> {
@@ -41,59 +14,95 @@ fn half_noise(size: usize) -> Vec<u8> {
 
 /// What to encode with, and how much: streams that are whole, split, stored, in a shorter last block, and buffers
 /// that are stored; elements in eights and not, and bytes after the last one.
-fn cases() -> impl Iterator<Item = (Blosc, Vec<u8>)> {
-    let sizes = [1, 7, 127, 128, 250, 1024, 4103, 65_545, 150_007];
+fn cases(compressor: Compressor) -> impl Iterator<Item = (Settings, Vec<u8>)> {
+    let sizes = [0, 1, 7, 127, 128, 250, 1024, 4103, 80_007];
     let typesizes = [1, 2, 3, 4, 5, 8, 16, 17, 40, MAX_TYPESIZE];
     let shuffles = [Shuffle::None, Shuffle::Byte, Shuffle::Bit];
     sizes.into_iter().flat_map(move |size| {
         typesizes.into_iter().flat_map(move |typesize| {
             shuffles.into_iter().flat_map(move |shuffle| {
-                let levels = [(0, 0), (1, 0), (5, 0), (9, 128), (4, 1000), (2, 70_001)];
+                let levels = [(0, 0), (1, 0), (5, 0), (3, 128), (4, 1000), (2, 70_001)];
                 levels.into_iter().map(move |(level, blocksize)| {
-                    let blosc = Blosc::new(Compressor::Zlib, level, shuffle, typesize, blocksize).unwrap();
-                    (blosc, half_noise(size))
+                    (Settings { compressor, level, shuffle, typesize, blocksize }, half_noise(size))
                 })
             })
         })
     })
 }
 
+fn c_blosc(settings: &Settings, decoded: &[u8]) -> Vec<u8> {
+    let name = match settings.compressor {
+        Compressor::BloscLz | Compressor::Snappy => c"blosclz",
+        Compressor::Lz4 => c"lz4",
+        Compressor::Lz4Hc => c"lz4hc",
+        Compressor::Zlib => c"zlib",
+        Compressor::Zstd => c"zstd",
+    };
+    let mut encoded = vec![0; decoded.len() + OVERHEAD];
+    let size = library::compress(name, settings, decoded, &mut encoded).unwrap();
+    encoded.truncate(size);
+    encoded
+}
+
+fn encoded(encoder: &mut Encoder, settings: &Settings, decoded: &[u8]) -> Vec<u8> {
+    let mut encoded = vec![0; decoded.len() + OVERHEAD];
+    let size = encoder.encode(settings, decoded, &mut encoded).unwrap();
+    encoded.truncate(size);
+    encoded
+}
+
+fn decoded(decoder: &mut Decoder, encoded: &[u8]) -> Result<Vec<u8>, String> {
+    let header = Header::parse(encoded).unwrap();
+    let mut decoded = vec![0; header.size as usize];
+    if !decoded.is_empty() {
+        decoder.decode(&header, encoded, &mut decoded)?;
+    }
+    Ok(decoded)
+}
+
 #[test]
 fn reads_what_c_blosc_wrote() {
-    for (blosc, decoded) in cases() {
-        let mut encoded = Output::at_most(usize::MAX);
-        blosc.encode(&decoded, &mut encoded).unwrap();
-        let header = Header::parse(encoded.written()).unwrap();
-        let mut again = vec![0; decoded.len()];
-        super::decode(&header, encoded.written(), &mut again, &mut Zlib(Vec::new())).unwrap();
-        assert!(again == decoded, "{blosc:?}, {} bytes", decoded.len());
+    let mut decoder = Decoder::new();
+    for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd, Compressor::Zlib] {
+        for (settings, wanted) in cases(compressor) {
+            let again = decoded(&mut decoder, &c_blosc(&settings, &wanted)).unwrap();
+            assert!(again == wanted, "{settings:?}, {} bytes", wanted.len());
+        }
     }
 }
 
 #[test]
-fn writes_what_c_blosc_reads() {
-    for (blosc, decoded) in cases() {
-        let mut encoded = vec![0; decoded.len() + OVERHEAD];
-        let size = super::encode(&blosc, &decoded, &mut encoded, &mut Zlib(Vec::new())).unwrap();
-        let mut again = Output::exactly(decoded.len());
-        blosc.decode(&encoded[..size], &mut again).unwrap();
-        assert!(again.written() == decoded, "{blosc:?}, {} bytes", decoded.len());
+fn writes_what_c_blosc_writes() {
+    let mut encoder = Encoder::new();
+    for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd] {
+        for (settings, decoded) in cases(compressor) {
+            let (ours, theirs) = (encoded(&mut encoder, &settings, &decoded), c_blosc(&settings, &decoded));
+            assert!(ours == theirs, "{settings:?}, {} bytes", decoded.len());
+        }
+    }
+    // Chunks of usual sizes.
+    for level in [1, 5, 8, 9] {
+        for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd] {
+            for (shuffle, typesize) in [(Shuffle::Byte, 2), (Shuffle::Bit, 8), (Shuffle::None, 4)] {
+                let settings = Settings { compressor, level, shuffle, typesize, blocksize: 0 };
+                let decoded = half_noise(300_003);
+                let (ours, theirs) =
+                    (encoded(&mut encoder, &settings, &decoded), c_blosc(&settings, &decoded));
+                assert!(ours == theirs, "{settings:?}, {} bytes", decoded.len());
+            }
+        }
     }
 }
 
-/// The sizes that a header has, and its flags, for a compressor of the same kind.
+/// The sizes that a header has, and its flags, of buffers that C-Blosc does not make here.
 #[test]
-fn chooses_blocks_as_c_blosc_does() {
-    for (blosc, decoded) in cases() {
-        let lz = Blosc { compressor: Compressor::BloscLz, ..blosc };
-        let mut theirs = Output::at_most(usize::MAX);
-        lz.encode(&decoded, &mut theirs).unwrap();
-        let theirs = Header::parse(theirs.written()).unwrap();
-        let mut ours = vec![0; decoded.len() + OVERHEAD];
-        let size = super::encode(&blosc, &decoded, &mut ours, &mut Zlib(Vec::new())).unwrap();
-        let ours = Header::parse(&ours[..size]).unwrap();
-        assert_eq!((ours.size, ours.blocksize), (theirs.size, theirs.blocksize), "{blosc:?}");
+fn chooses_blocks_for_snappy_as_c_blosc_does_for_its_own() {
+    let mut encoder = Encoder::new();
+    for (settings, decoded) in cases(Compressor::Snappy) {
+        let theirs = Header::parse(&c_blosc(&settings, &decoded)).unwrap();
+        let ours = Header::parse(&encoded(&mut encoder, &settings, &decoded)).unwrap();
+        assert_eq!((ours.size, ours.blocksize), (theirs.size, theirs.blocksize), "{settings:?}");
         let layout = flag::BYTE_SHUFFLE | flag::BIT_SHUFFLE | flag::NOT_SPLIT;
-        assert_eq!(ours.flags & layout, theirs.flags & layout, "{blosc:?}");
+        assert_eq!(ours.flags & layout, theirs.flags & layout, "{settings:?}");
     }
 }

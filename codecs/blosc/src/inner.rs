@@ -1,0 +1,103 @@
+//! What compresses the streams of a block: the inner formats, with the memory that they keep from stream to stream.
+
+use std::ffi::c_int;
+
+use libdeflater::Decompressor;
+use snap::raw::{Decoder, Encoder, max_compress_len};
+use zstd::zstd_safe::{CCtx, DCtx, max_c_level};
+
+use crate::{Compressor, lz4};
+
+/// In the flags of a header.
+pub(crate) mod number {
+    pub(crate) const LZ4: u8 = 1;
+    pub(crate) const SNAPPY: u8 = 2;
+    pub(crate) const ZLIB: u8 = 3;
+    pub(crate) const ZSTD: u8 = 4;
+}
+
+/// Of every inner format, in the second byte of a header.
+pub(crate) const VERSION: u8 = 1;
+
+/// Memory for compressing, made when it is needed.
+pub(crate) struct Compressors {
+    snappy: Encoder,
+    /// What Snappy writes: it wants more room than a stream has.
+    roomy: Vec<u8>,
+    zstd: Option<CCtx<'static>>,
+}
+
+impl Compressors {
+    pub(crate) fn new() -> Self {
+        Self { snappy: Encoder::new(), roomy: Vec::new(), zstd: None }
+    }
+
+    /// The number of what `compressor` makes, if it is made here and not by C-Blosc as a whole.
+    pub(crate) fn number(compressor: Compressor) -> Option<u8> {
+        match compressor {
+            Compressor::Lz4 | Compressor::Lz4Hc => Some(number::LZ4),
+            Compressor::Snappy => Some(number::SNAPPY),
+            Compressor::Zstd => Some(number::ZSTD),
+            Compressor::BloscLz | Compressor::Zlib => None,
+        }
+    }
+
+    /// Compresses one stream to the beginning of `encoded`, with the parameters that C-Blosc has for `level`; the size
+    /// there. `None` where it has no room or there is no such compressor.
+    pub(crate) fn compress(
+        &mut self,
+        compressor: Compressor,
+        level: u8,
+        decoded: &[u8],
+        encoded: &mut [u8],
+    ) -> Option<usize> {
+        let level = c_int::from(level);
+        match compressor {
+            Compressor::Lz4 => lz4::compress(decoded, encoded, 10 - level),
+            Compressor::Lz4Hc => lz4::compress_hc(decoded, encoded, level),
+            Compressor::Snappy => {
+                self.roomy.resize(max_compress_len(decoded.len()), 0);
+                let size = self.snappy.compress(decoded, &mut self.roomy).ok()?;
+                encoded.get_mut(..size)?.copy_from_slice(self.roomy.get(..size)?);
+                Some(size)
+            }
+            Compressor::Zstd => {
+                let level = if level < 9 { level * 2 - 1 } else { max_c_level() };
+                self.zstd.get_or_insert_with(CCtx::create).compress(encoded, decoded, level).ok()
+            }
+            Compressor::BloscLz | Compressor::Zlib => None,
+        }
+    }
+}
+
+/// Memory for decompressing, made when it is needed.
+pub(crate) struct Decompressors {
+    snappy: Decoder,
+    zlib: Option<Decompressor>,
+    zstd: Option<DCtx<'static>>,
+}
+
+impl Decompressors {
+    pub(crate) fn new() -> Self {
+        Self { snappy: Decoder::new(), zlib: None, zstd: None }
+    }
+
+    /// Whether the inner format of that number is decompressed here, and not by C-Blosc as a whole.
+    pub(crate) fn knows(number: u8) -> bool {
+        matches!(number, number::LZ4 | number::SNAPPY | number::ZLIB | number::ZSTD)
+    }
+
+    /// Fills all of `decoded` from one stream; whether it could.
+    pub(crate) fn decompress(&mut self, number: u8, encoded: &[u8], decoded: &mut [u8]) -> bool {
+        let size = match number {
+            number::LZ4 => lz4::decompress(encoded, decoded),
+            number::SNAPPY => self.snappy.decompress(encoded, decoded).ok(),
+            number::ZLIB => {
+                self.zlib.get_or_insert_with(Decompressor::new).zlib_decompress(encoded, decoded).ok()
+            }
+            number::ZSTD => self.zstd.get_or_insert_with(DCtx::create).decompress(decoded, encoded).ok(),
+            _ => None,
+        };
+        size == Some(decoded.len())
+    }
+}

@@ -1,0 +1,123 @@
+//! Sixteen bytes at a time.
+//!
+//! The baseline of x86-64 has an instruction for each step, which compilers do not find by themselves. Wider registers
+//! were not worth their code: these kernels run at the speed of memory.
+
+/// Sixteen bytes that are worked on together.
+pub(super) trait Lanes: Copy {
+    fn load(bytes: &[u8; 16]) -> Self;
+
+    fn store(self, bytes: &mut [u8; 16]);
+
+    /// The bytes of both in turn, beginning with the first of `self`.
+    fn zip(self, other: Self) -> [Self; 2];
+
+    /// The inverse of [`Lanes::zip`]: the bytes at even places of both, and those at odd ones.
+    fn unzip(self, other: Self) -> [Self; 2];
+
+    /// The bits of `self` that lie `DISTANCE` above those of `lower` in their bytes, and the bits of `other` in `lower`,
+    /// change places.
+    fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2];
+}
+
+/// What this machine does best.
+#[cfg(target_arch = "x86_64")]
+pub(super) use sse2::Sse2 as Best;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use self::Portable as Best;
+
+/// Without instructions of any machine.
+#[cfg_attr(target_arch = "x86_64", cfg(test))]
+#[derive(Clone, Copy)]
+pub(super) struct Portable([u8; 16]);
+
+#[cfg_attr(target_arch = "x86_64", cfg(test))]
+impl Lanes for Portable {
+    fn load(bytes: &[u8; 16]) -> Self {
+        Self(*bytes)
+    }
+
+    fn store(self, bytes: &mut [u8; 16]) {
+        *bytes = self.0;
+    }
+
+    fn zip(self, other: Self) -> [Self; 2] {
+        let both = [self.0, other.0];
+        [0, 8].map(|start| Self(std::array::from_fn(|place| both[place % 2][start + place / 2])))
+    }
+
+    fn unzip(self, other: Self) -> [Self; 2] {
+        let both = [self.0, other.0];
+        [0, 1].map(|start| Self(std::array::from_fn(|place| both[place / 8][start + place % 8 * 2])))
+    }
+
+    fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2] {
+        let differing: [u8; 16] = std::array::from_fn(|place| {
+            ((self.0[place] >> DISTANCE) ^ other.0[place]) & lower.cast_unsigned()
+        });
+        [
+            Self(std::array::from_fn(|place| self.0[place] ^ (differing[place] << DISTANCE))),
+            Self(std::array::from_fn(|place| other.0[place] ^ differing[place])),
+        ]
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod sse2 {
+    #![expect(unsafe_code, reason = "loads and stores of registers take pointers")]
+
+    use std::arch::x86_64::{
+        __m128i, _mm_and_si128, _mm_loadu_si128, _mm_packus_epi16, _mm_set1_epi8, _mm_set1_epi16,
+        _mm_slli_epi64, _mm_srli_epi16, _mm_srli_epi64, _mm_storeu_si128, _mm_unpackhi_epi8,
+        _mm_unpacklo_epi8, _mm_xor_si128,
+    };
+
+    use super::Lanes;
+
+    /// In a register of SSE2, which every x86-64 has.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Sse2(__m128i);
+
+    impl Lanes for Sse2 {
+        #[inline(always)]
+        fn load(bytes: &[u8; 16]) -> Self {
+            // SAFETY: the pointer is to 16 bytes, and need not be aligned.
+            Self(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+        }
+
+        #[inline(always)]
+        fn store(self, bytes: &mut [u8; 16]) {
+            // SAFETY: the pointer is to 16 bytes that are borrowed mutably, and need not be aligned.
+            unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), self.0) }
+        }
+
+        #[inline(always)]
+        fn zip(self, other: Self) -> [Self; 2] {
+            // SAFETY: every x86-64 has the instructions of SSE2.
+            unsafe { [Self(_mm_unpacklo_epi8(self.0, other.0)), Self(_mm_unpackhi_epi8(self.0, other.0))] }
+        }
+
+        #[inline(always)]
+        fn unzip(self, other: Self) -> [Self; 2] {
+            // SAFETY: every x86-64 has the instructions of SSE2.
+            unsafe {
+                let lower = _mm_set1_epi16(0xff);
+                let even = _mm_packus_epi16(_mm_and_si128(self.0, lower), _mm_and_si128(other.0, lower));
+                let odd = _mm_packus_epi16(_mm_srli_epi16::<8>(self.0), _mm_srli_epi16::<8>(other.0));
+                [Self(even), Self(odd)]
+            }
+        }
+
+        #[inline(always)]
+        fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2] {
+            // SAFETY: every x86-64 has the instructions of SSE2.
+            unsafe {
+                let above = _mm_srli_epi64::<DISTANCE>(self.0);
+                let differing = _mm_and_si128(_mm_xor_si128(above, other.0), _mm_set1_epi8(lower));
+                let lifted = _mm_slli_epi64::<DISTANCE>(differing);
+                [Self(_mm_xor_si128(self.0, lifted)), Self(_mm_xor_si128(other.0, differing))]
+            }
+        }
+    }
+}
