@@ -316,8 +316,11 @@ pub(crate) struct Consolidate {
 pub(crate) struct Plugins {
     #[command(subcommand)]
     pub(crate) verb: Option<PluginsVerb>,
-    /// Prints a JSON array
+    /// Also says what each one does
     #[arg(long)]
+    pub(crate) long: bool,
+    /// Prints a JSON array
+    #[arg(long, conflicts_with = "long")]
     pub(crate) json: bool,
 }
 
@@ -325,6 +328,19 @@ pub(crate) struct Plugins {
 pub(crate) enum PluginsVerb {
     /// The same as `plugins` alone.
     List {
+        /// Also says what each one does
+        #[arg(long)]
+        long: bool,
+        /// Prints a JSON array
+        #[arg(long, conflicts_with = "long")]
+        json: bool,
+    },
+    /// Says what a plugin does and what it is called, and how documents use it.
+    ///
+    /// Several plugins may have one name, such as the codec and the data type `bytes`: all of them are shown.
+    Show {
+        /// What a document of any format calls it, or its crate or feature
+        id: String,
         /// Prints a JSON array
         #[arg(long)]
         json: bool,

@@ -1,11 +1,12 @@
 //! `plugins`: everything that is registered, by extension point.
 
+mod show;
+
 use std::io::{self, Write};
 
-use zarr_kit::spec::data_type::DataTypeDocument;
-use zarr_kit::spec::registry::{ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{Identifiers, Object, Reading, Value, json};
-use zarr_kit::{Format, Mode, Registry};
+use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
+use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json};
+use zarr_kit::{CATALOGUE, Format, Registry};
 
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
@@ -18,24 +19,48 @@ struct Row {
     name: String,
     /// What the formats call it, in the order of [`Format::ALL`]; for a store the URL schemes come last.
     identifiers: Vec<(&'static str, Vec<String>)>,
-    package: &'static str,
-    version: &'static str,
+    /// Those of a store are its name and schemes alone.
+    own: Option<Identifiers>,
+    about: About,
+    origin: Origin,
+}
+
+impl Row {
+    /// What the umbrella says of it.
+    fn catalogued(&self) -> Option<&'static CatalogueEntry> {
+        let has_it = |entry: &&CatalogueEntry| {
+            entry.point == self.point && entry.identifiers.contains(&self.name.as_str())
+        };
+        CATALOGUE.iter().find(has_it)
+    }
 }
 
 pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
     let context = context()?;
     let rows = rows(context.registry());
-    let is_json = arguments.json || matches!(arguments.verb, Some(PluginsVerb::List { json: true }));
     let mut output = io::BufWriter::new(io::stdout().lock());
-    if is_json {
-        let rows: Value = rows.iter().map(value).collect();
-        let text = json::to_vec_pretty(&rows).map_err(|error| Failure::fault(error.to_string()))?;
-        output.write_all(&text)?;
-        writeln!(output)?;
-    } else {
-        write(&rows, &mut output)?;
+    match &arguments.verb {
+        Some(PluginsVerb::Show { id, json: true }) => {
+            let found = show::find(context.registry(), &rows, id)?;
+            write_json(&found.rows.iter().map(|row| show::value(row)).collect(), &mut output)?;
+        }
+        Some(PluginsVerb::Show { id, json: false }) => {
+            show::write(&show::find(context.registry(), &rows, id)?, &mut output)?;
+        }
+        Some(PluginsVerb::List { json: true, .. }) => {
+            write_json(&rows.iter().map(value).collect(), &mut output)?;
+        }
+        Some(PluginsVerb::List { long, .. }) => write(&rows, *long, &mut output)?,
+        None if arguments.json => write_json(&rows.iter().map(value).collect(), &mut output)?,
+        None => write(&rows, arguments.long, &mut output)?,
     }
     Ok(output.flush()?)
+}
+
+fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
+    let text = json::to_vec_pretty(value).map_err(|error| Failure::fault(error.to_string()))?;
+    to.write_all(&text)?;
+    Ok(writeln!(to)?)
 }
 
 fn rows(registry: &Registry) -> Vec<Row> {
@@ -57,8 +82,9 @@ fn rows(registry: &Registry) -> Vec<Row> {
             point: ExtensionPoint::Store,
             name: store.name.to_owned(),
             identifiers: vec![("opens", schemes.collect())],
-            package: store.origin.package,
-            version: store.origin.version,
+            own: None,
+            about: store.about,
+            origin: store.origin,
         });
     }
     let place = |point| ExtensionPoint::ALL.iter().position(|other| *other == point);
@@ -69,62 +95,25 @@ fn rows(registry: &Registry) -> Vec<Row> {
 fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
     for plugin in table.iter() {
         let identifiers = plugin.identifiers();
-        let origin = plugin.origin();
         let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
         let by_format = Format::ALL.into_iter().map(|format| {
-            let own = identifier(registry, P::POINT, identifiers, format).filter(|_| has(format, P::POINT));
-            (format.name(), own.map(ToOwned::to_owned).into_iter().collect())
+            (format.name(), registry.name_in(plugin, format).map(ToOwned::to_owned).into_iter().collect())
         });
         let aliases = identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect();
         rows.push(Row {
             point: P::POINT,
             name: names.find(|name| !name.is_empty()).unwrap_or_default().to_owned(),
             identifiers: by_format.chain([("aliases", aliases)]).collect(),
-            package: origin.package,
-            version: origin.version,
+            own: Some(*identifiers),
+            about: *plugin.about(),
+            origin: plugin.origin(),
         });
     }
 }
 
-/// What documents of `format` call a plugin.
-fn identifier(
-    registry: &Registry,
-    point: ExtensionPoint,
-    identifiers: &Identifiers,
-    format: Format,
-) -> Option<&'static str> {
-    let own = identifiers.in_format(format);
-    if own.is_some() || format != Format::V3Draft || identifiers.name.is_empty() {
-        return own;
-    }
-    // What the text of the draft brings itself has a plain name there. Of the data types these are the core types.
-    let is_plain = match point {
-        ExtensionPoint::Codec => false,
-        ExtensionPoint::DataType => {
-            // Of names by a pattern, such as `r*`, one stands for all.
-            let document = DataTypeDocument::named(&identifiers.name.replace('*', "16"));
-            registry.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
-        }
-        _ => true,
-    };
-    is_plain.then_some(identifiers.name)
-}
-
-/// Whether documents of `format` have a place for such a plugin.
-fn has(format: Format, point: ExtensionPoint) -> bool {
-    match point {
-        ExtensionPoint::Codec | ExtensionPoint::DataType => true,
-        ExtensionPoint::ChunkGrid | ExtensionPoint::StorageTransformer => format != Format::V2,
-        ExtensionPoint::ChunkKeyEncoding => format == Format::V3,
-        ExtensionPoint::MemoryLayout => format != Format::V3,
-        ExtensionPoint::MetadataEncoding | ExtensionPoint::GenericExtension => format == Format::V3Draft,
-        ExtensionPoint::Store => false,
-    }
-}
-
-fn write(rows: &[Row], to: &mut dyn Write) -> Result<(), Failure> {
+fn write(rows: &[Row], is_long: bool, to: &mut dyn Write) -> Result<(), Failure> {
     let width = |length: fn(&Row) -> usize| rows.iter().map(length).max().unwrap_or(0);
-    let (name, package) = (width(|row| row.name.len()), width(|row| row.package.len()));
+    let (name, package) = (width(|row| row.name.len()), width(|row| row.origin.package.len()));
     let mut point = None;
     for row in rows {
         if point != Some(row.point) {
@@ -139,10 +128,13 @@ fn write(rows: &[Row], to: &mut dyn Write) -> Result<(), Failure> {
             to,
             "  {:name$}  {:package$} {}  {}",
             row.name,
-            row.package,
-            row.version,
+            row.origin.package,
+            row.origin.version,
             identifiers.join(", ")
         )?;
+        if is_long {
+            writeln!(to, "    {}", row.about.summary)?;
+        }
     }
     Ok(())
 }
@@ -159,7 +151,8 @@ fn value(row: &Row) -> Value {
         };
         object.insert(*of, names);
     }
-    object.insert("package", row.package);
-    object.insert("version", row.version);
+    object.insert("package", row.origin.package);
+    object.insert("version", row.origin.version);
+    object.insert("summary", row.about.summary);
     Value::Object(object)
 }

@@ -19,6 +19,10 @@ fn wrong_usage_ends_with_status_two() {
         &["create", "store", "/a", "--shape", "3", "--dtype", "int8", "--grid", "{}", "--chunks", "3"],
         &["get", "store", "/a", "--format", "xml"],
         &["attrs", "store", "/a", "--set", "a=not json"],
+        &["plugins", "show"],
+        &["plugins", "show", "zstd", "gzip"],
+        &["plugins", "--json", "show", "zstd"],
+        &["plugins", "--json", "--long"],
         &["completions", "no-such-shell"],
     ] {
         refused(arguments, 2);
@@ -176,6 +180,125 @@ fn plugins_are_listed_with_their_identifiers_and_crates() {
     let json = text(&["plugins", "--json"]);
     assert_eq!(json, text(&["plugins", "list", "--json"]));
     assert!(json.contains(r#""package": "zarr-codec-gzip""#), "{json}");
+}
+
+#[test]
+fn a_long_list_of_plugins_says_what_each_one_does() {
+    let (list, long) = (text(&["plugins"]), text(&["plugins", "--long"]));
+    assert_eq!(long, text(&["plugins", "list", "--long"]));
+    assert!(long.contains("\n    Compresses to a Zstandard frame (RFC 8878).\n"), "{long}");
+    assert_eq!(
+        long.lines().filter(|line| !line.starts_with("    ")).collect::<Vec<_>>(),
+        list.lines().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_plugin_is_shown_with_what_it_does_and_how_documents_use_it() {
+    let zstd = text(&["plugins", "show", "zstd"]);
+    for part in [
+        "codec zstd\nCompresses to a Zstandard frame (RFC 8878).\n",
+        "\n  crate     zarr-codec-zstd 0.",
+        "\n  feature   codec-zstd of zarr-kit\n",
+        "\n  v2        zstd\n",
+        "\n  v3-draft  https://zarr-kit.example/spec/codecs/zstd/1.0\n",
+        "\n  aliases   numcodecs.zstd\n",
+        "\n  page      docs/spec/codecs-zstd.md\n",
+        "\n  in v2\n    {\"id\": \"zstd\", \"level\": 0}\n",
+    ] {
+        assert!(zstd.contains(part), "{part} in {zstd}");
+    }
+    for other in [
+        "numcodecs.zstd",
+        "https://zarr-kit.example/spec/codecs/zstd/1.0",
+        "https://zarr-kit.example/spec/codecs/zstd/1.7",
+        "https://purl.org/zarr/spec/codec/zstd/1.0",
+        "zarr-codec-zstd",
+        "codec-zstd",
+    ] {
+        assert_eq!(text(&["plugins", "show", other]), zstd, "{other}");
+    }
+    let bitround = text(&["plugins", "show", "bitround"]);
+    assert!(bitround.contains("(for float32, float64; off by 0.0005 of the number at most)"), "{bitround}");
+}
+
+#[test]
+fn long_examples_are_broken_into_lines() {
+    let blosc = text(&["plugins", "show", "blosc"]);
+    let example = r#"
+    {
+      "type": "https://purl.org/zarr/spec/codecs/blosc/1.0",
+      "configuration": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
+    }
+"#;
+    assert!(blosc.contains(example), "{blosc}");
+    let sharding = text(&["plugins", "show", "sharding_indexed"]);
+    assert!(sharding.lines().all(|line| line.chars().count() <= 100), "{sharding}");
+    assert!(sharding.contains("\n      (for int16, float32, float64; shape [4, 6])\n"), "{sharding}");
+}
+
+#[test]
+fn plugins_that_share_a_name_are_all_shown() {
+    let bytes = text(&["plugins", "show", "bytes"]);
+    assert!(bytes.starts_with("codec bytes\n") && bytes.contains("\n\ndata type bytes\n"), "{bytes}");
+    // What v2 calls so is another codec in v3.
+    let packbits = text(&["plugins", "show", "packbits"]);
+    assert!(
+        packbits.contains("codec packbits\n") && packbits.contains("codec numcodecs.packbits\n"),
+        "{packbits}"
+    );
+    assert_eq!(text(&["plugins", "show", "dtype-core"]).matches("\n  crate ").count(), 15);
+}
+
+#[test]
+fn data_types_and_stores_are_shown_by_whatever_they_are_called() {
+    for (id, name) in [
+        ("<f4", "data type float32"),
+        (">f4", "data type float32"),
+        ("f4", "data type float32"),
+        ("complex_float64", "data type complex128"),
+        ("r16", "data type r*"),
+        ("<M8[ns]", "data type numpy.datetime64"),
+        ("|S3", "data type null_terminated_bytes"),
+        ("memory:", "store memory"),
+        ("read-only", "store read-only"),
+        ("default", "chunk key encoding default"),
+        ("morton", "chunk memory layout https://zarr-kit.example/spec/layouts/morton/1.0"),
+    ] {
+        let shown = text(&["plugins", "show", id]);
+        assert_eq!(shown.lines().next(), Some(name), "{id}");
+    }
+}
+
+#[test]
+fn a_plugin_is_shown_as_json_too() {
+    let json = text(&["plugins", "show", "bitround", "--json"]);
+    for part in [
+        r#""summary": "Rounds numbers to a few significant bits, so that they compress better.""#,
+        r#""feature": "codec-bitround""#,
+        r#""page": "docs/spec/codecs-bitround.md""#,
+        r#""kind": "relative""#,
+    ] {
+        assert!(json.contains(part), "{part} in {json}");
+    }
+    assert!(json.starts_with("[\n") && json.ends_with("]\n"), "{json}");
+}
+
+#[test]
+fn a_plugin_that_nobody_has_is_refused_with_similar_names() {
+    let refusal = |id: &str| refused(&["plugins", "show", id], 1);
+    assert_eq!(refusal("zstdd"), "error: no plugin is called `zstdd`; there is `zstd`\n");
+    assert!(refusal("flaot32").contains("`float32`"));
+    assert!(refusal("statistic").contains("there is `statistics`"));
+    for id in [
+        "nothing like it",
+        "",
+        "https://example.org/codecs/zstd/1.0",
+        "https://zarr-kit.example/spec/codecs/zstd/2.0",
+    ] {
+        let wanted = format!("error: no plugin is called `{id}`; `zarrctl plugins` lists all\n");
+        assert_eq!(refusal(id), wanted);
+    }
 }
 
 #[test]

@@ -1,0 +1,303 @@
+//! `plugins show`: what one plugin does, what it is called, and how documents use it.
+
+use std::io::Write;
+
+use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
+use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Reading, Value, json};
+use zarr_kit::{CATALOGUE, Format, Mode, Registry};
+
+use super::Row;
+use crate::failure::Failure;
+
+/// The most characters of a line.
+const WIDTH: usize = 100;
+
+/// The plugins that an identifier stands for.
+#[derive(Debug)]
+pub(super) struct Found<'r> {
+    pub(super) rows: Vec<&'r Row>,
+    /// What else it could stand for, in another build.
+    elsewhere: Vec<String>,
+}
+
+/// Looks for what a document of some format, a manifest or a list of features calls `id`.
+///
+/// # Errors
+///
+/// If there is none here: who has it, or similar names.
+pub(super) fn find<'r>(registry: &Registry, rows: &'r [Row], id: &str) -> Result<Found<'r>, Failure> {
+    let mut found: Vec<&Row> = rows.iter().filter(|row| is_called(row, id)).collect();
+    if found.is_empty() {
+        let understood = understood(registry, id);
+        let is_it = |row: &&Row| {
+            is_for_short(row, id) || row.own.is_some_and(|own| understood.contains(&(row.point, own)))
+        };
+        found = rows.iter().filter(is_it).collect();
+    }
+    let elsewhere = elsewhere(CATALOGUE, rows, id);
+    match (found.as_slice(), elsewhere.as_slice()) {
+        ([], []) => Err(unknown(registry, rows, id)),
+        ([], elsewhere) => Err(Failure::fault(elsewhere.join("; "))),
+        _ => Ok(Found { rows: found, elsewhere }),
+    }
+}
+
+fn is_called(row: &Row, id: &str) -> bool {
+    let own = row.own.iter().flat_map(|own| [Some(own.name), own.uri, own.id]).flatten();
+    let schemes = row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str);
+    let feature = row.catalogued().map(|entry| entry.feature);
+    let mut names = own.chain(schemes).chain(feature).chain([row.name.as_str(), row.origin.package]);
+    !id.is_empty() && names.any(|name| name == id)
+}
+
+/// Whether the feature is called so but for its kind: what has a URI alone has no other short name.
+fn is_for_short(row: &Row, id: &str) -> bool {
+    const KINDS: [&str; 9] = [
+        "codec-",
+        "dtype-",
+        "grid-",
+        "key-encoding-",
+        "layout-",
+        "metadata-encoding-",
+        "extension-",
+        "store-",
+        "transformer-",
+    ];
+    let feature = row.catalogued().map_or("", |entry| entry.feature);
+    KINDS.iter().any(|kind| feature.strip_prefix(kind) == Some(id))
+}
+
+/// What readers understand by an identifier that nobody has to the letter: URIs of other minor versions, data types
+/// that follow a pattern, and typestrings.
+fn understood(registry: &Registry, id: &str) -> Vec<(ExtensionPoint, Identifiers)> {
+    let reading = Reading::new(Mode::Lenient);
+    let type_of = |format, document: &DataTypeDocument| {
+        let plugin = registry.data_type_plugin(format, document, &reading).ok()?;
+        Some((ExtensionPoint::DataType, plugin.identifiers))
+    };
+    let typestring = DataTypeDocument::v2(&Value::from(id), None, &reading).ok();
+    [
+        of_table(registry.codecs(), id),
+        type_of(Format::V3, &DataTypeDocument::named(id)),
+        typestring.and_then(|document| type_of(Format::V2, &document)),
+        of_table(registry.chunk_grids(), id),
+        of_table(registry.chunk_key_encodings(), id),
+        of_table(registry.memory_layouts(), id),
+        of_table(registry.metadata_encodings(), id),
+        of_table(registry.storage_transformers(), id),
+        of_table(registry.extensions(), id),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_table<P: Plugin>(table: &Table<P>, id: &str) -> Option<(ExtensionPoint, Identifiers)> {
+    let plugin = table.find(Format::V3Draft, id, &Reading::new(Mode::Lenient)).ok()?;
+    Some((P::POINT, *plugin.identifiers()))
+}
+
+/// What a catalogue has of that name and this build has not.
+fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String> {
+    let is_meant = |entry: &&CatalogueEntry| {
+        entry.identifiers.contains(&id)
+            || entry.feature == id
+            || id.strip_prefix("zarr-") == Some(entry.feature)
+    };
+    let is_here = |entry: &CatalogueEntry| {
+        rows.iter().any(|row| row.point == entry.point && entry.identifiers.contains(&row.name.as_str()))
+    };
+    let missing = catalogue.iter().filter(is_meant).filter(|entry| !is_here(entry));
+    let told = missing.map(|CatalogueEntry { point, feature, package, .. }| {
+        format!("{point} `{id}` is not in this build; feature `{feature}` of crate `{package}` has it")
+    });
+    told.collect()
+}
+
+fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
+    let stores = rows.iter().filter(|row| row.point == ExtensionPoint::Store);
+    let stores = stores.map(|row| row.name.as_str()).filter(|name| id.len() > 2 && name.starts_with(id));
+    let mut similar: Vec<&str> = [
+        registry.codecs().similar(id),
+        registry.data_types().similar(id),
+        registry.chunk_grids().similar(id),
+        registry.chunk_key_encodings().similar(id),
+        registry.memory_layouts().similar(id),
+        registry.metadata_encodings().similar(id),
+        registry.storage_transformers().similar(id),
+        registry.extensions().similar(id),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(stores)
+    .collect();
+    similar.sort_unstable();
+    similar.dedup();
+    let similar: Vec<String> = similar.into_iter().map(|name| format!("`{name}`")).collect();
+    let hint = match similar.as_slice() {
+        [] => "`zarrctl plugins` lists all".to_owned(),
+        [name] => format!("there is {name}"),
+        names => format!("there are {}", names.join(", ")),
+    };
+    Failure::fault(format!("no plugin is called `{id}`; {hint}"))
+}
+
+/// Where the repository says more of what only this project has.
+fn page(row: &Row) -> Option<String> {
+    let (kind_and_name, _version) = row.own?.uri?.strip_prefix(OWN_URI_BASE)?.rsplit_once('/')?;
+    Some(format!("docs/spec/{}.md", kind_and_name.trim_start_matches('/').replace('/', "-")))
+}
+
+pub(super) fn write(found: &Found<'_>, to: &mut dyn Write) -> Result<(), Failure> {
+    for (number, row) in found.rows.iter().enumerate() {
+        if number > 0 {
+            writeln!(to)?;
+        }
+        write_row(row, to)?;
+    }
+    for told in &found.elsewhere {
+        writeln!(to, "\n{told}")?;
+    }
+    Ok(())
+}
+
+fn write_row(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(to, "{} {}", row.point, row.name)?;
+    if !row.about.summary.is_empty() {
+        writeln!(to, "{}", row.about.summary)?;
+    }
+    writeln!(to)?;
+    let mut fact = |of: &str, what: &str| writeln!(to, "  {of:9} {what}");
+    fact("crate", &row.origin.to_string())?;
+    if let Some(entry) = row.catalogued() {
+        fact("feature", &format!("{} of {}", entry.feature, entry.package))?;
+    }
+    for (of, names) in &row.identifiers {
+        for (number, name) in names.iter().enumerate() {
+            fact(if number == 0 { of } else { "" }, name)?;
+        }
+    }
+    if let Some(page) = page(row) {
+        fact("page", &page)?;
+    }
+    let mut format = None;
+    for example in row.about.examples {
+        if format != Some(example.format) {
+            format = Some(example.format);
+            match row.point {
+                ExtensionPoint::Store => writeln!(to, "\n  described as")?,
+                _ => writeln!(to, "\n  in {}", example.format)?,
+            }
+        }
+        write_example(example, to)?;
+    }
+    Ok(())
+}
+
+fn write_example(example: &Example, to: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(to, "    {}", laid_out(&document(example)?, 4, 4))?;
+    let conditions = conditions(example);
+    if !conditions.is_empty() {
+        writeln!(to, "      ({conditions})")?;
+    }
+    Ok(())
+}
+
+/// The document of an example.
+fn document(example: &Example) -> Result<Value, Failure> {
+    let parsed = json::parse(example.document.as_bytes(), &json::ParseOptions::default());
+    Ok(parsed.map_err(|error| Failure::fault(error.to_string()))?.value)
+}
+
+/// JSON that begins in a column of a line with an indentation: each value on one line where it fits.
+fn laid_out(value: &Value, indent: usize, column: usize) -> String {
+    let line = spaced(value);
+    let (open, close, inside): (_, _, Vec<String>) = match value {
+        _ if column + line.chars().count() < WIDTH => return line,
+        Value::Array(elements) => {
+            ('[', ']', elements.iter().map(|element| laid_out(element, indent + 2, indent + 2)).collect())
+        }
+        Value::Object(members) => {
+            let member = |(name, value): (&str, &Value)| {
+                let name = format!("{}: ", Value::from(name));
+                let column = indent + 2 + name.chars().count();
+                name + &laid_out(value, indent + 2, column)
+            };
+            ('{', '}', members.iter().map(member).collect())
+        }
+        _ => return line,
+    };
+    let (outer, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
+    format!("{open}\n{inner}{}\n{outer}{close}", inside.join(&format!(",\n{inner}")))
+}
+
+/// JSON on one line, with blanks behind commas and colons.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(elements) => format!("[{}]", elements.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let member = |(name, value): (&str, &Value)| format!("{}: {}", Value::from(name), spaced(value));
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What an example works with, and what it loses.
+fn conditions(example: &Example) -> String {
+    let types = Some(example.data_types).filter(|types| !types.is_empty());
+    let types = types.map(|types| format!("for {}", types.join(", ")));
+    let shape = Some(example.shape).filter(|shape| !shape.is_empty()).map(|shape| format!("shape {shape:?}"));
+    let loss = match example.loss {
+        Loss::Nothing => None,
+        Loss::Absolute(bound) => Some(format!("off by {bound} at most")),
+        Loss::Relative(bound) => Some(format!("off by {bound} of the number at most")),
+        Loss::Unbounded => Some("with losses".to_owned()),
+    };
+    [types, shape, loss].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// All of it as JSON.
+pub(super) fn value(row: &Row) -> Value {
+    let mut value = super::value(row);
+    let Some(object) = value.as_object_mut() else { return value };
+    object.insert("feature", row.catalogued().map_or(Value::Null, |entry| Value::from(entry.feature)));
+    object.insert("page", page(row).map_or(Value::Null, Value::String));
+    object.insert("examples", row.about.examples.iter().map(example_value).collect::<Value>());
+    value
+}
+
+fn example_value(example: &Example) -> Value {
+    let (kind, bound) = match example.loss {
+        Loss::Nothing => ("nothing", Value::Null),
+        Loss::Absolute(bound) => ("absolute", Value::from(bound)),
+        Loss::Relative(bound) => ("relative", Value::from(bound)),
+        Loss::Unbounded => ("unbounded", Value::Null),
+    };
+    let members = [
+        ("format", Value::from(example.format.name())),
+        ("document", document(example).unwrap_or(Value::Null)),
+        ("data_types", example.data_types.iter().copied().collect()),
+        ("shape", example.shape.iter().copied().collect()),
+        ("loss", [("kind", Value::from(kind)), ("bound", bound)].into_iter().collect()),
+    ];
+    members.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_build_has_is_told_with_its_feature() {
+        let told = |id: &str| elsewhere(CATALOGUE, &[], id);
+        let zstd = "codec `zstd` is not in this build; feature `codec-zstd` of crate `zarr-kit` has it";
+        assert_eq!(told("zstd"), [zstd]);
+        assert_eq!(told("codec-zstd").len(), 1);
+        assert_eq!(told("zarr-codec-zstd").len(), 1);
+        // A codec and a data type.
+        assert_eq!(told("bytes").len(), 2);
+        assert!(told("zsdt").is_empty());
+    }
+}
