@@ -112,6 +112,14 @@ fn the_whole_catalogue_is_submitted() {
     assert_eq!(inventory::iter::<CatalogueEntry>.into_iter().count(), CATALOGUE.len());
 }
 
+/// Some examples hold other plugins, such as the codecs of a shard.
+#[cfg(feature = "full")]
+#[test]
+fn every_plugin_says_what_it_does_and_has_examples_that_work() {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    zarr_conformance::examples::check(&registry).unwrap_or_else(|wrong| panic!("{wrong}"));
+}
+
 /// The example of the README, word for word. A build without what it uses has nothing to run.
 #[cfg(all(
     feature = "codec-bytes",
