@@ -9,7 +9,7 @@ use zarr_kit::spec::metadata_encoding::MetadataEncoding;
 use zarr_kit::spec::{About, Codec, Creation, DataType, Identifiers, Object, Reading, Representation, Value};
 use zarr_kit::{Format, Mode, Registry};
 
-use crate::page::Page;
+use crate::page::{Page, parsed};
 
 /// Every plugin of the umbrella, and documents read strictly.
 #[derive(Debug)]
@@ -187,9 +187,13 @@ impl Linked {
         self.any_data_type(Format::V3Draft, &document)
     }
 
-    /// By its name in final v3.
-    pub(crate) fn named_data_type(&self, name: &str) -> Arc<dyn DataType> {
-        self.any_data_type(Format::V3, &DataTypeDocument::named(name)).unwrap()
+    /// By its name in final v3, or all that a document of it has.
+    pub(crate) fn data_type_of_v3(&self, text: &str) -> Arc<dyn DataType> {
+        let document = match text.starts_with('{') {
+            true => DataTypeDocument::v3(&parsed(text), &self.reading).unwrap(),
+            false => DataTypeDocument::named(text),
+        };
+        self.any_data_type(Format::V3, &document).unwrap()
     }
 
     fn any_data_type(
@@ -201,8 +205,10 @@ impl Linked {
         created.map(|(data_type, _order)| data_type).map_err(|error| error.to_string())
     }
 
-    /// All identifiers of codecs, to find the one that a page of a data type uses.
-    pub(crate) fn codec_identifiers(&self) -> Vec<Identifiers> {
-        self.registry.codecs().iter().map(|plugin| plugin.identifiers).collect()
+    /// What an entry of a list of codecs names.
+    pub(crate) fn codec_entry(&self, document: &Value) -> Entry {
+        let plugins = self.registry.codecs().iter();
+        let entries = plugins.filter_map(|plugin| Entry::of(&plugin.identifiers, document.as_object()?));
+        entries.into_iter().next().unwrap()
     }
 }

@@ -11,6 +11,8 @@ use zarr_kit::spec::{Object, Value};
 pub(crate) struct Page {
     /// The file.
     pub(crate) name: String,
+    /// All of it.
+    pub(crate) text: String,
     /// What it describes.
     pub(crate) uri: String,
     /// What an entry of a document, or its configuration, must be.
@@ -60,7 +62,13 @@ impl Page {
                 other => panic!("{name}: a block of {other} among the examples"),
             }
         }
-        Self { name: name.to_owned(), uri: uri.unwrap().to_owned(), schema: parsed(schema), examples: found }
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            uri: uri.unwrap().to_owned(),
+            schema: parsed(schema),
+            examples: found,
+        }
     }
 
     /// `codecs`, `data-types`, and so on.

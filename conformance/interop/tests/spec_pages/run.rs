@@ -29,7 +29,7 @@ enum Said {
 impl Said {
     fn parse(linked: &Linked, text: &str) -> Self {
         let typed =
-            text.split_once("]:").and_then(|(head, values)| Some((head.split_once('[')?, values.trim())));
+            text.split_once("]:").and_then(|(head, values)| Some((head.rsplit_once('[')?, values.trim())));
         match typed {
             None if text == "error" => Self::Bytes(None),
             None if text == "empty" => Self::Bytes(Some(Vec::new())),
@@ -50,7 +50,7 @@ impl Said {
 }
 
 fn array(linked: &Linked, name: &str, shape: &str) -> ArrayRepresentation {
-    let data_type = linked.named_data_type(name);
+    let data_type = linked.data_type_of_v3(name);
     let shape =
         parsed(&format!("[{shape}]")).as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
     ArrayRepresentation {
@@ -125,10 +125,8 @@ fn check_codec(linked: &Linked, page: &Page, example: &Example, entry: &Entry, l
         ("codecs", side) => linked.codec(entry, side).unwrap(),
         ("layouts", Representation::Array(array)) => linked.layout(entry, array.shape.len()).unwrap(),
         ("data-types", side) => {
-            let identifiers = linked.codec_identifiers();
-            let codecs = example.document.as_object().unwrap().get("codecs").unwrap();
-            let entries = identifiers.iter().flat_map(|identifiers| Entry::all(identifiers, codecs));
-            linked.codec(&entries.into_iter().next().unwrap(), side).unwrap()
+            let codecs = example.document.as_object().unwrap().get("codecs").and_then(Value::as_array);
+            linked.codec(&linked.codec_entry(&codecs.unwrap()[0]), side).unwrap()
         }
         other => panic!("{}: {other:?}", page.name),
     };
