@@ -13,7 +13,7 @@ use zarr_spec::json::{Object, Value};
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Key, Mode, NodePath, Pool, Prefix, Reading};
 
-use crate::context::Context;
+use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::hierarchy::Hierarchy;
 use crate::resolve::{Resolved, UsedFallback, resolve};
@@ -65,6 +65,7 @@ pub(crate) struct ArrayInner {
     pub(crate) metadata: ArrayMetadata,
     pub(crate) place: ArrayPlace,
     pub(crate) resolved: Resolved,
+    pub(crate) options: ArrayOptions,
     pub(crate) workers: Pool<Worker>,
     pipelines: Pipelines,
     indexes: Mutex<KeptIndexes>,
@@ -78,8 +79,9 @@ impl Array {
         path: NodePath,
         metadata: ArrayMetadata,
         place: ArrayPlace,
+        options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let context = hierarchy.context();
+        let context = &options.applied_to(hierarchy.context());
         let reading = Reading::new(context.mode());
         let store = Arc::clone(hierarchy.store());
         let resolved = resolve(context, &metadata, store, &place.chunks, &reading).map_err(|problems| {
@@ -95,6 +97,7 @@ impl Array {
                 metadata,
                 place,
                 resolved,
+                options,
                 workers: Pool::new(),
                 pipelines: Pipelines::default(),
                 indexes: Mutex::default(),
@@ -133,7 +136,8 @@ impl Array {
         &self.inner.resolved.chunk.data_type
     }
 
-    /// The type that stands in for one that is not known, if that was asked for.
+    /// The type that stands in for one that is not known, if that was asked for: then [`Array::data_type`] is not the
+    /// type that the document names.
     #[must_use]
     pub fn fallback(&self) -> Option<&UsedFallback> {
         self.inner.resolved.fallback.as_ref()
@@ -219,7 +223,7 @@ impl Array {
     fn store_attributes(&mut self, attributes: Object) -> Result<(), Error> {
         let inner = &self.inner;
         let metadata = ArrayMetadata { attributes: attributes.clone(), ..inner.metadata.clone() };
-        let updated = Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, inner.place.clone())?;
+        let updated = inner.with_metadata(metadata)?;
         inner.hierarchy.set_attributes(&inner.path.to_string(), attributes)?;
         *self = updated;
         Ok(())
@@ -257,11 +261,17 @@ impl Array {
         let before = current.inner;
         let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() };
         if start.iter().any(|&start| start != 0) {
-            let moved = before.resolved.grid.moved(start);
+            let moved = before.resolved.named_grid.moved(start);
             let grid = &mut metadata.chunk_grid;
             grid.configuration = moved.ok_or_else(|| {
-                let grid = &grid.identifier;
-                Error::NotSupported(format!("chunk grid `{grid}` cannot begin {start:?} elements later"))
+                let has_origin = before.resolved.named_grid.moved(&vec![0; rank]).is_some();
+                Error::NotSupported(match (has_origin, &grid.identifier) {
+                    (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
+                    (false, grid) => format!(
+                        "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
+                        before.path
+                    ),
+                })
             })?;
         }
         self.update(metadata)?;
@@ -278,8 +288,7 @@ impl Array {
     /// The array as its document is now: another handle may have changed it.
     pub(crate) fn reopened(&self) -> Result<Self, Error> {
         let Self { inner } = self;
-        let metadata = inner.hierarchy.stored_array(&inner.path)?;
-        Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, inner.place.clone())
+        inner.with_metadata(inner.hierarchy.stored_array(&inner.path)?)
     }
 
     fn update(&mut self, mut metadata: ArrayMetadata) -> Result<(), Error> {
@@ -288,8 +297,7 @@ impl Array {
         if metadata.format == Format::V3Draft {
             inner.spell_codecs(&mut metadata);
         }
-        let place = inner.place.clone();
-        let updated = Self::new(inner.hierarchy.clone(), inner.path.clone(), metadata, place)?;
+        let updated = inner.with_metadata(metadata)?;
         inner.hierarchy.write_array_metadata(&inner.path, &updated.inner.metadata)?;
         *self = updated;
         Ok(())
@@ -308,6 +316,7 @@ impl fmt::Debug for Array {
             .field("path", &self.inner.path)
             .field("shape", &self.shape())
             .field("data_type", &self.data_type().name())
+            .field("fallback", &self.fallback())
             .finish_non_exhaustive()
     }
 }
@@ -315,6 +324,11 @@ impl fmt::Debug for Array {
 impl ArrayInner {
     pub(crate) fn context(&self) -> &Context {
         self.hierarchy.context()
+    }
+
+    /// The same array with other metadata.
+    fn with_metadata(&self, metadata: ArrayMetadata) -> Result<Array, Error> {
+        Array::new(self.hierarchy.clone(), self.path.clone(), metadata, self.place.clone(), self.options)
     }
 
     /// Keeps other threads from changing the document between reading and writing it.
@@ -340,13 +354,23 @@ impl ArrayInner {
         if let Some(reason) = &self.place.read_only {
             return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
         }
-        if let Some(fallback) = &self.resolved.fallback {
-            let UsedFallback { unknown, used } = fallback;
+        let may_write = self.options.write_fallback.unwrap_or(self.context().write_fallback);
+        if let Some(UsedFallback { unknown, used }) = &self.resolved.fallback
+            && !may_write
+        {
             return Err(Error::NotSupported(format!(
-                "{} cannot be written: its data type {unknown} is not known, and {used} only stands in for it",
+                "{} cannot be written: its data type {unknown} is not known, and elements of {used}, which stands in \
+                 for it, are written only when asked for",
                 self.path
             )));
         }
         Ok(())
+    }
+
+    /// Whether chunks that hold nothing but the fill value are stored too: as the context says, and wherever others may
+    /// take another element for the fill value.
+    pub(crate) fn stores_fill_values(&self) -> bool {
+        let is_unsure = self.resolved.fill_is_undefined || self.resolved.fallback.is_some();
+        self.context().store_empty_chunks || is_unsure
     }
 }

@@ -116,7 +116,8 @@ impl ArrayBuilder {
         Self { attributes, ..self }
     }
 
-    /// One name or none per dimension. v2 and the draft have them in the attribute `_ARRAY_DIMENSIONS`.
+    /// One name or none per dimension. The draft has them by an extension, if the program knows it; v2 in the attribute
+    /// `_ARRAY_DIMENSIONS`.
     #[must_use]
     pub fn dimension_names(self, names: impl Into<Vec<Option<String>>>) -> Self {
         Self { dimension_names: Some(names.into()), ..self }

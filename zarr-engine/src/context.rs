@@ -13,10 +13,46 @@ pub enum FallbackPolicy {
     /// An error that names the type and the fallback.
     #[default]
     Deny,
-    /// The fallback is used, with a warning. Such an array is read only.
+    /// The fallback is used, with a warning.
     Warn,
-    /// The fallback is used. Such an array is read only.
+    /// The fallback is used.
     Allow,
+}
+
+/// What opening one array does otherwise than its context says. The default is to do as the context says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ArrayOptions {
+    pub(crate) fallback: Option<FallbackPolicy>,
+    pub(crate) write_fallback: Option<bool>,
+}
+
+impl ArrayOptions {
+    /// As the context says.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With this policy for a fallback of the data type.
+    #[must_use]
+    pub fn fallback(self, fallback: FallbackPolicy) -> Self {
+        Self { fallback: Some(fallback), ..self }
+    }
+
+    /// Whether elements may be written as those of a fallback: see [`Context::with_fallback_writing`].
+    #[must_use]
+    pub fn write_fallback(self, write_fallback: bool) -> Self {
+        Self { write_fallback: Some(write_fallback), ..self }
+    }
+
+    /// `context` with what these options say.
+    pub(crate) fn applied_to(self, context: &Context) -> Context {
+        Context {
+            fallback: self.fallback.unwrap_or(context.fallback),
+            write_fallback: self.write_fallback.unwrap_or(context.write_fallback),
+            ..context.clone()
+        }
+    }
 }
 
 /// What a missing chunk holds when the fill value of its array is undefined. In v2 it holds zeros in any case.
@@ -57,6 +93,7 @@ pub struct Context {
     pub(crate) registry: Arc<Registry>,
     pub(crate) mode: Mode,
     pub(crate) fallback: FallbackPolicy,
+    pub(crate) write_fallback: bool,
     pub(crate) undefined_fill: UndefinedFill,
     pub(crate) limits: Limits,
     pub(crate) threads: Threads,
@@ -83,6 +120,7 @@ impl Context {
             registry: Arc::new(registry),
             mode: Mode::default(),
             fallback: FallbackPolicy::default(),
+            write_fallback: false,
             undefined_fill: UndefinedFill::default(),
             limits: Limits::default(),
             threads: Threads::Global,
@@ -110,6 +148,14 @@ impl Context {
     #[must_use]
     pub fn with_fallback(self, fallback: FallbackPolicy) -> Self {
         Self { fallback, ..self }
+    }
+
+    /// Lets elements be written to arrays whose data type is not known, as those of its fallback; without it such arrays
+    /// are read only. Documents keep naming the type that is not known. Chunks are stored whatever they hold: what the
+    /// fill value is to those who know the type is not known here.
+    #[must_use]
+    pub fn with_fallback_writing(self) -> Self {
+        Self { write_fallback: true, ..self }
     }
 
     /// With another policy for undefined fill values.

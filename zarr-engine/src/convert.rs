@@ -3,6 +3,8 @@
 //! What counts is that the elements are the same: chunks are decoded and encoded again, so that a codec may
 //! be said in another way, and a shard be taken apart.
 
+mod grid;
+mod losses;
 mod members;
 mod recipe;
 mod sharding;
@@ -20,6 +22,7 @@ use zarr_spec::{
 
 use crate::error::Error;
 
+pub use losses::{Loss, conversion_losses};
 pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
     stored_order,
@@ -30,13 +33,10 @@ pub(crate) use sharding::{little_endian, sharding};
 /// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
 /// be.
 ///
-/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept; where chunk keys are
-/// of another kind than those with a separator, they become the usual ones of `target`. Shards of
-/// the draft are shards of v3, and the other way round where their index is plain and at the end; elsewhere
-/// inner chunks become the chunks. v2 has `C` and `F`, and `C` stands for other orders. Names of dimensions
-/// stand in the attribute `_ARRAY_DIMENSIONS` where the format has no member for them, as users of v2 know it.
-/// Left behind is what does not change elements: other storage transformers, what readers may ignore, and
-/// fallbacks of data types outside of the draft.
+/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept, and a chunk grid that
+/// `target` knows too. Shards of the draft are shards of v3, and the other way round where their index is plain and at
+/// the end. What `target` has no form of, and elements do not depend on, is left behind or said in another way:
+/// [`conversion_losses`] lists it.
 ///
 /// # Errors
 ///
@@ -58,6 +58,7 @@ pub fn convert_metadata(
     let steps = steps_of(source.format, registry, &chain)?;
     let fill_value = conversion.is_fill_defined().then(|| array.fill_value.clone());
     let mut recipe = Recipe { array, steps };
+    let decoded_shape = recipe.array.shape.clone();
     let per_shard = match target {
         Format::V2 => None,
         Format::V3 => conversion.chunks_per_shard()?,
@@ -79,14 +80,21 @@ pub fn convert_metadata(
         Some(counts) => storage_transformers.push(sharding::transformer(&counts)),
         None => {}
     }
+    let kept_grid = if chunk_shape == decoded_shape { conversion.kept_grid() } else { None };
     let data_type = &*recipe.array.data_type;
     let mut attributes = source.attributes.clone();
-    let dimension_names = place_dimension_names(target, source.shape.len(), names, &mut attributes);
+    let names = place_dimension_names(target, registry, source.shape.len(), names, &mut attributes);
     Ok(ArrayMetadata {
         format: target,
         shape: source.shape.clone(),
         data_type: data_type_document(data_type, target, &said.byte_order)?,
-        chunk_grid: regular_grid(&chunk_shape),
+        chunk_grid: match kept_grid {
+            Some(grid) => grid,
+            None if conversion.grid()?.chunk_shape().is_none() => {
+                return Err(conversion.no_such_grid());
+            }
+            None => regular_grid(&chunk_shape),
+        },
         chunk_key_encoding: key_encoding(target, conversion.separator().as_deref()),
         memory_layout: said.memory_layout,
         fill_value: match fill_value {
@@ -100,8 +108,8 @@ pub fn convert_metadata(
         has_compressor: said.has_compressor,
         storage_transformers,
         attributes,
-        dimension_names,
-        extensions: Vec::new(),
+        dimension_names: names.member,
+        extensions: names.extension.into_iter().collect(),
         ignored: Object::new(),
     })
 }
@@ -131,7 +139,7 @@ impl Conversion<'_> {
         let created = self.registry.data_type(source.format, &source.data_type, self.reading);
         let (data_type, byte_order) = created.map_err(|error| invalid("data_type", error))?;
         let fill_value = self.fill_value(&*data_type, &byte_order)?;
-        Ok(ArrayRepresentation { shape: self.chunk_shape()?, data_type, fill_value, byte_order })
+        Ok(ArrayRepresentation { shape: self.largest_chunk()?, data_type, fill_value, byte_order })
     }
 
     fn fill_value(&self, data_type: &dyn DataType, declared: &ByteOrder) -> Result<FillValue, Error> {
@@ -141,24 +149,6 @@ impl Conversion<'_> {
         let byte_order = &stored_order(&self.source.codecs, declared);
         let context = FillContext { format: self.source.format, reading: self.reading, byte_order };
         Ok(data_type.fill_value(&self.source.fill_value, &context)?)
-    }
-
-    /// Every grid whose chunks have one shape is regular, whatever it is called.
-    fn chunk_shape(&self) -> Result<Vec<u64>, Error> {
-        let document = &self.source.chunk_grid;
-        let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
-        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
-        let grid = (plugin.create)(&self.creation(document), &self.source.shape);
-        let grid = grid.map_err(|error| invalid("chunk_grid", error))?;
-        let Some(shape) = grid.chunk_shape() else {
-            let name = &document.identifier;
-            return Err(not_in_format(
-                self.target,
-                format!("chunk grid `{name}`, whose chunks are of several shapes"),
-            ));
-        };
-        // The draft lets a chunk have no length where the array has none.
-        Ok(shape.iter().map(|&length| length.max(1)).collect())
     }
 
     fn chain(&self, chunk: &ArrayRepresentation) -> Result<CodecChain, Error> {
@@ -173,15 +163,8 @@ impl Conversion<'_> {
                 Some(layout.map_err(|error| invalid("chunk_memory_layout", error))?)
             }
         };
-        if let Some(document) = &source.memory_layout
-            && layout.as_ref().is_some_and(|layout| !matches!(layout, Codec::Permutation(_)))
-        {
-            let name = &document.identifier;
-            return Err(not_in_format(
-                self.target,
-                format!("chunk memory layout `{name}`, which is no order of dimensions"),
-            ));
-        }
+        // Where elements lie is no more than that: those that no order of dimensions describes lie in C order again.
+        let layout = layout.filter(|layout| matches!(layout, Codec::Permutation(_)));
         let creation =
             ChainCreation { format: source.format, registry: self.registry, reading: self.reading };
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
@@ -228,13 +211,23 @@ impl Conversion<'_> {
     }
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
-        Creation {
-            format: self.source.format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: self.registry,
-            reading: self.reading,
-        }
+        creation(self.source, document, self.registry, self.reading)
+    }
+}
+
+/// What an extension is created from that `metadata` name.
+pub(crate) fn creation<'d>(
+    metadata: &ArrayMetadata,
+    document: &'d ExtensionDocument,
+    registry: &'d Registry,
+    reading: &'d Reading,
+) -> Creation<'d> {
+    Creation {
+        format: metadata.format,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading,
     }
 }

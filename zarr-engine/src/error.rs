@@ -54,6 +54,18 @@ pub enum Error {
         /// What is there.
         reason: String,
     },
+    /// Erasing a node would erase a document of another format, which is in the same folder; nothing was erased.
+    #[error(
+        "cannot erase {path}: `{key}` is a document of {format} and would go with it; nothing was erased"
+    )]
+    OtherFormat {
+        /// The path of the node that was to be erased.
+        path: NodePath,
+        /// The key of the document.
+        key: String,
+        /// The format, or those that it may be of.
+        format: String,
+    },
     /// The array cannot be used: everything about it that was not understood.
     #[error("array {path} cannot be read or written: document `{key}`: {}", Listed(.problems))]
     NotUnderstood {

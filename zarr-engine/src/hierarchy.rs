@@ -1,6 +1,7 @@
 //! Hierarchies: the nodes of a store, in any of the formats.
 
 mod access;
+mod beside;
 mod create;
 mod detect;
 mod dialect;
@@ -15,16 +16,18 @@ mod v3;
 
 use std::sync::Arc;
 
+use zarr_spec::metadata::draft::EntryPoint;
 use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Store;
 use zarr_spec::{Format, NodePath, Object};
 
 use crate::array::{Array, ArrayPlace};
 use crate::builder::ArrayBuilder;
-use crate::context::Context;
+use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::group::Group;
 use access::Access;
+use beside::Beside;
 use dialect::Dialect;
 
 pub use create::entry_point;
@@ -110,7 +113,7 @@ impl Hierarchy {
     pub fn create_draft(
         store: Arc<dyn Store>,
         context: &Context,
-        entry_point: &zarr_spec::metadata::draft::EntryPoint,
+        entry_point: &EntryPoint,
     ) -> Result<Self, Error> {
         create::create_draft(store, context, entry_point)
     }
@@ -129,6 +132,12 @@ impl Hierarchy {
     #[must_use]
     pub fn description(&self) -> String {
         self.inner.dialect.description()
+    }
+
+    /// The entry point of a hierarchy of the draft, as it was read or written when the hierarchy was opened.
+    #[must_use]
+    pub fn entry_point(&self) -> Option<&EntryPoint> {
+        self.inner.dialect.entry_point()
     }
 
     /// What operations are done with.
@@ -215,8 +224,17 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::array`].
     pub fn array_at(&self, path: &NodePath) -> Result<Array, Error> {
+        self.array_with(path, ArrayOptions::new())
+    }
+
+    /// The array at `path`, opened as `options` say rather than as the context does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::array`].
+    pub fn array_with(&self, path: &NodePath, options: ArrayOptions) -> Result<Array, Error> {
         match self.found(path)?.metadata {
-            NodeMetadata::Array(metadata) => self.new_array(path, *metadata),
+            NodeMetadata::Array(metadata) => self.new_array(path, *metadata, options),
             NodeMetadata::Group(_) => {
                 Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
             }
@@ -278,10 +296,12 @@ impl Hierarchy {
             NodeMetadata::Group(metadata) => {
                 Ok(Node::Group(Group::new(self.clone(), path.clone(), metadata, found.is_implicit)))
             }
-            NodeMetadata::Array(metadata) => match self.new_array(path, (*metadata).clone()) {
-                Ok(array) => Ok(Node::Array(Box::new(array))),
-                Err(error) => unreadable(Some(*metadata), error),
-            },
+            NodeMetadata::Array(metadata) => {
+                match self.new_array(path, (*metadata).clone(), ArrayOptions::new()) {
+                    Ok(array) => Ok(Node::Array(Box::new(array))),
+                    Err(error) => unreadable(Some(*metadata), error),
+                }
+            }
         }
     }
 
@@ -343,7 +363,7 @@ impl Hierarchy {
     pub fn create_array(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         let metadata = builder.metadata(self.format(), self.context().registry())?;
-        let array = self.new_array(&path, metadata)?;
+        let array = self.new_array(&path, metadata, ArrayOptions::new())?;
         self.publish_array(&array)?;
         Ok(array)
     }
@@ -358,7 +378,7 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         self.check_format(&metadata)?;
         self.inner.dialect.check_free(&self.inner.access, &path, Kind::Array)?;
-        self.new_array(&path, metadata)
+        self.new_array(&path, metadata, ArrayOptions::new())
     }
 
     /// Writes the document of an array that [`Hierarchy::prepare_array`] made, and groups above it.
@@ -390,11 +410,23 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`]; [`Error::NotSupported`] for what is read only, and where documents of another
-    /// format would go too: nothing is erased then; [`Error::Store`] for a store that cannot erase.
+    /// [`Error::NoNode`]; [`Error::OtherFormat`] where documents of another format would go too, for which there is
+    /// [`Hierarchy::erase_keeping_other_formats`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that cannot erase.
     pub fn erase(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.inner.dialect.erase(&self.inner.access, &path)
+        self.inner.dialect.erase(&self.inner.access, &path, Beside::Refused)
+    }
+
+    /// As [`Hierarchy::erase`] where folders hold more than one format: the documents and chunks of this one go, and
+    /// nothing else does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a chunk belongs to arrays of two formats, or may do so
+    /// as a document cannot be read, and for a store that cannot list: nothing is erased then.
+    pub fn erase_keeping_other_formats(&self, path: &str) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        self.inner.dialect.erase(&self.inner.access, &path, Beside::Kept)
     }
 
     /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
@@ -413,7 +445,7 @@ impl Hierarchy {
             foreign::refuse(access, &*self.inner.dialect, &path)?;
             self.inner.dialect.set_attributes(access, &parent, Object::new())?;
         }
-        self.inner.dialect.erase(access, &path)
+        self.inner.dialect.erase(access, &path, Beside::Refused)
     }
 
     /// Copies the documents of all nodes below a group to one place, where readers of many nodes find them
@@ -455,14 +487,19 @@ impl Hierarchy {
         self.inner.dialect.read(&self.inner.access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
 
-    fn new_array(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
+    fn new_array(
+        &self,
+        path: &NodePath,
+        metadata: ArrayMetadata,
+        options: ArrayOptions,
+    ) -> Result<Array, Error> {
         let place = ArrayPlace {
             document: self.inner.dialect.document_key(path)?,
             chunks: self.inner.dialect.chunks(path)?,
             rank_zero_key: self.inner.dialect.rank_zero_key(&self.inner.access),
             read_only: self.inner.access.read_only.clone(),
         };
-        Array::new(self.clone(), path.clone(), metadata, place)
+        Array::new(self.clone(), path.clone(), metadata, place, options)
     }
 
     fn path_to_write(&self, text: &str) -> Result<NodePath, Error> {

@@ -1,5 +1,6 @@
 //! From an array's metadata to what reads and writes it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use zarr_spec::chain::{ChainCreation, ChainProblem};
@@ -25,6 +26,8 @@ use crate::error::Problem;
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     pub(crate) grid: Arc<dyn ChunkGrid>,
+    /// The grid that the document names; another one where a transformer makes shards of its chunks.
+    pub(crate) named_grid: Arc<dyn ChunkGrid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
     /// A chunk of the largest shape.
@@ -44,6 +47,12 @@ pub struct UsedFallback {
     pub unknown: String,
     /// The name of the type that is used.
     pub used: String,
+}
+
+impl fmt::Display for UsedFallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} stands in for {}, which is not known", self.used, self.unknown)
+    }
 }
 
 /// Creates every extension of `metadata`.
@@ -82,6 +91,7 @@ pub(crate) fn resolve(
             None
         }
     };
+    let named_grid = grid.clone();
     let (grid, chunk, chain) = match (grid, chunk, chain, sharding) {
         (Some(grid), Some(chunk), Some(chain), Some(sharding)) => {
             resolving.shards(&*grid, &chunk, chain, sharding)
@@ -90,12 +100,14 @@ pub(crate) fn resolve(
     };
     let (problems, dimension_names) =
         (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
-    match (grid, key_encoding, chain, chunk, fill, data_type) {
-        (Some(grid), Some(key_encoding), Some(chain), Some(chunk), Some((_, undefined)), Some(created))
+    match (grid.zip(named_grid), key_encoding, chain, chunk, fill, data_type) {
+        (Some(grids), Some(key_encoding), Some(chain), Some(chunk), Some((_, undefined)), Some(created))
             if problems.is_empty() =>
         {
+            let (grid, named_grid) = grids;
             Ok(Resolved {
                 grid,
+                named_grid,
                 key_encoding,
                 chain,
                 chunk,
@@ -136,7 +148,7 @@ impl<'a> Resolving<'a> {
             self.problems.push(problem);
             return None;
         }
-        let Some(created) = document.fallback.iter().find_map(|fallback| self.try_type(fallback).ok()) else {
+        let Some(created) = self.first_known(&document.fallback) else {
             problem.reason.push_str(", and none of its fallbacks is known");
             self.problems.push(problem);
             return None;
@@ -155,6 +167,14 @@ impl<'a> Resolving<'a> {
         }
         let fallback = Some(UsedFallback { unknown: document.json.to_string(), used });
         Some(CreatedType { fallback, ..created })
+    }
+
+    /// The first type of a list that is known. A type that is not known may have fallbacks of its own, which come
+    /// before the next of the list.
+    fn first_known(&self, fallback: &[DataTypeDocument]) -> Option<CreatedType> {
+        let known =
+            |one: &DataTypeDocument| self.try_type(one).ok().or_else(|| self.first_known(&one.fallback));
+        fallback.iter().find_map(known)
     }
 
     fn try_type(&self, document: &DataTypeDocument) -> Result<CreatedType, TypeProblem> {

@@ -21,9 +21,9 @@ mod catalogue;
 mod plugins;
 
 pub use zarr_engine::{
-    Along, Array, ArrayBuilder, Child, Context, Element, ElementArray, Error, FallbackPolicy, Group,
-    Hierarchy, Kind, Limits, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
-    UndefinedFill, Unreadable, UsedFallback, convert_metadata, entry_point, open_store,
+    Along, Array, ArrayBuilder, ArrayOptions, Child, Context, Element, ElementArray, Error, FallbackPolicy,
+    Group, Hierarchy, Kind, Limits, Loss, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
+    UndefinedFill, Unreadable, UsedFallback, conversion_losses, convert_metadata, entry_point, open_store,
 };
 pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};

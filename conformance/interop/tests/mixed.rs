@@ -113,6 +113,91 @@ fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
     }
 }
 
+#[test]
+fn one_format_is_erased_from_the_folders_of_another() {
+    for (erased, other) in [
+        (Format::V3, Format::V2),
+        (Format::V2, Format::V3),
+        (Format::V2, Format::V3Draft),
+        (Format::V3Draft, Format::V2),
+    ] {
+        let store = memory();
+        write(&store, other, "/S/x");
+        write(&store, other, "/S/a");
+        if other == Format::V2 {
+            // Where the draft keeps its own.
+            write(&store, other, "/data/S/a");
+        }
+        let wanted = contents(&store);
+        for path in ["/S/a", "/S/b/c", "/alone"] {
+            write(&store, erased, path);
+        }
+        let hierarchy = open(&store, erased);
+        let mut attributes = Object::new();
+        attributes.insert("n", 1);
+        hierarchy.set_attributes("/S/a", attributes).unwrap();
+        if erased == Format::V2 {
+            hierarchy.consolidate("/").unwrap();
+        }
+        hierarchy.erase_keeping_other_formats("/S/a").unwrap();
+        assert!(!hierarchy.exists("/S/a").unwrap() && hierarchy.array("/S/b/c").is_ok(), "{erased}");
+        assert!(matches!(hierarchy.erase_keeping_other_formats("/S/a"), Err(Error::NoNode(_))));
+        hierarchy.erase_keeping_other_formats("/S").unwrap();
+        assert!(open(&store, erased).array("/alone").is_ok(), "{erased}");
+        open(&store, erased).erase_keeping_other_formats("/alone").unwrap();
+        if !(erased == Format::V3Draft || other == Format::V3Draft) {
+            open(&store, erased).erase_keeping_other_formats("/").unwrap();
+        }
+        let mut left = contents(&store);
+        // The entry point of the draft stays, and roots are not erased beside it.
+        left.retain(|(key, _)| {
+            wanted.iter().any(|(there, _)| there == key)
+                || !["zarr.json", ".zgroup", ".zmetadata"].contains(&key.as_str())
+        });
+        assert_eq!(left, wanted, "{erased} beside {other}");
+        for path in ["/S/x", "/S/a"] {
+            let array = open(&store, other).array(path).unwrap();
+            assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
+        }
+    }
+}
+
+#[test]
+fn a_format_is_not_erased_alone_where_chunks_may_be_of_both() {
+    let store = memory();
+    write(&store, Format::V2, "/S/a");
+    write(&store, Format::V2, "/S/b");
+    write(&store, Format::V3, "/S/x");
+    let keys = ArrayBuilder::new([4], "int16").chunks([2]).chunk_key_encoding("v2").uncompressed();
+    open(&store, Format::V3).create_array("/S/b", &keys).unwrap();
+    let before = contents(&store);
+    for format in [Format::V2, Format::V3] {
+        for path in ["/S/b", "/S", "/"] {
+            let error = message(open(&store, format).erase_keeping_other_formats(path));
+            assert!(error.contains("`S/b/0` is a chunk of both `S/b/"), "{error}");
+            assert!(error.contains("nothing was erased"), "{error}");
+        }
+        assert_eq!(contents(&store), before);
+    }
+    // What is apart from that goes.
+    open(&store, Format::V2).erase_keeping_other_formats("/S/a").unwrap();
+    // An array of the other format may have chunks in folders below its own.
+    set(&store, "S/.zarray", &ZARRAY.replace('N', "[4,4]").replace('S', "/"));
+    let nested = ArrayBuilder::new([4], "int16").chunks([2]).chunk_key_encoding("v2").uncompressed();
+    let array = open(&store, Format::V3).create_array("/S/0", &nested).unwrap();
+    array.write_values::<i16>(&Selection::All, &[1, 2, 3, 4]).unwrap();
+    let error = message(open(&store, Format::V3).erase_keeping_other_formats("/S/0"));
+    assert!(error.contains("`S/0/0` is a chunk of both `S/0/zarr.json` and `S/.zarray`"), "{error}");
+    // What cannot be read does not tell what is its own.
+    set(&store, "S/.zarray", "{");
+    let error = message(open(&store, Format::V3).erase_keeping_other_formats("/S/x"));
+    assert!(error.contains("`S/.zarray` does not tell which chunks are its own"), "{error}");
+    assert!(open(&store, Format::V3).array("/S/x").is_ok());
+}
+
+const ZARRAY: &str = r#"{"zarr_format":2,"shape":N,"chunks":N,"dtype":"<i2","compressor":null,"fill_value":0,"order":"C",
+    "filters":null,"dimension_separator":"S"}"#;
+
 /// A root whose copy of documents has `copied` in it.
 fn consolidated(copied: &str) -> Arc<dyn Store> {
     let store = memory();

@@ -87,9 +87,36 @@ fn an_array_grows_at_its_beginning_and_no_chunk_moves() {
 }
 
 #[test]
+fn an_array_whose_chunks_a_transformer_puts_into_shards_grows_at_its_beginning() {
+    let sharding = r#"{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed",
+        "configuration":{"chunks_per_shard":[2]}}"#;
+    let builder = ArrayBuilder::new([9], "uint8")
+        .chunk_grid(grid(Format::V3Draft, &[2], &[-3]))
+        .storage_transformer(value(sharding));
+    let mut array = created(Format::V3Draft, &builder);
+    let values: Vec<u8> = (1..=9).collect();
+    array.write_values(&Selection::All, &values).unwrap();
+    let before = chunks(&**array.hierarchy().store());
+    array.resize_at(&[-5], &[14]).unwrap();
+    assert_eq!(chunks(&**array.hierarchy().store()), before);
+    let grown = reopened(&array);
+    assert_eq!(grown.metadata().chunk_grid.configuration, value(r#"{"chunk_shape":[2],"origin":[-8]}"#));
+    assert_eq!(grown.inner_chunk_shape().unwrap().unwrap(), [2]);
+    let read = grown.read_values::<u8>(&Selection::All).unwrap();
+    assert_eq!((&read[..5], &read[5..]), (&[0; 5][..], &values[..]));
+}
+
+fn reopened(array: &Array) -> Array {
+    let store = Arc::clone(array.hierarchy().store());
+    Hierarchy::open(store, &Context::linked().unwrap()).unwrap().array("/a").unwrap()
+}
+
+#[test]
 fn other_grids_begin_with_their_array() {
     let mut array = created(Format::V3, &ArrayBuilder::new([4], "uint8").chunks([2]));
-    assert!(matches!(array.resize_at(&[-2], &[6]), Err(Error::NotSupported(_))));
+    let error = array.resize_at(&[-2], &[6]).unwrap_err();
+    assert!(matches!(error, Error::NotSupported(_)));
+    assert!(error.to_string().contains("`regular` has no origin that could move"), "{error}");
     assert!(matches!(array.resize_at(&[0, 0], &[6]), Err(Error::Selection(_))));
     array.resize_at(&[0], &[6]).unwrap();
     let wide = grid(Format::V3, &[2], &[i64::MIN]);

@@ -55,10 +55,13 @@ impl Building<'_> {
         let mut attributes = builder.attributes.clone();
         let names = place_dimension_names(
             self.format,
+            self.registry,
             builder.shape.len(),
             builder.dimension_names.clone(),
             &mut attributes,
         );
+        let mut extensions = self.entries("extensions", &builder.extensions)?;
+        extensions.extend(names.extension);
         Ok(ArrayMetadata {
             format: self.format,
             shape: builder.shape.clone(),
@@ -77,8 +80,8 @@ impl Building<'_> {
             has_compressor: said.has_compressor,
             storage_transformers: self.entries("storage_transformers", &builder.storage_transformers)?,
             attributes,
-            dimension_names: names,
-            extensions: self.entries("extensions", &builder.extensions)?,
+            dimension_names: names.member,
+            extensions,
             ignored: Object::new(),
         })
     }

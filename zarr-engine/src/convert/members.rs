@@ -4,12 +4,17 @@ use std::fmt::Display;
 
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Invalid, Object, Value};
+use zarr_spec::{
+    ByteOrder, DataType, DataTypeError, Format, Invalid, Mode, Object, Reading, Registry, Value,
+};
 
 use crate::error::Error;
 
 /// Where users of v2 look for names of dimensions.
-const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
+pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
+
+/// The extension of the draft that has names of dimensions.
+const NAMES_EXTENSION: &str = "https://zarr-kit.example/spec/extensions/dimension-names/1.0";
 
 /// A member that makes no sense.
 pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
@@ -61,27 +66,48 @@ pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> Extension
     ExtensionDocument::new(identifier, configuration)
 }
 
-/// Names of dimensions for the member of v3, or among the attributes where there is no such member.
+/// Names of dimensions where a format has them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct PlacedNames {
+    /// The member of v3.
+    pub(crate) member: Option<Vec<Option<String>>>,
+    /// The extension of the draft.
+    pub(crate) extension: Option<ExtensionDocument>,
+}
+
+/// Names of dimensions for the member of v3, for the extension of the draft if there is a plugin for it, or else among
+/// the attributes.
 pub(crate) fn place_dimension_names(
     format: Format,
+    registry: &Registry,
     rank: usize,
     names: Option<Vec<Option<String>>>,
     attributes: &mut Object,
-) -> Option<Vec<Option<String>>> {
+) -> PlacedNames {
     if format == Format::V3 {
-        return names.or_else(|| {
+        let member = names.or_else(|| {
             let names = names_of(attributes.get(NAMES_ATTRIBUTE)?).filter(|names| names.len() == rank)?;
             attributes.remove(NAMES_ATTRIBUTE);
             Some(names)
         });
+        return PlacedNames { member, extension: None };
     }
-    if let Some(names) = names
-        && !attributes.contains(NAMES_ATTRIBUTE)
-    {
-        let names: Value = names.into_iter().map(|name| name.map_or(Value::Null, Value::from)).collect();
+    let Some(names) = names else { return PlacedNames::default() };
+    let names: Value = names.into_iter().map(|name| name.map_or(Value::Null, Value::from)).collect();
+    let reading = Reading::new(Mode::Lenient);
+    if format == Format::V3Draft && registry.extensions().find(format, NAMES_EXTENSION, &reading).is_ok() {
+        let configuration = [("names", names)].into_iter().collect();
+        // Elements do not depend on it.
+        let extension = ExtensionDocument {
+            must_understand: false,
+            ..ExtensionDocument::new(NAMES_EXTENSION, configuration)
+        };
+        return PlacedNames { member: None, extension: Some(extension) };
+    }
+    if !attributes.contains(NAMES_ATTRIBUTE) {
         attributes.insert(NAMES_ATTRIBUTE, names);
     }
-    None
+    PlacedNames::default()
 }
 
 fn names_of(attribute: &Value) -> Option<Vec<Option<String>>> {
@@ -96,14 +122,25 @@ fn names_of(attribute: &Value) -> Option<Vec<Option<String>>> {
 mod tests {
     use super::*;
 
+    fn place(
+        format: Format,
+        rank: usize,
+        names: Option<Vec<Option<String>>>,
+        attributes: &mut Object,
+    ) -> Option<Vec<Option<String>>> {
+        let placed = place_dimension_names(format, &Registry::empty(), rank, names, attributes);
+        assert_eq!(placed.extension, None, "nobody has the extension");
+        placed.member
+    }
+
     #[test]
     fn dimension_names_go_to_an_attribute_and_back() {
         let names = Some(vec![Some("x".to_owned()), None]);
         let mut attributes = Object::new();
-        assert_eq!(place_dimension_names(Format::V2, 2, names.clone(), &mut attributes), None);
+        assert_eq!(place(Format::V2, 2, names.clone(), &mut attributes), None);
         assert_eq!(attributes.to_string(), r#"{"_ARRAY_DIMENSIONS":["x",null]}"#);
-        assert_eq!(place_dimension_names(Format::V3, 3, None, &mut attributes.clone()), None);
-        assert_eq!(place_dimension_names(Format::V3, 2, None, &mut attributes), names);
+        assert_eq!(place(Format::V3, 3, None, &mut attributes.clone()), None);
+        assert_eq!(place(Format::V3, 2, None, &mut attributes), names);
         assert!(attributes.is_empty());
     }
 
@@ -111,9 +148,9 @@ mod tests {
     fn an_attribute_that_is_no_list_of_names_stays_what_it_is() {
         let mut attributes = Object::new();
         attributes.insert(NAMES_ATTRIBUTE, "x");
-        assert_eq!(place_dimension_names(Format::V3, 1, None, &mut attributes), None);
+        assert_eq!(place(Format::V3, 1, None, &mut attributes), None);
         let names = Some(vec![Some("y".to_owned())]);
-        assert_eq!(place_dimension_names(Format::V3Draft, 1, names, &mut attributes), None);
+        assert_eq!(place(Format::V3Draft, 1, names, &mut attributes), None);
         assert_eq!(attributes.get(NAMES_ATTRIBUTE), Some(&"x".into()));
     }
 }

@@ -86,9 +86,8 @@ impl Recipe {
 
     /// v2 has two orders of dimensions; another one makes way for the usual one, which changes no element.
     pub(crate) fn use_an_order_of_v2(&mut self) {
-        let leading = self.steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count();
         let rank = self.array.shape.len();
-        let is_reversed = combined(rank, &self.steps[..leading]) == reversal(rank);
+        let is_reversed = permutation_of(rank, &self.steps) == reversal(rank);
         self.steps.retain(|step| !matches!(step, Step::Permutation(_)));
         if is_reversed {
             self.steps.insert(0, Step::Permutation(reversal(rank)));
@@ -152,9 +151,8 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
 
 /// Says in `target` what a recipe does.
 pub(crate) fn emit(target: Format, registry: &Registry, recipe: &Recipe) -> Result<Said, Error> {
-    let leading = recipe.steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count();
-    let (permutations, steps) = recipe.steps.split_at(leading);
-    let order = combined(recipe.array.shape.len(), permutations);
+    let order = permutation_of(recipe.array.shape.len(), &recipe.steps);
+    let steps = &recipe.steps[leading(&recipe.steps)..];
     let mut said = Said {
         memory_layout: None,
         codecs: Vec::new(),
@@ -224,6 +222,16 @@ pub(crate) fn translate(
 /// Every dimension in the place of its opposite.
 pub(crate) fn reversal(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
+}
+
+/// How many permutations come first.
+fn leading(steps: &[Step]) -> usize {
+    steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count()
+}
+
+/// The order in which `rank` dimensions of a chunk lie: one permutation for all that come first.
+pub(crate) fn permutation_of(rank: usize, steps: &[Step]) -> Vec<usize> {
+    combined(rank, &steps[..leading(steps)])
 }
 
 /// One permutation that does what several do.

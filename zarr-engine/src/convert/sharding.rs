@@ -89,4 +89,12 @@ impl Conversion<'_> {
         }
         Ok(None)
     }
+
+    /// Whether a transformer of the source makes shards.
+    pub(super) fn shards_by(&self, document: &ExtensionDocument) -> bool {
+        let table = self.registry.storage_transformers();
+        let found = table.find(self.source.format, &document.identifier, self.reading);
+        let made = found.map(|plugin| (plugin.create)(&self.creation(document), &self.source.shape));
+        matches!(made, Ok(Ok(StorageTransformer::Shard(_))))
+    }
 }

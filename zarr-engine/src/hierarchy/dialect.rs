@@ -2,10 +2,12 @@
 
 use std::fmt::Debug;
 
-use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
+use zarr_spec::metadata::draft::EntryPoint;
+use zarr_spec::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
+use super::beside::Beside;
 use super::{Child, Kind};
 use crate::array::RankZeroKey;
 use crate::error::Error;
@@ -33,6 +35,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
         self.format().to_string()
     }
 
+    /// What only the draft has.
+    fn entry_point(&self) -> Option<&EntryPoint> {
+        None
+    }
+
     /// The key of the document of the array at `path`.
     fn document_key(&self, path: &NodePath) -> Result<Key, Error>;
 
@@ -42,6 +49,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// What all keys begin with that go with the node at `path` when it is erased.
     fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
         Ok(vec![self.chunks(path)?])
+    }
+
+    /// The node whose document has this key, where documents are not in the folders of their nodes.
+    fn node_of(&self, _key: &Key) -> Option<(NodePath, NodeKind)> {
+        None
     }
 
     /// What [`ArrayPlace`](crate::array::ArrayPlace) has.
@@ -81,8 +93,8 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// Replaces the attributes and nothing else.
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
 
-    /// Removes a node and all below it, unless something of another format would go too.
-    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+    /// Removes a node and all below it.
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error>;
 
     /// Copies all documents to one place.
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;

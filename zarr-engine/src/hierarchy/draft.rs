@@ -15,8 +15,8 @@ use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
 use super::access::{Access, keyed};
+use super::beside::{Beside, Erased};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
-use super::foreign;
 use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
 use super::{Child, Kind};
@@ -26,8 +26,7 @@ use crate::error::Error;
 /// The dialect of the draft.
 #[derive(Debug)]
 pub(super) struct Draft {
-    generation: Generation,
-    version: String,
+    entry_point: EntryPoint,
     keys: Keys,
     encoding: Arc<dyn MetadataEncoding>,
     /// The list of nodes that an extension brings.
@@ -45,8 +44,7 @@ impl Draft {
             Ok((metadata_encoding(access, entry_point, reading)?, extensions(access, entry_point, reading)?))
         })?;
         Ok(Self {
-            generation: entry_point.generation,
-            version: format!("{}.{}", entry_point.version.major, entry_point.version.minor),
+            entry_point: entry_point.clone(),
             keys: Keys::new(entry_point),
             index: NodeIndex::of(&extensions, &encoding, &entry_point.key_suffix)?,
             encoding,
@@ -76,9 +74,11 @@ impl Draft {
         kind: NodeKind,
     ) -> Result<NodeMetadata, Error> {
         access.reading(key, |reading| match kind {
-            NodeKind::Array => {
-                Ok(NodeMetadata::Array(Box::new(parse_array(document, self.generation, reading)?)))
-            }
+            NodeKind::Array => Ok(NodeMetadata::Array(Box::new(parse_array(
+                document,
+                self.entry_point.generation,
+                reading,
+            )?))),
             NodeKind::Group => {
                 let document = self.without_empty_extensions(document, reading)?;
                 Ok(NodeMetadata::Group(parse_group(&document, reading)?))
@@ -94,7 +94,7 @@ impl Draft {
     ) -> Result<Cow<'d, Value>, DocumentError> {
         let extensions = document.as_object().and_then(|members| members.get("extensions"));
         let is_empty = extensions.and_then(Value::as_array).is_some_and(<[_]>::is_empty);
-        if self.generation != Generation::A || !is_empty {
+        if self.entry_point.generation != Generation::A || !is_empty {
             return Ok(Cow::Borrowed(document));
         }
         reading.tolerate("a group has an empty list of `extensions`, as GDAL writes it".to_owned())?;
@@ -193,13 +193,19 @@ impl Dialect for Draft {
     }
 
     fn description(&self) -> String {
-        match self.generation {
+        match self.entry_point.generation {
             Generation::A => {
                 "v3-draft, generation A: May to October 2022 and zarr-python 2, read only".to_owned()
             }
-            Generation::B if self.version == "3.0" => "v3-draft".to_owned(),
-            Generation::B => format!("v3-draft, version {}", self.version),
+            Generation::B => match &self.entry_point.version {
+                version if (version.major, version.minor) == (3, 0) => "v3-draft".to_owned(),
+                version => format!("v3-draft, version {}.{}", version.major, version.minor),
+            },
         }
+    }
+
+    fn entry_point(&self) -> Option<&EntryPoint> {
+        Some(&self.entry_point)
     }
 
     fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
@@ -214,9 +220,13 @@ impl Dialect for Draft {
         Ok(vec![keyed(self.keys.children_prefix(path))?, keyed(self.keys.data_prefix(path))?])
     }
 
+    fn node_of(&self, key: &Key) -> Option<(NodePath, NodeKind)> {
+        self.keys.node_of(key)
+    }
+
     /// `c0` is what zarr-python 2 has for `c`; in generation B only compatibility mode looks for it (D3-GRID-15).
     fn rank_zero_key(&self, access: &Access) -> Option<RankZeroKey> {
-        let is_first = self.generation == Generation::A;
+        let is_first = self.entry_point.generation == Generation::A;
         let is_known = is_first || access.context.mode() == Mode::Compatibility;
         is_known.then_some(RankZeroKey { name: "c0", is_first })
     }
@@ -352,16 +362,14 @@ impl Dialect for Draft {
     }
 
     /// The document goes first: what is left of an array after a failure is none.
-    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
         let kind = self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
-        foreign::refuse(access, self, path)?;
+        let erased = Erased::with(access, self, path, beside)?;
         let documents = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
         access.store.erase_values(&documents)?;
         self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;
-        if kind.is_group() {
-            access.store.erase_prefix(&keyed(self.keys.children_prefix(path))?)?;
-        }
-        Ok(access.store.erase_prefix(&keyed(self.keys.data_prefix(path))?)?)
+        let chunks = [self.chunks(path)?];
+        erased.erase(access, &if kind.is_group() { self.prefixes(path)? } else { chunks.to_vec() })
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {

@@ -8,8 +8,8 @@ use super::dialect::Dialect;
 use crate::error::Error;
 
 /// Names of documents in the folder of their node.
-const OF_V2: [&str; 4] = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];
-const OF_V3: &str = "zarr.json";
+pub(super) const OF_V2: [&str; 4] = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+pub(super) const OF_V3: &str = "zarr.json";
 
 /// Refuses to erase the node at `path` while documents of another format are where everything would go. One
 /// listing for each of its prefixes; a store that cannot list is not looked into.
@@ -19,11 +19,8 @@ pub(super) fn refuse(access: &Access, dialect: &dyn Dialect, path: &NodePath) ->
     }
     for prefix in dialect.prefixes(path)? {
         for key in access.store.list_prefix(&prefix)? {
-            if let Some(owner) = owner(access, dialect.format(), &key)? {
-                return Err(Error::NotSupported(format!(
-                    "cannot erase {path}: `{key}` is a document of {owner} and would go with it; nothing was \
-                     erased"
-                )));
+            if let Some(format) = owner(access, dialect.format(), &key)? {
+                return Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format });
             }
         }
     }
@@ -53,7 +50,7 @@ fn owner(access: &Access, format: Format, key: &Key) -> Result<Option<String>, E
 }
 
 /// Whether a key is that of an array or group of the draft, whatever its documents are encoded by.
-fn is_of_draft(key: &Key) -> bool {
+pub(super) fn is_of_draft(key: &Key) -> bool {
     let name = key.name();
     let is_document = [".array.", ".group."].iter().any(|kind| name.contains(kind));
     is_document && key.as_str().split('/').rev().skip(1).any(|folder| folder == "meta")

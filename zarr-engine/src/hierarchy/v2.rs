@@ -11,8 +11,8 @@ use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetada
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
+use super::beside::{Beside, Erased};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
-use super::foreign;
 use super::snapshot::{Snapshot, directly_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -289,11 +289,11 @@ impl Dialect for V2 {
     }
 
     /// The documents go first: what is left of an array after a failure is none.
-    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
         stored_kind(access, path)?;
-        foreign::refuse(access, self, path)?;
+        let erased = Erased::with(access, self, path, beside)?;
         access.store.erase_values(&[keyed(array_key(path))?, keyed(group_key(path))?])?;
-        access.store.erase_prefix(&keyed(prefix(path))?)?;
+        erased.erase(access, &self.prefixes(path)?)?;
         self.refresh(access, path, &[], true)
     }
 

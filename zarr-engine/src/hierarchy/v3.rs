@@ -7,8 +7,8 @@ use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetad
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
+use super::beside::{Beside, Erased};
 use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
-use super::foreign;
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -271,16 +271,16 @@ impl Dialect for V3 {
     }
 
     /// The document goes first: what is left of an array after a failure is none.
-    fn erase(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
         let key = keyed(node_key(path))?;
         if !access.has(&key)? {
             return Err(Error::NoNode(path.clone()));
         }
-        foreign::refuse(access, self, path)?;
+        let erased = Erased::with(access, self, path, beside)?;
         let changes = [(path, None)];
         let copies = Self::copies(access, path, None, &changes)?;
         access.store.erase(&key)?;
-        access.store.erase_prefix(&keyed(prefix(path))?)?;
+        erased.erase(access, &self.prefixes(path)?)?;
         self.refresh(access, &copies, &changes)
     }
 

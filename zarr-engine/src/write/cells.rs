@@ -105,7 +105,7 @@ impl ArrayInner {
         stages: &mut Stages,
     ) -> Result<Option<Decoded>, Error> {
         let gathered = part.gather(pipeline, existing, stages).and_then(|size| match size {
-            None if self.context().store_empty_chunks => gathered_size(pipeline, stages).map(Some),
+            None if self.stores_fill_values() => gathered_size(pipeline, stages).map(Some),
             size => Ok(size),
         });
         let Some(size) = gathered.map_err(|error| self.chunk_error(cell, error))? else { return Ok(None) };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, ArrayBuilder, ArrayOptions, Context, Error, FallbackPolicy, Format, Hierarchy, Mode, Selection, UndefinedFill,
-    UsedFallback,
+    Array, ArrayBuilder, ArrayOptions, Context, Error, FallbackPolicy, Format, Hierarchy, Mode, Selection,
+    UndefinedFill, UsedFallback,
 };
 
 use super::support::{
@@ -117,18 +117,26 @@ fn a_fallback_is_never_used_in_silence() {
 #[test]
 fn a_fallback_that_is_not_known_may_have_fallbacks_of_its_own() {
     let bytes: Vec<u8> = (0..8).collect();
-    let open = |fallback: Value| array(&with_chunk(extension(UNKNOWN, "y", fallback), 1, &bytes), &allowing());
+    let open =
+        |fallback: Value| array(&with_chunk(extension(UNKNOWN, "y", fallback), 1, &bytes), &allowing());
     let other = |fallback: Value| extension("https://e.org/other/2", "z", fallback);
     for (fallback, wanted) in [
         (json!([other(json!("int64")), "uint64"]), "int64"),
         (json!([other(json!([other(json!("float64")), "int64"])), "uint64"]), "float64"),
         (json!([other(json!(["quad128", other(json!([]))])), "r64"]), "r64"),
-        (json!([other(json!("quad128")), extension(DATETIME, "<M8[s]", json!("int64"))]), "numpy.datetime64[s]"),
+        (
+            json!([other(json!("quad128")), extension(DATETIME, "<M8[s]", json!("int64"))]),
+            "numpy.datetime64[s]",
+        ),
         (json!([extension(DATETIME, "<M8[fortnight]", json!("uint64")), "r64"]), "uint64"),
         (other(json!(["quad128", "r64"])), "r64"),
     ] {
         let array = open(fallback.clone()).unwrap();
-        assert_eq!((array.data_type().name().as_ref(), used(&array).as_str()), (wanted, wanted), "{fallback}");
+        assert_eq!(
+            (array.data_type().name().as_ref(), used(&array).as_str()),
+            (wanted, wanted),
+            "{fallback}"
+        );
         assert_eq!(array.read(&Selection::All).unwrap().bytes(), bytes, "{fallback}");
     }
     let error = message(open(json!([other(json!("quad128")), other(json!([]))])));
@@ -171,18 +179,26 @@ fn elements_of_a_fallback_are_written_when_asked_for_and_metadata_stays() {
         let path = hierarchy.path("/a").unwrap();
         let array = hierarchy.array_with(&path, write).unwrap();
         array.write_values::<i16>(&Selection::All, &[258, -2, 0, 0]).unwrap();
-        let order = |bytes: [u8; 4]| if endian == "big" { bytes } else { [bytes[1], bytes[0], bytes[3], bytes[2]] };
+        let order =
+            |bytes: [u8; 4]| if endian == "big" { bytes } else { [bytes[1], bytes[0], bytes[3], bytes[2]] };
         assert_eq!(get(&*store, "data/a/c0").unwrap(), order([1, 2, 0xff, 0xfe]));
         // What those who know the type take for the fill value is not known.
         assert_eq!(get(&*store, "data/a/c1").unwrap(), [0; 4]);
         assert_eq!(get(&*store, "meta/a.array.json").unwrap(), before);
 
-        let asked = |context: Context| array_of(&store, &context).write_values::<i16>(&Selection::All, &[1; 4]);
+        let asked =
+            |context: Context| array_of(&store, &context).write_values::<i16>(&Selection::All, &[1; 4]);
         assert!(message(asked(allowing())).contains("only when asked for"));
         asked(allowing().with_fallback_writing()).unwrap();
         let refusing = ArrayOptions::new().write_fallback(false);
         let hierarchy = open(&store, &allowing().with_fallback_writing());
-        assert!(hierarchy.array_with(&path, refusing).unwrap().write_values::<i16>(&Selection::All, &[1; 4]).is_err());
+        assert!(
+            hierarchy
+                .array_with(&path, refusing)
+                .unwrap()
+                .write_values::<i16>(&Selection::All, &[1; 4])
+                .is_err()
+        );
     }
 }
 

@@ -1,0 +1,69 @@
+//! Chunk grids, in the words of another format.
+
+use std::sync::Arc;
+
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::grid::ChunkGrid;
+use zarr_spec::registry::split_version;
+use zarr_spec::{Creation, Format, Value};
+
+use super::members::{invalid, not_in_format};
+use super::{Conversion, creation};
+use crate::error::Error;
+
+impl Conversion<'_> {
+    /// The grid of the source.
+    pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
+        let document = &self.source.chunk_grid;
+        let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
+        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let grid = (plugin.create)(&self.creation(document), &self.source.shape);
+        grid.map_err(|error| invalid("chunk_grid", error))
+    }
+
+    /// Elements per dimension of a chunk, or of the largest where they differ.
+    pub(super) fn largest_chunk(&self) -> Result<Vec<u64>, Error> {
+        // The draft lets a chunk have no length where the array has none.
+        Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
+    }
+
+    /// The same grid in the words of the target, if it has any. Every format has the regular one.
+    pub(super) fn kept_grid(&self) -> Option<ExtensionDocument> {
+        let Self { source, target, registry, reading } = *self;
+        let document = &source.chunk_grid;
+        let plugin = registry.chunk_grids().find(source.format, &document.identifier, reading).ok()?;
+        let identifiers = &plugin.identifiers;
+        if identifiers.id.is_some() || target == Format::V2 {
+            return None;
+        }
+        // v3 takes a URI for a name.
+        let identifier = identifiers.in_format(target).or(identifiers.uri)?;
+        let type_name =
+            (target == Format::V3Draft).then(|| type_name(document, identifiers.name, identifier));
+        let kept = ExtensionDocument {
+            type_name,
+            ..ExtensionDocument::new(identifier, document.configuration.clone())
+        };
+        let made = (plugin.create)(
+            &Creation { format: target, ..creation(source, &kept, registry, reading) },
+            &source.shape,
+        );
+        let before = self.grid().ok()?;
+        let is_same = made.ok()?.grid_shape() == before.grid_shape();
+        is_same.then_some(kept)
+    }
+
+    /// Why a grid whose chunks have several shapes is not converted.
+    pub(super) fn no_such_grid(&self) -> Error {
+        let name = &self.source.chunk_grid.identifier;
+        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks are of several shapes"))
+    }
+}
+
+/// What the draft calls the grid of an extension beside its URI: as the document has it, else as the plugin is called,
+/// else as the URI ends.
+fn type_name(document: &ExtensionDocument, name: &str, uri: &str) -> Value {
+    let last = split_version(uri).and_then(|(path, _)| path.rsplit('/').next()).unwrap_or_default();
+    let own = Value::from(if name.is_empty() { last } else { name });
+    document.type_name.clone().unwrap_or(own)
+}

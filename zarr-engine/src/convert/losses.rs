@@ -1,0 +1,245 @@
+//! What the metadata of a copy do not say any more.
+
+use std::fmt;
+
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::{Codec, Format, Mode, Object, Reading, Registry};
+
+use super::Conversion;
+use super::members::NAMES_ATTRIBUTE;
+use super::recipe::{permutation_of, steps_of};
+
+/// Something that the metadata of an array say and those of its copy do not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loss {
+    /// The member of the document that says it, such as `extensions[0]`.
+    pub member: String,
+    /// What it is, and what the copy has in its place.
+    pub reason: String,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.member, self.reason)
+    }
+}
+
+/// What `source` says of an array and `copy` does not, whose elements are to be the same: in the order of the members of
+/// a document. Chunks of another shape and other codecs are none of it, as long as they are of the same kind.
+#[must_use]
+pub fn conversion_losses(source: &ArrayMetadata, copy: &ArrayMetadata, registry: &Registry) -> Vec<Loss> {
+    let reading = &Reading::new(Mode::Lenient);
+    let of = |source, target| Conversion { source, target, registry, reading };
+    let mut comparison = Comparison {
+        source: of(source, copy.format),
+        copy: of(copy, copy.format),
+        target: copy.format,
+        losses: Vec::new(),
+    };
+    comparison.data_type();
+    comparison.chunk_grid();
+    comparison.memory_layout();
+    comparison.order();
+    comparison.shards();
+    comparison.chunk_key_encoding();
+    comparison.fill_value();
+    comparison.storage_transformers();
+    comparison.extensions();
+    comparison.dimension_names();
+    comparison.attributes();
+    comparison.ignored();
+    comparison.losses
+}
+
+/// The members that stand for the same in both, one after another.
+struct Comparison<'a> {
+    source: Conversion<'a>,
+    copy: Conversion<'a>,
+    target: Format,
+    losses: Vec<Loss>,
+}
+
+impl Comparison<'_> {
+    fn lose(&mut self, member: impl Into<String>, reason: impl Into<String>) {
+        self.losses.push(Loss { member: member.into(), reason: reason.into() });
+    }
+
+    fn data_type(&mut self) {
+        let fallback = |conversion: &Conversion<'_>| {
+            let types = conversion.source.data_type.fallback.iter();
+            types.map(|one| one.json.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let (before, after) = (fallback(&self.source), fallback(&self.copy));
+        if before == after || before.is_empty() {
+            return;
+        }
+        let reason = match (self.target, after.is_empty()) {
+            (Format::V3Draft, false) => format!("the fallback {before}; the copy has {after}"),
+            (Format::V3Draft, true) => format!("the fallback {before}; the copy has none"),
+            (target, _) => format!("the fallback {before}; {target} has no fallbacks"),
+        };
+        self.lose("data_type", reason);
+    }
+
+    fn chunk_grid(&mut self) {
+        let (Ok(before), Ok(after)) = (self.source.grid(), self.copy.grid()) else { return };
+        let document = &self.source.source.chunk_grid;
+        let has_origin =
+            |grid: &dyn zarr_spec::grid::ChunkGrid| grid.moved(&vec![0; grid.grid_shape().len()]).is_some();
+        let (name, configuration) = (&document.identifier, &document.configuration);
+        if has_origin(&*before) && !has_origin(&*after) {
+            self.lose(
+                "chunk_grid",
+                format!(
+                    "the origin of grid `{name}` {configuration}; chunks of the copy begin with the array"
+                ),
+            );
+        } else if before.chunk_shape().is_none() && after.chunk_shape().is_some() {
+            self.lose("chunk_grid", format!("grid `{name}`; all chunks of the copy have one shape"));
+        }
+    }
+
+    fn memory_layout(&mut self) {
+        let Some(layout) = &self.source.source.memory_layout else { return };
+        let (name, after) = (&layout.identifier, self.copy.source.memory_layout.as_ref());
+        let is_letter = matches!(name.as_str(), "C" | "F");
+        if !is_letter && after.is_none_or(|after| after.identifier != *name) {
+            let reason = format!("layout `{name}`; chunks of the copy lie in C order");
+            self.lose("chunk_memory_layout", reason);
+        }
+    }
+
+    /// v2 has two orders of dimensions.
+    fn order(&mut self) {
+        let (before, after) = (permutation(&self.source), permutation(&self.copy));
+        if let (Some(before), Some(after)) = (before, after)
+            && self.target == Format::V2
+            && before != after
+            && after.is_sorted()
+        {
+            let reason = format!("the order of dimensions {before:?}; v2 has C and F, and the copy has C");
+            self.lose("codecs", reason);
+        }
+    }
+
+    fn shards(&mut self) {
+        if has_shards(&self.source) && !has_shards(&self.copy) {
+            let member = if self.source.source.storage_transformers.is_empty() {
+                "codecs"
+            } else {
+                "storage_transformers"
+            };
+            let reason = match self.target {
+                Format::V3Draft => {
+                    "shards of this kind, of which the v3 draft has those with a plain index at the end"
+                }
+                Format::V2 => "shards, which v2 has not",
+                Format::V3 => "shards",
+            };
+            self.lose(member, format!("{reason}; their inner chunks are the chunks of the copy"));
+        }
+    }
+
+    fn chunk_key_encoding(&mut self) {
+        let before = &self.source.source.chunk_key_encoding;
+        let after = &self.copy.source.chunk_key_encoding;
+        if !["default", "v2"].contains(&before.identifier.as_str()) && before.identifier != after.identifier {
+            let (before, after) = (&before.identifier, &after.identifier);
+            let reason = format!("encoding `{before}`; chunks of the copy have keys by `{after}`");
+            self.lose("chunk_key_encoding", reason);
+        }
+    }
+
+    fn fill_value(&mut self) {
+        if !self.source.is_fill_defined() && self.copy.is_fill_defined() {
+            let after = &self.copy.source.fill_value;
+            let reason =
+                format!("it is undefined; in the copy it is {after}, which elements without a chunk are");
+            self.lose("fill_value", reason);
+        }
+    }
+
+    fn storage_transformers(&mut self) {
+        let is_shard = |document: &ExtensionDocument| self.source.shards_by(document);
+        let (before, after) =
+            (&self.source.source.storage_transformers, &self.copy.source.storage_transformers);
+        let gone = before.iter().enumerate().filter(|(_, one)| !is_shard(one) && !after.contains(one));
+        let gone: Vec<_> = gone
+            .map(|(position, one)| {
+                let reason = format!("transformer `{}`; the copy is without it", one.identifier);
+                (format!("storage_transformers[{position}]"), reason)
+            })
+            .collect();
+        gone.into_iter().for_each(|(member, reason)| self.lose(member, reason));
+    }
+
+    fn extensions(&mut self) {
+        let source = self.source.source;
+        for (position, document) in source.extensions.iter().enumerate() {
+            let has_names = self.source.extension(position, document).ok().flatten();
+            let has_names = has_names.is_some_and(|extension| extension.dimension_names().is_some());
+            if !has_names && !self.copy.source.extensions.contains(document) {
+                let name = &document.identifier;
+                let whose = if document.must_understand { "must understand" } else { "may ignore" };
+                let reason = format!("extension `{name}`, which readers {whose}; the copy is without it");
+                self.lose(format!("extensions[{position}]"), reason);
+            }
+        }
+    }
+
+    fn dimension_names(&mut self) {
+        let Ok(Some(before)) = self.source.dimension_names() else { return };
+        if self.copy.dimension_names().is_ok_and(|after| after.as_ref() == Some(&before)) {
+            return;
+        }
+        let kept = self.source.source.attributes.get(NAMES_ATTRIBUTE);
+        let reason = match kept {
+            Some(kept) => {
+                format!("names of dimensions; the attribute `{NAMES_ATTRIBUTE}` of the copy stays {kept}")
+            }
+            None => format!("names of dimensions; the copy has them in its attribute `{NAMES_ATTRIBUTE}`"),
+        };
+        self.lose("dimension_names", reason);
+    }
+
+    fn attributes(&mut self) {
+        let (before, after) = (&self.source.source.attributes, &self.copy.source.attributes);
+        let is_named = self.copy.source.dimension_names.is_some();
+        let is_gone = |name: &str| after.get(name) != before.get(name);
+        let gone: Vec<_> =
+            before.keys().filter(|name| is_gone(name) && !(is_named && *name == NAMES_ATTRIBUTE)).collect();
+        for name in gone {
+            self.lose("attributes", format!("attribute `{name}`; the copy is without it"));
+        }
+    }
+
+    fn ignored(&mut self) {
+        let (before, after) = (&self.source.source.ignored, &self.copy.source.ignored);
+        for name in ignored_members(before, after) {
+            self.lose(name, "a member that readers may ignore; the copy is without it");
+        }
+    }
+}
+
+/// Members that may be ignored and are not in the copy.
+fn ignored_members<'a>(before: &'a Object, after: &Object) -> Vec<&'a str> {
+    before.keys().filter(|name| !after.contains(name)).collect()
+}
+
+/// The order of dimensions in chunks.
+fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
+    let chunk = conversion.chunk().ok()?;
+    let chain = conversion.chain(&chunk).ok()?;
+    let steps = steps_of(conversion.source.format, conversion.registry, &chain).ok()?;
+    Some(permutation_of(chunk.shape.len(), &steps))
+}
+
+/// Whether chunks hold chunks.
+fn has_shards(conversion: &Conversion<'_>) -> bool {
+    if conversion.chunks_per_shard().is_ok_and(|counts| counts.is_some()) {
+        return true;
+    }
+    let chain = conversion.chunk().and_then(|chunk| conversion.chain(&chunk));
+    chain.is_ok_and(|chain| chain.links().iter().any(|link| matches!(link.codec, Codec::Shard(_))))
+}

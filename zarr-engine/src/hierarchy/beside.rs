@@ -1,0 +1,281 @@
+//! The keys of one format in folders that it shares with others: what goes when it is erased and they are kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use zarr_spec::key_encoding::ChunkKeyEncoding;
+use zarr_spec::metadata::{
+    ArrayMetadata, DocumentKind, Identified, NodeKind, NodeMetadata, identify, v2, v3,
+};
+use zarr_spec::transformer::StorageTransformer;
+use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Reading};
+
+use super::access::{Access, keyed};
+use super::dialect::Dialect;
+use super::foreign::{self, OF_V2, OF_V3};
+use crate::convert::creation;
+use crate::error::Error;
+
+/// What is done about documents of other formats where a node is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Nothing is erased.
+    Refused,
+    /// They stay, with all their chunks.
+    Kept,
+}
+
+/// What goes with a node that is erased.
+#[derive(Debug)]
+pub(super) enum Erased {
+    /// Whatever is below the prefixes of the node.
+    Everything,
+    /// These keys.
+    Keys(Vec<Key>),
+}
+
+impl Erased {
+    /// What may go with the node at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If there are documents of other formats that do not allow it: nothing is erased yet.
+    pub(super) fn with(
+        access: &Access,
+        dialect: &dyn Dialect,
+        path: &NodePath,
+        beside: Beside,
+    ) -> Result<Self, Error> {
+        match beside {
+            Beside::Refused => foreign::refuse(access, dialect, path).map(|()| Self::Everything),
+            Beside::Kept => Telling::new(access, dialect, path).keys().map(Self::Keys),
+        }
+    }
+
+    /// Erases it; `prefixes` are those of the node.
+    pub(super) fn erase(&self, access: &Access, prefixes: &[Prefix]) -> Result<(), Error> {
+        match self {
+            Self::Everything => {
+                Ok(prefixes.iter().try_for_each(|prefix| access.store.erase_prefix(prefix))?)
+            }
+            Self::Keys(keys) => Ok(access.store.erase_values(keys)?),
+        }
+    }
+}
+
+/// Whose a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Itself,
+    Other,
+}
+
+/// An array that has the chunks below a prefix.
+#[derive(Debug)]
+struct Claim {
+    owner: Owner,
+    /// The key of its document.
+    document: String,
+    encoding: Arc<dyn ChunkKeyEncoding>,
+    rank: usize,
+}
+
+/// Telling the keys of one format from those of others.
+struct Telling<'a> {
+    access: &'a Access,
+    dialect: &'a dyn Dialect,
+    path: &'a NodePath,
+    /// By what the keys of chunks begin with.
+    claims: HashMap<String, Vec<Claim>>,
+    /// A document of the draft in the folders of another format.
+    draft: Option<Key>,
+}
+
+impl<'a> Telling<'a> {
+    fn new(access: &'a Access, dialect: &'a dyn Dialect, path: &'a NodePath) -> Self {
+        Self { access, dialect, path, claims: HashMap::new(), draft: None }
+    }
+
+    /// Documents and chunks of the format at and below the node, and nothing that is another's.
+    fn keys(mut self) -> Result<Vec<Key>, Error> {
+        self.access.check_listable("telling the keys of one format from those of others")?;
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for prefix in self.dialect.prefixes(self.path)? {
+            self.look_above(&prefix)?;
+            for key in self.access.store.list_prefix(&prefix)? {
+                match self.document(&key)? {
+                    Some(Owner::Itself) => own.push(key),
+                    Some(Owner::Other) => {}
+                    None => others.push(key),
+                }
+            }
+        }
+        // That of the node itself need not be below its prefixes.
+        if let Some(found) = self.dialect.read_stored(self.access, self.path)?
+            && let NodeMetadata::Array(metadata) = found.metadata
+        {
+            let key = self.dialect.document_key(self.path)?;
+            let chunks = self.dialect.chunks(self.path)?;
+            self.claim(Owner::Itself, &key, &chunks, &metadata)?;
+        }
+        for key in others {
+            if self.is_own_chunk(&key)? {
+                own.push(key);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Arrays of other formats may have chunks in folders below their own.
+    fn look_above(&mut self, prefix: &Prefix) -> Result<(), Error> {
+        let mut above = prefix.parent();
+        while let Some(folder) = above {
+            for name in [OF_V2[0], OF_V3] {
+                let key = keyed(folder.key(name))?;
+                if self.is_other(&key) && self.access.has(&key)? {
+                    self.document(&key)?;
+                }
+            }
+            above = folder.parent();
+        }
+        Ok(())
+    }
+
+    /// Whether a document of this name is another format's.
+    fn is_other(&self, key: &Key) -> bool {
+        match self.dialect.format() {
+            Format::V2 => !OF_V2.contains(&key.name()),
+            Format::V3 => key.name() != OF_V3,
+            // Its only `zarr.json` is the entry point, which is no node.
+            Format::V3Draft => key.as_str() != OF_V3,
+        }
+    }
+
+    /// Whose document this is; `None` if it is none. Notes the chunks that it speaks of.
+    fn document(&mut self, key: &Key) -> Result<Option<Owner>, Error> {
+        let format = self.dialect.format();
+        let of = |format: Format, own: Format| if format == own { Owner::Itself } else { Owner::Other };
+        if OF_V2.contains(&key.name()) {
+            let owner = of(format, Format::V2);
+            if key.name() == OF_V2[0]
+                && let Some(document) = self.told(key, self.access.get_json(key, DocumentKind::V2))?
+            {
+                let metadata = self.access.reading(key, |reading| v2::parse_array(&document, None, reading));
+                let metadata = self.told(key, metadata)?;
+                self.claim(owner, key, &key.parent(), &metadata)?;
+            }
+            return Ok(Some(owner));
+        }
+        if let Some((path, kind)) = self.dialect.node_of(key) {
+            if kind == NodeKind::Array
+                && let Some(found) = self.told(key, self.dialect.read_stored(self.access, &path))?
+                && let NodeMetadata::Array(metadata) = found.metadata
+            {
+                self.claim(Owner::Itself, key, &self.dialect.chunks(&path)?, &metadata)?;
+            }
+            return Ok(Some(Owner::Itself));
+        }
+        if foreign::is_of_draft(key) {
+            self.draft.get_or_insert_with(|| key.clone());
+            return Ok(Some(Owner::Other));
+        }
+        if key.name() != OF_V3 {
+            return Ok(None);
+        }
+        let Some(document) = self.told(key, self.access.get_json(key, DocumentKind::V3))? else {
+            return Ok(None);
+        };
+        let identified = identify(&document).map_err(|error| Error::document(key, error));
+        match self.told(key, identified)? {
+            Identified::V3 => {
+                let owner = of(format, Format::V3);
+                let node = self.access.reading(key, |reading| v3::parse_node(&document, reading));
+                if let NodeMetadata::Array(metadata) = self.told(key, node)? {
+                    self.claim(owner, key, &key.parent(), &metadata)?;
+                }
+                Ok(Some(owner))
+            }
+            Identified::DraftA | Identified::DraftB => {
+                self.draft.get_or_insert_with(|| key.clone());
+                Ok(Some(Owner::Other))
+            }
+        }
+    }
+
+    /// What a document says, without which the chunks of the formats cannot be told apart.
+    fn told<T>(&self, key: &Key, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| {
+            self.refused(&format!("`{key}` does not tell which chunks are its own: {error}"))
+        })
+    }
+
+    fn refused(&self, reason: &str) -> Error {
+        let (path, format) = (self.path, self.dialect.format());
+        Error::NotSupported(format!("cannot erase {path} of {format} alone: {reason}; nothing was erased"))
+    }
+
+    fn claim(
+        &mut self,
+        owner: Owner,
+        key: &Key,
+        chunks: &Prefix,
+        metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        let registry = self.access.context.registry();
+        let reading = &Reading::new(Mode::Lenient);
+        for document in &metadata.storage_transformers {
+            let plugin = registry.storage_transformers().find(metadata.format, &document.identifier, reading);
+            let made = plugin.map(|plugin| {
+                (plugin.create)(&creation(metadata, document, registry, reading), &metadata.shape)
+            });
+            if !matches!(made, Ok(Ok(StorageTransformer::Shard(_)))) {
+                let name = &document.identifier;
+                return Err(self.refused(&format!("`{key}` has the storage transformer `{name}`")));
+            }
+        }
+        let document = &metadata.chunk_key_encoding;
+        let plugin = registry.chunk_key_encodings().find(metadata.format, &document.identifier, reading);
+        let encoding = plugin.map_err(|unknown| unknown.to_string()).and_then(|plugin| {
+            (plugin.create)(&creation(metadata, document, registry, reading))
+                .map_err(|invalid| invalid.to_string())
+        });
+        let encoding = encoding.map_err(|error| self.refused(&format!("`{key}`: {error}")))?;
+        let claim = Claim { owner, document: key.to_string(), encoding, rank: metadata.shape.len() };
+        self.claims.entry(chunks.as_str().to_owned()).or_default().push(claim);
+        Ok(())
+    }
+
+    /// Whether a key is that of a chunk of the format.
+    ///
+    /// # Errors
+    ///
+    /// If it is one of another format too.
+    fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
+        let Some(own) = self.claimed(key, Owner::Itself) else { return Ok(false) };
+        if let Some(other) = self.claimed(key, Owner::Other) {
+            let (own, other) = (&own.document, &other.document);
+            return Err(self.refused(&format!("`{key}` is a chunk of both `{own}` and `{other}`")));
+        }
+        let is_below_data = key.as_str().split('/').rev().skip(1).any(|folder| folder == "data");
+        if let Some(draft) =
+            self.draft.as_ref().filter(|_| is_below_data && self.dialect.format() == Format::V3)
+        {
+            let reason = format!("`{key}` may be a chunk of the v3 draft, which `{draft}` is a document of");
+            return Err(self.refused(&reason));
+        }
+        Ok(true)
+    }
+
+    /// The array of `owner` that has the chunk `key`.
+    fn claimed(&self, key: &Key, owner: Owner) -> Option<&Claim> {
+        let text = key.as_str();
+        let folders = text.match_indices('/').map(|(at, _)| at + 1);
+        std::iter::once(0).chain(folders).find_map(|at| {
+            let (prefix, rest) = text.split_at(at);
+            let claims = self.claims.get(prefix)?;
+            claims
+                .iter()
+                .find(|claim| claim.owner == owner && claim.encoding.decode(rest, claim.rank).is_some())
+        })
+    }
+}
