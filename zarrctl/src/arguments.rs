@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
 
-use crate::values::{self, Codec, Member, Shape};
+use crate::values::{self, Codec, Counts, Member, Shape};
 
 /// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
@@ -48,10 +48,13 @@ pub(crate) enum Verb {
     ///
     /// Chunks are copied one group after another in bounded memory; metadata is written last, so that nothing half
     /// done is mistaken for whole. Encoded chunks are copied as they are where neither format nor chunking change.
+    ///
+    /// What the copy cannot say is told before anything is written. Elements and attributes are the same in any case:
+    /// where they would not be, nothing is copied, unless --lossy is given.
     Copy(Copy),
     /// Removes a node and all nodes below it, without asking.
-    Erase(NodeArguments),
-    /// Changes the shape of an array. Chunks that end up outside are removed.
+    Erase(Erase),
+    /// Changes the shape of an array, at its end or also at its beginning. Chunks that end up outside are removed.
     Resize(Resize),
     /// Prints the attributes of a node as JSON, or changes them.
     Attrs(Attributes),
@@ -67,7 +70,7 @@ pub(crate) enum Verb {
 }
 
 /// How hierarchies are opened.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct Reading {
     /// Whatever a specification forbids is an error
@@ -169,6 +172,9 @@ pub(crate) struct Put {
     /// What to write, as in NumPy: "0:10,:,::2,5". All if left out
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
+    /// Writes elements of the fallback where the data type is unknown; metadata keeps naming the unknown type
+    #[arg(long)]
+    pub(crate) write_fallback: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -223,6 +229,9 @@ pub(crate) struct Create {
     /// The metadata encoding of a new hierarchy of the draft
     #[arg(long, value_name = "NAME")]
     pub(crate) metadata_encoding: Option<String>,
+    /// A generic extension of a new hierarchy of the draft as a whole; may be repeated
+    #[arg(long = "hierarchy-extension", value_name = "JSON", value_parser = values::json)]
+    pub(crate) hierarchy_extensions: Vec<Value>,
     /// A storage transformer; may be repeated
     #[arg(long = "transformer", value_name = "JSON", value_parser = values::json)]
     pub(crate) transformers: Vec<Value>,
@@ -254,6 +263,13 @@ pub(crate) struct Copy {
     /// The codecs of every array instead of those that it has, as `create` takes them; may be repeated
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
+    /// Says what the copy would not say any more, and writes nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also copies what the copy cannot hold as it is: an unknown data type as its fallback (with --use-fallback), and a
+    /// fill value that is a NaN of an unusual kind as the usual NaN
+    #[arg(long)]
+    pub(crate) lossy: bool,
     /// Copies this node and what is below it, to the same path
     #[arg(long, default_value = "/")]
     pub(crate) path: String,
@@ -262,11 +278,14 @@ pub(crate) struct Copy {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct NodeArguments {
+pub(crate) struct Erase {
     /// Folder, URL or JSON description
     pub(crate) store: String,
     /// Path of the node
     pub(crate) path: String,
+    /// Removes what this format has there, and nothing of others that are in the same folders
+    #[arg(long, value_parser = values::format(), conflicts_with = "as_format")]
+    pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -277,9 +296,13 @@ pub(crate) struct Resize {
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// Elements per dimension
-    #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
-    pub(crate) shape: Shape,
+    /// Elements per dimension, in the end; what --at-start leaves if that is given alone
+    #[arg(long, value_parser = values::shape, allow_hyphen_values = true, required_unless_present = "at_start")]
+    pub(crate) shape: Option<Shape>,
+    /// Elements that come before the first, per dimension: "3,0"; negative numbers take some away. For arrays whose chunk
+    /// grid has an origin; no chunk moves
+    #[arg(long, value_name = "COUNTS", value_parser = values::counts, allow_hyphen_values = true)]
+    pub(crate) at_start: Option<Counts>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

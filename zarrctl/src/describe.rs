@@ -5,6 +5,7 @@ use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::format;
 use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::registry::{Plugin, Table};
 use zarr_kit::spec::{ByteOrder, CodecChain, Value};
 use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
@@ -72,6 +73,18 @@ impl Describer<'_> {
             }));
         let extensions = metadata.extensions.iter();
         parts.extend(extensions.map(|document| self.part("extensions", registry.extensions(), document)));
+        parts
+    }
+
+    /// What a hierarchy of the draft as a whole names.
+    pub(crate) fn hierarchy_parts(&self, entry_point: &EntryPoint) -> Vec<Part> {
+        let encodings = self.registry.metadata_encodings();
+        let mut parts = vec![self.part("metadata_encoding", encodings, &entry_point.metadata_encoding)];
+        let extensions = entry_point.extensions.iter();
+        parts.extend(
+            extensions
+                .map(|document| self.part("hierarchy_extensions", self.registry.extensions(), document)),
+        );
         parts
     }
 
@@ -218,6 +231,15 @@ pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
     match grid.chunk_shape() {
         Some(lengths) => shape(lengths),
         None => format!("up to {}", shape(&grid.largest_chunk())),
+    }
+}
+
+/// The type that elements are read as, and the one that the document names where that is another.
+pub(crate) fn type_name(array: &Array) -> String {
+    let name = array.data_type().name();
+    match array.fallback() {
+        Some(fallback) => format!("{name} (fallback of {})", fallback.unknown),
+        None => name.into_owned(),
     }
 }
 

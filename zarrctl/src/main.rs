@@ -5,6 +5,7 @@ mod demo;
 mod describe;
 mod failure;
 mod forms;
+mod losses;
 mod opening;
 mod preview;
 mod salvage;

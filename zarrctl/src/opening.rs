@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::{Context, FallbackPolicy, Format, Hierarchy, OpenOptions, UndefinedFill, open_store};
 
 use crate::arguments::Reading;
@@ -75,22 +76,38 @@ pub(crate) fn create(
         Some(format) => format,
         None => existing_format(location, context)?.unwrap_or(default),
     };
-    if !is_kept(location) {
-        warn(&format!("what is written to `{location}` is gone when this program ends"));
-    }
+    warn_of_memory(location);
     Ok(Opened(Hierarchy::create(store, context, format)?))
 }
 
-/// Whether others can find later what is written there now.
-fn is_kept(location: &str) -> bool {
-    !location.starts_with("memory:")
+/// As [`create`] for a hierarchy of the draft that has this entry point.
+pub(crate) fn create_draft(
+    location: &str,
+    context: &Context,
+    entry_point: &EntryPoint,
+) -> Result<Opened, Failure> {
+    let store = open_store(context.registry(), location)?;
+    warn_of_memory(location);
+    Ok(Opened(Hierarchy::create_draft(store, context, entry_point)?))
+}
+
+/// What others cannot find later is said to be gone.
+fn warn_of_memory(location: &str) {
+    if location.starts_with("memory:") {
+        warn(&format!("what is written to `{location}` is gone when this program ends"));
+    }
 }
 
 /// The format of the hierarchy that is there, if there is one.
 pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Option<Format>, Failure> {
+    Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
+}
+
+/// The hierarchy that is there, if there is one.
+pub(crate) fn existing(location: &str, context: &Context) -> Result<Option<Hierarchy>, Failure> {
     let store = open_store(context.registry(), location)?;
     match Hierarchy::open(store, context) {
-        Ok(hierarchy) => Ok(Some(hierarchy.format())),
+        Ok(hierarchy) => Ok(Some(hierarchy)),
         Err(zarr_kit::Error::NoHierarchy { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }

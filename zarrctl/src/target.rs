@@ -1,32 +1,128 @@
 //! What an array becomes when it is copied: the metadata of the copy.
 
 use zarr_kit::spec::codec::Codec;
+use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::spec::{ByteOrder, CodecChain, Representation, Value};
-use zarr_kit::{Array, ArrayBuilder, Error, Format, Order, convert_metadata};
+use zarr_kit::spec::{ByteOrder, CodecChain, DataTypeError, Object, Representation, Value};
+use zarr_kit::{
+    Array, ArrayBuilder, Error, Format, Loss, Order, UsedFallback, conversion_losses, convert_metadata,
+};
 
 use crate::arguments::Copy;
 use crate::describe::chunk_shape;
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::verbs::create::with_codecs;
 
-/// The metadata that a copy of `array` has.
-pub(crate) fn metadata(array: &Array, format: Format, asked: &Copy) -> Result<ArrayMetadata, Failure> {
+/// The metadata that a copy of `array` has, and what they do not say any more.
+pub(crate) fn metadata(
+    array: &Array,
+    format: Format,
+    asked: &Copy,
+) -> Result<(ArrayMetadata, Vec<Loss>), Failure> {
     let registry = array.hierarchy().context().registry();
-    if array.fallback().is_some() {
-        return Err(Failure::fault("its data type is not known, and a fallback is no copy"));
-    }
     let is_as_before = asked.chunks.is_none() && asked.shards.is_none() && asked.codecs.is_empty();
-    if is_as_before {
-        return Ok(convert_metadata(array.metadata(), format, registry)?);
+    let (mut source, mut losses) = (array.metadata().clone(), Vec::new());
+    if is_as_before && format == source.format && array.fallback().is_some() {
+        // The document is the same, and so are chunks, which are copied as they are.
+        return Ok((source, losses));
     }
-    let source = array.metadata();
-    let mut builder = ArrayBuilder::new(array.shape(), data_type(array, asked.codecs.is_empty()))
+    if let Some(fallback) = array.fallback() {
+        losses.push(as_fallback(array, fallback, &mut source, asked.lossy)?);
+    }
+    let convert = |source: &ArrayMetadata| match is_as_before {
+        true => Ok(convert_metadata(source, format, registry)?),
+        false => Ok(rebuilt(array, source, format, asked)?.metadata(format, registry)?),
+    };
+    let metadata = match convert(&source) {
+        Err(Failure::Fault(error)) if has_no_such_fill(&*error) => {
+            losses.push(with_usual_nan(array, format, &mut source, &*error, asked.lossy)?);
+            convert(&source)
+        }
+        converted => converted,
+    }?;
+    let is_asked_for =
+        |loss: &Loss| !is_as_before && ["codecs", "storage_transformers"].contains(&&*loss.member);
+    let more = conversion_losses(&source, &metadata, registry);
+    for (position, extension) in source.extensions.iter().enumerate() {
+        let member = format!("extensions[{position}]");
+        if extension.must_understand
+            && let Some(loss) = more.iter().find(|loss| loss.member == member)
+        {
+            return Err(Failure::fault(loss.to_string()));
+        }
+    }
+    losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
+    Ok((metadata, losses))
+}
+
+/// Lets `source` name the fallback of its data type.
+fn as_fallback(
+    array: &Array,
+    UsedFallback { unknown, used }: &UsedFallback,
+    source: &mut ArrayMetadata,
+    is_lossy: bool,
+) -> Result<Loss, Failure> {
+    if !is_lossy {
+        return Err(Failure::fault(format!(
+            "its data type {unknown} is not known, and {used} only stands in for it; --lossy copies it as {used}"
+        )));
+    }
+    let document = array.data_type().document(source.format, &ByteOrder::Little);
+    source.data_type = document.map_err(|error| Failure::Fault(error.into()))?;
+    if array.fill_is_undefined() {
+        source.fill_value = Value::Null;
+    }
+    let reason = format!("{unknown}, which is not known; the copy has {used}");
+    Ok(Loss { member: "data_type".to_owned(), reason })
+}
+
+/// Whether the format of the copy has no form of the fill value.
+fn has_no_such_fill(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<Error>();
+    matches!(error, Some(Error::DataType(DataTypeError::FillValue(_))))
+}
+
+/// Lets `source` have the usual NaN in the place of another one.
+fn with_usual_nan(
+    array: &Array,
+    format: Format,
+    source: &mut ArrayMetadata,
+    error: &(dyn std::error::Error + 'static),
+    is_lossy: bool,
+) -> Result<Loss, Failure> {
+    let nan = match array.data_type().kind() {
+        Some(Kind::Float) => Value::from("NaN"),
+        Some(Kind::Complex) => ["NaN", "NaN"].into_iter().collect(),
+        _ => return Err(Failure::fault(chain(error))),
+    };
+    if !is_lossy {
+        let what = chain(error);
+        return Err(Failure::fault(format!("{what}; --lossy copies it with the usual NaN as fill value")));
+    }
+    let before = std::mem::replace(&mut source.fill_value, nan);
+    let reason = format!(
+        "{before}, which {format} has no form of; the copy has NaN, and a chunk wherever that differs"
+    );
+    Ok(Loss { member: "fill_value".to_owned(), reason })
+}
+
+/// With other chunks or codecs.
+fn rebuilt(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    asked: &Copy,
+) -> Result<ArrayBuilder, Failure> {
+    let mut builder = ArrayBuilder::new(array.shape(), data_type(array, source, asked.codecs.is_empty()))
         .attributes(source.attributes.clone())
-        .fill_value(fill_value(array, format, asked.codecs.is_empty())?);
+        .fill_value(fill_value(array, source, format, asked.codecs.is_empty())?);
     if let Some(names) = array.dimension_names() {
         builder = builder.dimension_names(names);
+    }
+    if format == Format::V3Draft {
+        let fallbacks = source.data_type.fallback.iter();
+        builder = fallbacks.fold(builder, |builder, fallback| builder.fallback(fallback.json.clone()));
     }
     let inner = array.inner_chunk_shape()?;
     let (chunks, shards) = match (&asked.chunks, &asked.shards, inner) {
@@ -40,17 +136,16 @@ pub(crate) fn metadata(array: &Array, format: Format, asked: &Copy) -> Result<Ar
     if let Some(shards) = shards {
         builder = builder.shards(shards);
     }
-    builder = match asked.codecs.is_empty() {
-        true => with_codecs_of(builder, array)?,
+    Ok(match asked.codecs.is_empty() {
+        true => with_codecs_of(builder, array, format),
         false => with_codecs(builder, asked.codecs.clone()),
-    };
-    Ok(builder.metadata(format, registry)?)
+    })
 }
 
 /// The data type as its document has it, with its byte order, when the codecs are kept; else without: the codecs
 /// decide.
-fn data_type(array: &Array, keeps_codecs: bool) -> Value {
-    let own = || array.metadata().data_type.json.clone();
+fn data_type(array: &Array, source: &ArrayMetadata, keeps_codecs: bool) -> Value {
+    let own = || source.data_type.json.clone();
     if keeps_codecs {
         return own();
     }
@@ -61,7 +156,15 @@ fn data_type(array: &Array, keeps_codecs: bool) -> Value {
 }
 
 /// In the byte order of the data type that [`data_type`] gives: some forms hold the bytes of an element.
-fn fill_value(array: &Array, format: Format, keeps_codecs: bool) -> Result<Value, Failure> {
+fn fill_value(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    keeps_codecs: bool,
+) -> Result<Value, Failure> {
+    if source.fill_value != array.metadata().fill_value && !source.fill_value.is_null() {
+        return Ok(source.fill_value.clone());
+    }
     if array.fill_is_undefined() && format == Format::V2 {
         return Ok(Value::Null);
     }
@@ -71,29 +174,36 @@ fn fill_value(array: &Array, format: Format, keeps_codecs: bool) -> Result<Value
         _ => &ByteOrder::Little,
     };
     let json = array.data_type().fill_value_json(array.fill_value().bytes(), format, order);
-    json.map_err(|error| Failure::Fault(error.into()))
+    Ok(json.map_err(Error::from)?)
 }
 
 /// The codecs that encode a chunk, or an inner chunk.
-fn with_codecs_of(mut builder: ArrayBuilder, array: &Array) -> Result<ArrayBuilder, Failure> {
+fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> ArrayBuilder {
     builder = match &array.metadata().memory_layout {
         Some(layout) if layout.identifier == "F" => builder.order(Order::F),
-        Some(layout) if layout.identifier != "C" => {
-            let what = format!(
-                "memory layout `{}` with other chunks; `--codec` says what is to be instead",
-                layout.identifier
-            );
-            return Err(Error::NotSupported(what).into());
+        Some(layout) if layout.identifier != "C" && format == Format::V3Draft => {
+            builder.memory_layout(of_draft(layout))
         }
         _ => builder,
     };
     let documents = documents(array.codecs());
     if documents.is_empty() {
-        return Ok(builder.uncompressed());
+        return builder.uncompressed();
     }
-    Ok(documents
+    documents
         .into_iter()
-        .fold(builder, |builder, document| builder.codec(document.identifier, document.configuration)))
+        .fold(builder, |builder, document| builder.codec(document.identifier, document.configuration))
+}
+
+/// An extension and its type as a document of the draft has them.
+fn of_draft(document: &ExtensionDocument) -> Value {
+    let mut members = Object::new();
+    members.insert("extension", document.identifier.as_str());
+    members.insert("type", document.type_name.clone().unwrap_or(Value::Null));
+    if !document.configuration.is_null() {
+        members.insert("configuration", document.configuration.clone());
+    }
+    Value::Object(members)
 }
 
 fn documents(chain: &CodecChain) -> Vec<ExtensionDocument> {

@@ -1,5 +1,7 @@
 //! Values of options.
 
+use std::str::FromStr;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zarr_kit::Format;
 use zarr_kit::spec::Value;
@@ -8,6 +10,10 @@ use zarr_kit::spec::json::{self, ParseOptions};
 /// Elements per dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<u64>);
+
+/// Elements to add per dimension, or to take away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Counts(pub(crate) Vec<i64>);
 
 /// A codec by name, and its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,20 +36,29 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Numbers between commas, also in brackets or parentheses.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
+    numbers(text).map(Shape)
+}
+
+/// As [`shape`], with signs.
+pub(crate) fn counts(text: &str) -> Result<Counts, String> {
+    numbers(text).map(Counts)
+}
+
+fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
     let bare = text.trim();
     let bracketed = [('(', ')'), ('[', ']')]
         .into_iter()
         .find_map(|(open, close)| bare.strip_prefix(open)?.strip_suffix(close));
     let list = bracketed.unwrap_or(bare).trim();
     if list.is_empty() {
-        return Ok(Shape(Vec::new()));
+        return Ok(Vec::new());
     }
     let list = list.strip_suffix(',').unwrap_or(list);
     let lengths = list.split(',').map(|length| {
         let length = length.trim();
         length.parse().map_err(|_| format!("`{length}` is no number of elements"))
     });
-    lengths.collect::<Result<_, _>>().map(Shape)
+    lengths.collect()
 }
 
 /// A JSON value.
@@ -103,6 +118,12 @@ mod tests {
         for wrong in ["-1", "a", "1,,2", "1.5", "(1", "1x2", "18446744073709551616"] {
             assert!(shape(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn counts_may_be_negative() {
+        assert_eq!(counts("-3,0,+2"), Ok(Counts(vec![-3, 0, 2])));
+        assert!(counts("-").is_err() && counts("9223372036854775808").is_err());
     }
 
     #[test]

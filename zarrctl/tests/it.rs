@@ -4,10 +4,14 @@
 #[path = "it/support.rs"]
 mod support;
 
+#[path = "it/all_at_once.rs"]
+mod all_at_once;
 #[path = "it/change.rs"]
 mod change;
 #[path = "it/copying.rs"]
 mod copying;
+#[path = "it/fallback.rs"]
+mod fallback;
 #[path = "it/forms.rs"]
 mod forms;
 #[path = "it/looking.rs"]

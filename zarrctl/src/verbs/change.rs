@@ -5,21 +5,61 @@ use std::io::{self, Write};
 use zarr_kit::Node;
 use zarr_kit::spec::{Object, Value, json};
 
-use crate::arguments::{Attributes, Consolidate, NodeArguments, Resize};
+use crate::arguments::{Attributes, Consolidate, Erase, Resize};
 use crate::failure::Failure;
 use crate::opening::{open, open_to_change};
 use crate::terminal::Progress;
+use crate::values::Counts;
 
-pub(crate) fn erase(arguments: &NodeArguments) -> Result<(), Failure> {
-    let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
+    let mut reading = arguments.reading;
+    reading.as_format = arguments.format.or(reading.as_format);
+    let hierarchy = open_to_change(&arguments.store, &reading)?;
     let _progress = Progress::unknown("erasing");
-    Ok(hierarchy.erase(&arguments.path)?)
+    match arguments.format {
+        Some(_) => Ok(hierarchy.erase_keeping_other_formats(&arguments.path)?),
+        None => hierarchy.erase(&arguments.path).map_err(|error| match error {
+            error @ zarr_kit::Error::OtherFormat { .. } => Failure::fault(format!(
+                "{error}; `--format {format}` removes what {format} has there and nothing else",
+                format = hierarchy.format()
+            )),
+            error => error.into(),
+        }),
+    }
 }
 
 pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
     let _progress = Progress::unknown("resizing");
-    Ok(hierarchy.array(&arguments.path)?.resize(&arguments.shape.0)?)
+    let mut array = hierarchy.array(&arguments.path)?;
+    match (&arguments.at_start, &arguments.shape) {
+        (None, shape) => Ok(array.resize(shape.as_ref().map_or(&[], |shape| &shape.0))?),
+        (Some(Counts(counts)), shape) => {
+            let grown = || grown(array.shape(), counts);
+            let shape = shape.as_ref().map_or_else(grown, |shape| Ok(shape.0.clone()))?;
+            // An array that gets more elements at its beginning begins earlier.
+            let start: Option<Vec<i64>> = counts.iter().map(|count| count.checked_neg()).collect();
+            let start =
+                start.ok_or_else(|| Failure::fault("--at-start: so many elements cannot be taken away"))?;
+            Ok(array.resize_at(&start, &shape)?)
+        }
+    }
+}
+
+/// A shape with so many elements more per dimension.
+fn grown(shape: &[u64], counts: &[i64]) -> Result<Vec<u64>, Failure> {
+    if shape.len() != counts.len() {
+        let (given, rank) = (counts.len(), shape.len());
+        return Err(Failure::fault(format!(
+            "--at-start has {given} entries, and the array {rank} dimensions"
+        )));
+    }
+    let lengths = shape.iter().zip(counts).map(|(&length, &count)| {
+        length.checked_add_signed(count).ok_or_else(|| {
+            Failure::fault(format!("--at-start: a dimension of {length} elements cannot have {count} more"))
+        })
+    });
+    lengths.collect()
 }
 
 pub(crate) fn consolidate(arguments: &Consolidate) -> Result<(), Failure> {

@@ -1,18 +1,24 @@
 //! `copy`: a hierarchy, or a part of it, to another store, format or chunking.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use zarr_kit::spec::Object;
-use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::spec::extension::ExtensionDocument;
+use zarr_kit::spec::metadata::draft::EntryPoint;
+use zarr_kit::spec::metadata::{ArrayMetadata, v2};
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, Child, Context, Format, Hierarchy, Kind, Mode, Node, NodePath, open_store};
+use zarr_kit::spec::{Object, format};
+use zarr_kit::{
+    Array, Child, Context, FallbackPolicy, Format, Group, Hierarchy, Kind, Mode, Node, NodePath, open_store,
+};
 
-use crate::arguments::Copy;
+use crate::arguments::{Copy, Reading};
 use crate::describe::problems;
 use crate::failure::{Failure, chain};
-use crate::opening::{self, existing_format, open_to_change};
+use crate::losses::Losses;
+use crate::opening::{self, Opened, existing, open_to_change};
 use crate::target;
-use crate::terminal::Progress;
+use crate::terminal::{Progress, warn};
 use crate::transfer::{size, transfer};
 
 /// Nodes that a message names.
@@ -26,25 +32,107 @@ enum Planned {
 
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let source = open_to_change(&arguments.source, &arguments.reading)?;
-    // Documents are always written strictly; the mode decides about names that others write.
-    let context = opening::context()?.with_mode(match arguments.reading.mode() {
+    let context = writing_context(&arguments.reading)?;
+    refuse_itself(&source, &*open_store(context.registry(), &arguments.destination)?)?;
+    let existing = existing(&arguments.destination, &context)?;
+    let there = existing.as_ref().map(|hierarchy| hierarchy.format());
+    let format = arguments.format.or(there).unwrap_or_else(|| source.format());
+    let root = source.path(&arguments.path)?;
+    let reading = Progress::unknown("reading metadata");
+    let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
+    let (entry_point, mut losses) = entry_point(&source, &root, format, there);
+    let planned = plan(&source, &root, format, arguments, &mut losses)?;
+    rehearse(&planned, &context, format, entry_point.as_ref())?;
+    drop(reading);
+    if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
+        check_free(&planned, &existing)?;
+    }
+    if arguments.dry_run {
+        return tell(&losses);
+    }
+    if !losses.is_empty() {
+        warn(&format!("the copy does not say all of it:\n{losses}"));
+    }
+    let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
+    write(&planned, &destination)
+}
+
+/// What the copy is written with. Documents are always written strictly; the mode decides about names that others
+/// write.
+fn writing_context(reading: &Reading) -> Result<Context, Failure> {
+    let context = opening::context()?.with_mode(match reading.mode() {
         Mode::Strict => Mode::Strict,
         _ => Mode::default(),
     });
-    refuse_itself(&source, &*open_store(context.registry(), &arguments.destination)?)?;
-    let existing = existing_format(&arguments.destination, &context)?;
-    let format = arguments.format.or(existing).unwrap_or_else(|| source.format());
-    let root = source.path(&arguments.path)?;
-    let reading = Progress::unknown("reading metadata");
-    let planned = plan(&source, &root, format, arguments)?;
-    rehearse(&planned, &context, format)?;
-    drop(reading);
-    if existing == Some(format) {
-        let destination = opening::create(&arguments.destination, &context, Some(format), format)?;
-        check_free(&planned, &destination)?;
+    // Arrays of an unknown type are copied as they are.
+    Ok(match reading.use_fallback {
+        true => context.with_fallback(FallbackPolicy::Allow).with_fallback_writing(),
+        false => context,
+    })
+}
+
+/// Prints what a copy would not say any more.
+fn tell(losses: &Losses) -> Result<(), Failure> {
+    let text = if losses.is_empty() { "  nothing".to_owned() } else { losses.to_string() };
+    Ok(writeln!(io::stdout(), "the copy would not say:\n{text}")?)
+}
+
+/// The entry point of the copy, if that is of the draft and new; and what of the source's it does not say.
+fn entry_point(
+    source: &Hierarchy,
+    root: &NodePath,
+    format: Format,
+    there: Option<EntryPoint>,
+) -> (Option<EntryPoint>, Losses) {
+    let mut losses = Losses::default();
+    let Some(before) = source.entry_point() else {
+        let new = there.or_else(|| (format == Format::V3Draft).then(EntryPoint::new));
+        return (new, losses);
+    };
+    let registry = source.context().registry();
+    let is_known = |document: &&ExtensionDocument| {
+        let reading = format::Reading::new(Mode::default());
+        registry.extensions().find(Format::V3Draft, &document.identifier, &reading).is_ok()
+    };
+    let copy = match (format, there) {
+        (Format::V3Draft, Some(there)) => Some(there),
+        (Format::V3Draft, None) => Some(EntryPoint {
+            metadata_encoding: before.metadata_encoding.clone(),
+            key_suffix: before.key_suffix.clone(),
+            extensions: before.extensions.iter().filter(is_known).cloned().collect(),
+            ..EntryPoint::new()
+        }),
+        (Format::V2 | Format::V3, _) => None,
+    };
+    let new = EntryPoint::new();
+    let (encoding, after) = (&before.metadata_encoding.identifier, copy.as_ref().unwrap_or(&new));
+    if *encoding != after.metadata_encoding.identifier {
+        let reason = &after.metadata_encoding.identifier;
+        losses.add(
+            root,
+            format!("`metadata_encoding`: encoding `{encoding}`; documents of the copy are in `{reason}`"),
+        );
     }
-    let destination = opening::create(&arguments.destination, &context, Some(format), format)?;
-    write(&planned, &destination)
+    for (position, document) in before.extensions.iter().enumerate() {
+        if !after.extensions.contains(document) {
+            let name = &document.identifier;
+            let what = format!("extension `{name}` of the entry point; the copy is without it");
+            losses.add(root, format!("`extensions[{position}]`: {what}"));
+        }
+    }
+    (copy, losses)
+}
+
+fn begin(
+    location: &str,
+    context: &Context,
+    format: Format,
+    entry_point: Option<&EntryPoint>,
+) -> Result<Opened, Failure> {
+    match entry_point {
+        Some(entry_point) => opening::create_draft(location, context, entry_point),
+        None => opening::create(location, context, Some(format), format),
+    }
 }
 
 /// A copy onto or into what is copied would never be one.
@@ -82,11 +170,12 @@ fn plan(
     root: &NodePath,
     format: Format,
     arguments: &Copy,
+    losses: &mut Losses,
 ) -> Result<Vec<Planned>, Failure> {
     let mut planned = Vec::new();
     let mut refused = Vec::new();
     for child in source.walk(root)? {
-        match plan_node(source, &child, format, arguments) {
+        match plan_node(source, &child, format, arguments, losses) {
             Ok(node) => planned.extend(node),
             Err(Failure::Fault(error)) => refused.push(format!("{}: {}", child.path, chain(&*error))),
             Err(other) => return Err(other),
@@ -114,24 +203,58 @@ fn plan_node(
     child: &Child,
     format: Format,
     arguments: &Copy,
+    losses: &mut Losses,
 ) -> Result<Option<Planned>, Failure> {
     let path = child.path.in_format(format).map_err(|error| Failure::Fault(error.into()))?;
     Ok(match source.node_at(&child.path)? {
         // It comes with the nodes below it.
         Node::Group(_) if child.kind == Kind::ImplicitGroup => None,
-        Node::Group(group) => Some(Planned::Group { path, attributes: group.attributes().clone() }),
+        Node::Group(group) => {
+            lost_of_group(&group)?.iter().for_each(|what| losses.add(&child.path, what));
+            Some(Planned::Group { path, attributes: group.attributes().clone() })
+        }
         Node::Array(array) => {
-            let metadata = Box::new(target::metadata(&array, format, arguments)?);
-            Some(Planned::Array { path, source: *array, metadata })
+            let (metadata, lost) = target::metadata(&array, format, arguments)?;
+            lost.iter().for_each(|loss| losses.add(&child.path, loss));
+            Some(Planned::Array { path, source: *array, metadata: Box::new(metadata) })
         }
         Node::Unreadable(unreadable) => return Err(Failure::fault(problems(&unreadable.error).join("; "))),
     })
 }
 
+/// What of a group is not copied.
+fn lost_of_group(group: &Group) -> Result<Vec<String>, Failure> {
+    let metadata = group.metadata();
+    let ignored = metadata.ignored.keys();
+    let mut lost: Vec<_> = ignored
+        .map(|name| format!("`{name}`: a member that readers may ignore; the copy is without it"))
+        .collect();
+    let has_copies = match metadata.format {
+        Format::V2 => {
+            let key = v2::consolidated_key(group.path()).map_err(|error| Failure::Fault(error.into()))?;
+            let size = group.hierarchy().store().size(&key);
+            size.map_err(|error| Failure::Fault(error.into()))?.is_some()
+        }
+        Format::V3Draft | Format::V3 => metadata.consolidated.is_some(),
+    };
+    if has_copies {
+        lost.push("consolidated metadata; `zarrctl consolidate` makes them anew".to_owned());
+    }
+    Ok(lost)
+}
+
 /// Writes all documents to memory: what goes wrong there would go wrong halfway.
-fn rehearse(planned: &[Planned], context: &Context, format: Format) -> Result<(), Failure> {
+fn rehearse(
+    planned: &[Planned],
+    context: &Context,
+    format: Format,
+    entry_point: Option<&EntryPoint>,
+) -> Result<(), Failure> {
     let memory = open_store(context.registry(), "memory:")?;
-    let hierarchy = Hierarchy::create(memory, context, format)?;
+    let hierarchy = match entry_point {
+        Some(entry_point) => Hierarchy::create_draft(memory, context, entry_point)?,
+        None => Hierarchy::create(memory, context, format)?,
+    };
     let mut refused = Vec::new();
     for node in planned {
         let (path, result) = match node {

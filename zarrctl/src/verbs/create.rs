@@ -1,7 +1,9 @@
 //! `create`: a new array.
 
-use zarr_kit::spec::{Object, Value};
-use zarr_kit::{ArrayBuilder, Format, Hierarchy, Order, entry_point, open_store};
+use zarr_kit::spec::metadata::DocumentError;
+use zarr_kit::spec::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
+use zarr_kit::spec::{Object, Reading, Value};
+use zarr_kit::{ArrayBuilder, Context, Format, Mode, Order, entry_point};
 
 use crate::arguments::Create;
 use crate::failure::Failure;
@@ -14,25 +16,39 @@ const NO_CODEC: &str = "none";
 pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     let context = context()?;
     let existing = existing_format(&arguments.store, &context)?;
-    let default = if arguments.metadata_encoding.is_some() { Format::V3Draft } else { Format::V3 };
+    let entry_point = asked_entry_point(&arguments, &context)?;
+    let default = if entry_point.is_some() { Format::V3Draft } else { Format::V3 };
     let format = arguments.format.or(existing).unwrap_or(default);
+    if entry_point.is_some() && format != Format::V3Draft {
+        return Err(Failure::fault(format!(
+            "{format} has no metadata encodings and no extensions of a hierarchy: the v3 draft has them"
+        )));
+    }
     let (store, path) = (arguments.store.clone(), arguments.path.clone());
-    let metadata_encoding = arguments.metadata_encoding.clone();
     let builder = builder(arguments);
     // What cannot be said is refused before the hierarchy is begun.
     builder.metadata(format, context.registry())?;
-    let Some(name) = metadata_encoding else {
-        let hierarchy = opening::create(&store, &context, Some(format), format)?;
-        hierarchy.create_array(&path, &builder)?;
-        return Ok(());
+    let hierarchy = match entry_point {
+        Some(entry_point) => opening::create_draft(&store, &context, &entry_point)?,
+        None => opening::create(&store, &context, Some(format), format)?,
     };
-    if format != Format::V3Draft {
-        return Err(Failure::fault(format!("{format} has no metadata encodings: the v3 draft has them")));
-    }
-    let entry_point = entry_point(context.registry(), &name)?;
-    let hierarchy = Hierarchy::create_draft(open_store(context.registry(), &store)?, &context, &entry_point)?;
     hierarchy.create_array(&path, &builder)?;
     Ok(())
+}
+
+/// The entry point of a hierarchy of the draft, where something about it is asked for.
+fn asked_entry_point(arguments: &Create, context: &Context) -> Result<Option<EntryPoint>, Failure> {
+    let (name, extensions) = (&arguments.metadata_encoding, &arguments.hierarchy_extensions);
+    if name.is_none() && extensions.is_empty() {
+        return Ok(None);
+    }
+    let plain = entry_point(context.registry(), name.as_deref().unwrap_or("json"))?;
+    let wrong = |error: DocumentError| Failure::fault(format!("--hierarchy-extension: {error}"));
+    let mut document = entry_point_document(&plain).map_err(wrong)?;
+    if let Some(members) = document.as_object_mut() {
+        members.insert("extensions", extensions.iter().cloned().collect::<Value>());
+    }
+    parse_entry_point(&document, &Reading::new(Mode::Strict)).map_err(wrong).map(Some)
 }
 
 fn builder(arguments: Create) -> ArrayBuilder {

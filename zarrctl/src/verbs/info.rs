@@ -22,6 +22,8 @@ const INDENT: usize = 18;
 struct Known {
     path: String,
     kind: &'static str,
+    /// Of the root: what the entry point of the draft names.
+    hierarchy: Vec<Part>,
     /// Of an array, as far as its document can be read.
     array: Option<ArrayFacts>,
     /// The members of a document that is not what its format wants, as they stand in it, without the attributes.
@@ -55,11 +57,14 @@ struct Chunks {
 
 pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let known = match hierarchy.node(&arguments.path)? {
+    let mut known = match hierarchy.node(&arguments.path)? {
         Node::Group(group) => of_group(&group),
         Node::Array(array) => of_array(&hierarchy, &array)?,
         Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),
     };
+    if let Some(entry_point) = hierarchy.entry_point().filter(|_| known.path == "/") {
+        known.hierarchy = Describer::of(&hierarchy).hierarchy_parts(entry_point);
+    }
     let mut output = io::BufWriter::new(io::stdout().lock());
     if arguments.json {
         let value = Value::Object(object(&hierarchy, &known));
@@ -76,6 +81,7 @@ fn of_group(group: &Group) -> Known {
     Known {
         path: group.path().to_string(),
         kind: if group.is_implicit() { "implicit group" } else { "group" },
+        hierarchy: Vec::new(),
         array: None,
         document: None,
         attributes: Some(Value::Object(group.attributes().clone())),
@@ -84,17 +90,17 @@ fn of_group(group: &Group) -> Known {
 }
 
 fn of_array(hierarchy: &Hierarchy, array: &Array) -> Result<Known, Failure> {
-    let fallback = array.fallback();
     let facts = ArrayFacts {
         parts: Describer::of(hierarchy).parts(array.metadata(), Some(array)),
         metadata: array.metadata().clone(),
         dimension_names: array.dimension_names().map(<[_]>::to_vec),
-        fallback: fallback.map(|fallback| format!("{} stands in for {}", fallback.used, fallback.unknown)),
+        fallback: array.fallback().map(ToString::to_string),
         chunks: Some(chunks(array)?),
     };
     Ok(Known {
         path: array.path().to_string(),
         kind: "array",
+        hierarchy: Vec::new(),
         array: Some(facts),
         document: None,
         attributes: Some(Value::Object(array.attributes().clone())),
@@ -129,6 +135,7 @@ fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
     let mut known = Known {
         path: unreadable.path.to_string(),
         kind: "unreadable node",
+        hierarchy: Vec::new(),
         array: None,
         document: None,
         attributes: None,
@@ -163,6 +170,12 @@ fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(),
     line("kind", known.kind)?;
     line("format", &hierarchy.description())?;
     line("store", &hierarchy.store().location())?;
+    let mut last = "";
+    for part in &known.hierarchy {
+        let label = label(part.member);
+        write_part(part, if label == last { "" } else { label }, 0, &mut line)?;
+        last = label;
+    }
     if let Some(array) = &known.array {
         write_array(array, &mut line)?;
     }
@@ -263,6 +276,7 @@ fn label(member: &str) -> &'static str {
         "codecs" => "codecs",
         "chunk_key_encoding" => "key encoding",
         "storage_transformers" => "transformers",
+        "metadata_encoding" => "metadata encoding",
         _ => "extensions",
     }
 }
@@ -303,6 +317,11 @@ fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
     object.insert("format", hierarchy.format().name());
     object.insert("description", hierarchy.description().as_str());
     object.insert("store", hierarchy.store().location().as_str());
+    for part in known.hierarchy.iter().filter(|part| part.member == "metadata_encoding") {
+        object.insert(part.member, part_value(part));
+        let extensions = known.hierarchy.iter().filter(|part| part.member == "hierarchy_extensions");
+        object.insert("hierarchy_extensions", extensions.map(part_value).collect::<Value>());
+    }
     if let Some(array) = &known.array {
         array_members(array, &mut object);
     }

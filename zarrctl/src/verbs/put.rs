@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::{ByteOrder, Elements};
-use zarr_kit::{Array, Selection};
+use zarr_kit::{Array, ArrayOptions, FallbackPolicy, Selection};
 
 use crate::arguments::Put;
 use crate::failure::Failure;
@@ -24,7 +24,11 @@ struct Input {
 
 pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
-    let array = hierarchy.array(&arguments.path)?;
+    let mut options = ArrayOptions::new();
+    if arguments.write_fallback {
+        options = options.fallback(FallbackPolicy::Warn).write_fallback(true);
+    }
+    let array = hierarchy.array_with(&hierarchy.path(&arguments.path)?, options)?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
     let place = |error: Failure| error.while_doing(&format!("`{}`", arguments.file.display()));

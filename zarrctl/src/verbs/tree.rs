@@ -6,7 +6,7 @@ use zarr_kit::spec::{Object, Value, json};
 use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
 
 use crate::arguments::Tree;
-use crate::describe::{Describer, chunk_size, codec_names, problems, shape};
+use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
 use crate::failure::Failure;
 use crate::opening::open;
 use crate::terminal::Progress;
@@ -75,7 +75,7 @@ fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
             };
             let codecs = codec_names(&parts);
             let codecs = if codecs.is_empty() { "no codecs".to_owned() } else { codecs };
-            format!(" {} [{}] {chunks}; {codecs}", array.data_type().name(), shape(array.shape()))
+            format!(" {} [{}] {chunks}; {codecs}", type_name(&array), shape(array.shape()))
         }
         (_, Node::Unreadable(unreadable)) => match &unreadable.metadata {
             Some(metadata) => format!(
@@ -99,6 +99,9 @@ fn member(hierarchy: &Hierarchy, child: &Child) -> Result<Value, Failure> {
             kind("array");
             object.insert("shape", array.shape().iter().copied().collect::<Value>());
             object.insert("data_type", &*array.data_type().name());
+            if let Some(fallback) = array.fallback() {
+                object.insert("fallback", fallback.to_string().as_str());
+            }
         }
         Node::Unreadable(unreadable) => {
             kind("unreadable");

@@ -50,6 +50,12 @@ fn what_cannot_be_said_is_refused_before_anything_is_written() {
         (&["--extension", r#"{"extension":"https://example.org/a/1.0"}"#], "extensions"),
         (&["--metadata-encoding", "json", "--format", "v3"], "metadata encoding"),
         (&["--metadata-encoding", "no-such"], "no-such"),
+        (&["--hierarchy-extension", r#"{"extension":"x"}"#], "--hierarchy-extension"),
+        (
+            &["--hierarchy-extension", r#"{"extension":"https://e.org/x/1.0","must_understand":true}"#],
+            "readers must understand it",
+        ),
+        (&["--hierarchy-extension", "{}"], "`extensions[0].extension`"),
         (&["--dimension-names", "a,b"], "dimension_names"),
     ] {
         let message = refused(&[&array[..], more].concat(), 1);
@@ -121,6 +127,49 @@ fn arrays_grow_and_shrink() {
 }
 
 #[test]
+fn arrays_grow_and_shrink_at_their_beginning() {
+    for format in ["v3", "v3-draft"] {
+        let place = Place::new();
+        let store = place.at("store");
+        let uri = "https://zarr-kit.example/spec/grids/origin/1.0";
+        let configuration = r#""configuration":{"chunk_shape":[2,3],"origin":[-1,0]}"#;
+        let grid = match format {
+            "v3" => format!(r#"{{"name":"{uri}",{configuration}}}"#),
+            _ => format!(r#"{{"extension":"{uri}","type":"origin",{configuration}}}"#),
+        };
+        let array =
+            ["create", &store, "/a", "--format", format, "--shape", "2,3", "--dtype", "uint8", "--codec"];
+        bytes(&[&array[..], &["none", "--fill", "9", "--grid", &grid]].concat());
+        bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 5, 6])]);
+        let files = place.files("store");
+        bytes(&["resize", &store, "/a", "--at-start", "2,0"]);
+        let shown = || text(&["get", &store, "/a", "--format", "csv"]);
+        assert_eq!(shown(), "9,9,9\r\n9,9,9\r\n1,2,3\r\n4,5,6\r\n");
+        assert_eq!(place.files("store"), files, "no chunk moves");
+        bytes(&["resize", &store, "/a", "--at-start", "-3,1", "--shape", "2,3"]);
+        assert_eq!(shown(), "9,4,5\r\n9,9,9\r\n");
+        for (counts, part) in
+            [("1", "--at-start has 1 entries"), ("-3,0", "cannot have -3 more"), ("x,1", "is no number")]
+        {
+            let status = if counts == "x,1" { 2 } else { 1 };
+            let message = refused(&["resize", &store, "/a", "--at-start", counts], status);
+            assert!(message.contains(part), "{message}");
+        }
+        assert!(refused(&["resize", &store, "/a"], 2).contains("--shape"));
+    }
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, &[]);
+    let before = std::fs::read(place.path("store/g/a/zarr.json")).unwrap();
+    let message = refused(&["resize", &store, "/g/a", "--at-start", "2,0"], 1);
+    assert!(message.contains("chunk grid `regular` has no origin that could move"), "{message}");
+    assert!(message.contains("/g/a grows and shrinks at its end alone"), "{message}");
+    assert_eq!(std::fs::read(place.path("store/g/a/zarr.json")).unwrap(), before);
+    // Nothing at the beginning is no more than another shape.
+    bytes(&["resize", &store, "/g/a", "--at-start", "0,0", "--shape", "5,6"]);
+}
+
+#[test]
 fn nodes_are_erased_with_all_below_them() {
     for format in ["v2", "v3", "v3-draft"] {
         let place = Place::new();
@@ -135,6 +184,27 @@ fn nodes_are_erased_with_all_below_them() {
         bytes(&["erase", &store, "/"]);
         assert!(place.files("store").iter().all(|file| file == "zarr.json"), "{:?}", place.files("store"));
     }
+}
+
+#[test]
+fn one_format_is_erased_from_a_folder_that_holds_two() {
+    let place = Place::new();
+    let (store, other) = (place.at("store"), place.at("other"));
+    for (store, format) in [(&store, "v2"), (&other, "v3")] {
+        create(store, &["--format", format]);
+        bytes(&["put", store, "/g/a", &place.file("raw", &[1; 48])]);
+    }
+    for file in place.files("other") {
+        place.file(&format!("store/{file}"), &std::fs::read(place.path("other").join(&file)).unwrap());
+    }
+    let before = place.files("store");
+    let message = refused(&["erase", &store, "/g", "--as", "v2"], 1);
+    assert!(message.contains("document of v3") && message.contains("--format v2"), "{message}");
+    assert_eq!(place.files("store"), before);
+    bytes(&["erase", &store, "/g", "--format", "v2"]);
+    bytes(&["erase", &store, "/", "--format", "v2"]);
+    assert_eq!(place.files("store"), place.files("other"));
+    assert!(refused(&["erase", &store, "/g", "--format", "v2"], 1).contains("no Zarr hierarchy"));
 }
 
 #[test]

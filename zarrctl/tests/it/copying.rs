@@ -29,6 +29,15 @@ fn source(place: &Place, format: &str) -> String {
     store
 }
 
+/// What a verb that did what it was asked to said besides.
+fn said(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {messages}");
+    assert_eq!(output.stdout, b"", "{arguments:?}");
+    messages
+}
+
 fn same_elements(place: &Place, copy: &str) {
     let raw: Vec<u8> = (0..140).collect();
     assert_eq!(bytes(&["get", copy, "/g/a", "--format", "raw"]), raw);
@@ -102,7 +111,9 @@ fn chunks_shards_and_codecs_can_change() {
         assert!(info.contains("fill value        -1"), "{info}");
     }
     // From shards to a format without, and to other shards.
-    bytes(&["copy", &place.at("copy0"), &place.at("flat"), "--format", "v2"]);
+    let told = said(&["copy", &place.at("copy0"), &place.at("flat"), "--format", "v2"]);
+    let shards = "/g/a: `codecs`: shards, which v2 has not; their inner chunks are the chunks of the copy";
+    assert!(told.contains(shards) && told.lines().count() == 2, "{told}");
     assert!(text(&["info", &place.at("flat"), "/g/a"]).contains("4 × 5 chunks of 2 × 2"));
     bytes(&["copy", &place.at("copy0"), &place.at("gzip"), "--codec", r#"gzip:{"level":9}"#]);
     let info = text(&["info", &place.at("gzip"), "/g/a"]);
@@ -219,8 +230,181 @@ fn chunk_keys_that_the_target_does_not_have_become_its_own() {
     assert!(place.files("source").contains(&"a/c/0.bin".to_owned()));
     for (format, key) in [("v2", "a/0"), ("v3-draft", "data/a/c0")] {
         let copy = place.at(format);
-        bytes(&["copy", &store, &copy, "--format", format]);
+        let told = said(&["copy", &store, &copy, "--format", format]);
+        assert!(told.contains("/a: `chunk_key_encoding`: encoding `zarrs.default_suffix`"), "{told}");
         assert!(place.files(format).contains(&key.to_owned()), "{:?}", place.files(format));
         assert_eq!(bytes(&["get", &copy, "/a"]), [1, 2, 3, 4]);
     }
+}
+
+/// Replaces a part of a file that is there.
+fn edit(place: &Place, file: &str, before: &str, after: &str) {
+    let text = std::fs::read_to_string(place.path(file)).unwrap();
+    assert!(text.contains(before), "{text}");
+    place.file(file, text.replace(before, after).as_bytes());
+}
+
+/// A hierarchy of the draft with all that other formats have no form of.
+fn peculiar(place: &Place) -> String {
+    let store = place.at("peculiar");
+    let names = r#"{"extension":"https://zarr-kit.example/spec/extensions/dimension-names/1.0","must_understand":false,
+        "configuration":{"names":["y",null]}}"#;
+    let create = ["create", &store, "/g/a", "--format", "v3-draft", "--metadata-encoding", "json"];
+    let array = [
+        "--shape",
+        "4,6",
+        "--dtype",
+        "<M8[s]",
+        "--fill",
+        "0",
+        "--grid",
+        r#"{"extension":"https://zarr-kit.example/spec/grids/origin/1.0","type":"origin",
+            "configuration":{"chunk_shape":[2,3],"origin":[-1,2]}}"#,
+        "--layout",
+        r#"{"extension":"https://zarr-kit.example/spec/layouts/morton/1.0","type":"morton"}"#,
+        "--extension",
+        names,
+        "--extension",
+        r#"{"extension":"https://e.org/x/1.0","must_understand":false}"#,
+        "--attr",
+        "n=[1,2]",
+    ];
+    bytes(&[&create[..], &array[..]].concat());
+    let raw: Vec<u8> = (0..24i64).flat_map(i64::to_le_bytes).collect();
+    bytes(&["put", &store, "/g/a", &place.file("times", &raw)]);
+    bytes(&["create", &store, "/b", "--shape", "2", "--dtype", "int8"]);
+    edit(
+        place,
+        "peculiar/zarr.json",
+        r#""extensions": []"#,
+        r#""extensions": [{"extension":"https://e.org/hierarchies/1.0","must_understand":false}]"#,
+    );
+    store
+}
+
+#[test]
+fn what_a_format_cannot_say_is_told_before_it_is_left_out() {
+    let place = Place::new();
+    let store = peculiar(&place);
+    let uri = |path: &str| format!("https://zarr-kit.example/spec/{path}/1.0");
+    for (format, more) in [
+        (
+            "v2",
+            vec![
+                format!("`chunk_grid`: the origin of grid `{}`", uri("grids/origin")),
+                "has them in its attribute `_ARRAY_DIMENSIONS`".to_owned(),
+            ],
+        ),
+        ("v3", vec![]),
+    ] {
+        let copy = place.at(format);
+        let mut wanted = vec![
+            "/: `extensions[0]`: extension `https://e.org/hierarchies/1.0` of the entry point".to_owned(),
+            format!("/g/a: `data_type`: the fallback \"int64\"; {format} has no fallbacks"),
+            format!("/g/a: `chunk_memory_layout`: layout `{}`", uri("layouts/morton")),
+            "/g/a: `extensions[1]`: extension `https://e.org/x/1.0`, which readers may ignore".to_owned(),
+        ];
+        wanted.extend(more);
+        let dry = text(&["copy", &store, &copy, "--format", format, "--dry-run"]);
+        assert!(place.files(format).is_empty(), "nothing is written");
+        let told = said(&["copy", &store, &copy, "--format", format]);
+        for text in [&dry, &told] {
+            for what in &wanted {
+                assert!(text.contains(what), "{what} in {text}");
+            }
+            assert_eq!(text.lines().count(), wanted.len() + 1, "{text}");
+        }
+        assert!(told.starts_with("warning: the copy does not say all of it:\n"), "{told}");
+        for form in ["raw", "csv"] {
+            let get = |store: &str| bytes(&["get", store, "/g/a", "--format", form]);
+            assert_eq!(get(&copy), get(&store), "{format}");
+        }
+        let attributes = text(&["attrs", &copy, "/g/a"]);
+        assert_eq!(attributes.contains("_ARRAY_DIMENSIONS"), format == "v2", "{attributes}");
+        let info = text(&["info", &copy, "/g/a"]);
+        assert_eq!(info.contains("dimension names   y, -"), format == "v3", "{info}");
+        // v3 takes the grid by its URI.
+        assert_eq!(info.contains(r#""origin":[-1,2]"#), format == "v3", "{info}");
+    }
+    // And back: names are an extension, the grid has its type.
+    let back = place.at("back");
+    bytes(&["copy", &place.at("v3"), &back, "--format", "v3-draft"]);
+    let document = std::fs::read_to_string(place.path("back/meta/g/a.array.json")).unwrap();
+    for part in [uri("extensions/dimension-names"), uri("grids/origin"), r#""type": "origin""#.to_owned()] {
+        assert!(document.contains(&part), "{part} in {document}");
+    }
+    assert!(!document.contains("_ARRAY_DIMENSIONS"), "{document}");
+    let dry = text(&["copy", &place.at("v3"), &place.at("nowhere"), "--dry-run"]);
+    assert_eq!(dry, "the copy would not say:\n  nothing\n");
+}
+
+#[test]
+fn a_copy_of_the_draft_keeps_its_metadata_encoding_and_known_extensions() {
+    let place = Place::new();
+    let store = place.at("source");
+    let create = ["create", &store, "/a", "--shape", "2", "--dtype", "int8", "--format", "v3-draft"];
+    bytes(&[&create[..], &["--metadata-encoding", "cbor"]].concat());
+    bytes(&["copy", &store, &place.at("same")]);
+    assert!(place.files("same").contains(&"meta/a.array.cbor".to_owned()), "{:?}", place.files("same"));
+    let told = said(&["copy", &store, &place.at("v3"), "--format", "v3"]);
+    assert!(told.contains("`metadata_encoding`: encoding `"), "{told}");
+    // What is there already keeps its own.
+    bytes(&["create", &place.at("json"), "/b", "--shape", "2", "--dtype", "int8", "--format", "v3-draft"]);
+    let told = said(&["copy", &store, &place.at("json")]);
+    assert!(told.contains("documents of the copy are in `json`"), "{told}");
+    assert!(place.files("json").contains(&"meta/a.array.json".to_owned()));
+}
+
+#[test]
+fn what_would_change_values_is_copied_only_when_asked_for() {
+    let place = Place::new();
+    let store = place.at("source");
+    let create = ["create", &store, "/nan", "--shape", "4", "--chunks", "2", "--dtype", "float32", "--fill"];
+    bytes(&[&create[..], &["0x7fc00001"]].concat());
+    bytes(&["put", &store, "/nan", &place.file("two", &[0; 8]), "--select", ":2"]);
+    let message = refused(&["copy", &store, &place.at("v2"), "--format", "v2"], 1);
+    assert!(message.contains("/nan: ") && message.contains("--lossy"), "{message}");
+    assert!(place.files("v2").is_empty());
+    let dry = refused(&["copy", &store, &place.at("v2"), "--format", "v2", "--dry-run"], 1);
+    assert_eq!(dry, message);
+    let told = said(&["copy", &store, &place.at("v2"), "--format", "v2", "--lossy"]);
+    assert!(told.contains(r#"/nan: `fill_value`: "0x7fc00001", which v2 has no form of"#), "{told}");
+    // Elements that were never written keep their bits: their chunk is stored.
+    let get = |store: &str| bytes(&["get", store, "/nan", "--format", "raw"]);
+    assert_eq!(get(&place.at("v2")), get(&store));
+    let told = said(&["copy", &store, &place.at("v2b"), "--format", "v2", "--lossy", "--chunks", "4"]);
+    assert!(told.contains("the copy has NaN"), "{told}");
+    assert_eq!(get(&place.at("v2b")), get(&store));
+}
+
+#[test]
+fn an_unknown_type_is_copied_as_it_is_or_as_its_fallback_when_asked_for() {
+    let place = Place::new();
+    let store = place.at("source");
+    let create = ["create", &store, "/a", "--shape", "2", "--dtype", "<M8[s]", "--fill", "0"];
+    bytes(&[&create[..], &["--format", "v3-draft"]].concat());
+    let raw: Vec<u8> = [5i64, 7].into_iter().flat_map(i64::to_le_bytes).collect();
+    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    let uri = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
+    edit(&place, "source/meta/a.array.json", uri, "https://e.org/times/1.0");
+    let copy = |name: &str, more: &[&str]| run(&[&["copy", &store, &place.at(name)], more].concat());
+    let message = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let denied = copy("same", &[]);
+    assert!(denied.status.code() == Some(1) && message(&denied).contains("fallback int64"));
+    let same = copy("same", &["--use-fallback"]);
+    assert_eq!(same.status.code(), Some(0), "{}", message(&same));
+    assert!(!message(&same).contains("does not say"), "{}", message(&same));
+    for file in ["meta/a.array.json", "data/a/c0"] {
+        let read = |folder: &str| std::fs::read(place.path(folder).join(file)).unwrap();
+        assert_eq!(read("same"), read("source"), "{file}");
+    }
+    let other = copy("v3", &["--use-fallback", "--format", "v3"]);
+    let said = message(&other);
+    assert!(other.status.code() == Some(1) && said.contains("--lossy copies it as int64"), "{said}");
+    assert!(place.files("v3").is_empty());
+    let other = copy("v3", &["--use-fallback", "--format", "v3", "--lossy"]);
+    let said = message(&other);
+    assert_eq!(other.status.code(), Some(0), "{said}");
+    assert!(said.contains("which is not known; the copy has int64"), "{said}");
+    assert_eq!(text(&["get", &place.at("v3"), "/a", "--format", "json"]), "[5, 7]\n");
 }

@@ -1,0 +1,64 @@
+//! What a copy does not say any more, and of which nodes.
+
+use std::fmt;
+
+use zarr_kit::NodePath;
+
+/// Nodes that are named beside what they lose.
+const SHOWN: usize = 3;
+
+/// Losses in the order in which they came up, each with the nodes that it concerns.
+#[derive(Debug, Default)]
+pub(crate) struct Losses(Vec<(String, Vec<String>)>);
+
+impl Losses {
+    /// Adds one of the node at `path`.
+    pub(crate) fn add(&mut self, path: &NodePath, what: impl ToString) {
+        let (what, path) = (what.to_string(), path.to_string());
+        match self.0.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, paths)) => paths.push(path),
+            None => self.0.push((what, vec![path])),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A line for each.
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (what, paths)) in self.0.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "\n" };
+            let shown = paths.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+            write!(f, "{separator}  {shown}")?;
+            if paths.len() > SHOWN {
+                write!(f, " and {} more", paths.len() - SHOWN)?;
+            }
+            write!(f, ": {what}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_kit::Format;
+
+    use super::*;
+
+    #[test]
+    fn a_loss_of_many_nodes_is_told_once() {
+        let mut losses = Losses::default();
+        assert!(losses.is_empty());
+        for path in ["/a", "/b", "/c", "/d", "/e"] {
+            let path = NodePath::parse(path, Format::V3).unwrap();
+            losses.add(&path, "`x`: all");
+            if path.to_string() == "/b" {
+                losses.add(&path, "`y`: some");
+            }
+        }
+        assert_eq!(losses.to_string(), "  /a, /b, /c and 2 more: `x`: all\n  /b: `y`: some");
+    }
+}

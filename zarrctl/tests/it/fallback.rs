@@ -1,0 +1,78 @@
+//! Arrays of a data type that is not known, through what their documents name in its place.
+
+use crate::support::{Place, bytes, refused, run, text};
+
+/// An array `/a` of four elements, of a type that nobody knows and that `int64` stands in for.
+fn unknown(place: &Place) -> String {
+    let store = place.at("store");
+    let create =
+        ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "<M8[s]", "--codec", "none"];
+    bytes(&[&create[..], &["--format", "v3-draft", "--fill", "0"]].concat());
+    let raw: Vec<u8> = [1i64, 2, 3, 4].into_iter().flat_map(i64::to_le_bytes).collect();
+    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    let document = std::fs::read_to_string(place.path("store/meta/a.array.json")).unwrap();
+    let uri = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
+    assert!(document.contains(uri), "{document}");
+    place.file("store/meta/a.array.json", document.replace(uri, "https://e.org/times/1.0").as_bytes());
+    store
+}
+
+/// What stands on both outputs of a verb that did what it was asked to.
+fn both(arguments: &[&str]) -> (String, String) {
+    let output = run(arguments);
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {messages}");
+    (String::from_utf8(output.stdout).unwrap(), messages)
+}
+
+#[test]
+fn whatever_is_shown_says_that_it_is_a_fallback() {
+    let place = Place::new();
+    let store = unknown(&place);
+    for verb in ["get", "put"] {
+        let file = place.at("raw");
+        let arguments =
+            if verb == "get" { vec![verb, &store, "/a"] } else { vec![verb, &store, "/a", &file] };
+        let message = refused(&arguments, 1);
+        assert!(
+            message.contains("it has the fallback int64, which is used only when asked for"),
+            "{message}"
+        );
+    }
+    assert!(text(&["tree", &store]).contains("unreadable"));
+    for (verb, part) in [
+        ("tree", "int64 (fallback of {"),
+        ("info", "fallback          int64 stands in for {"),
+        ("get", "[1, 2, 3, 4]"),
+    ] {
+        let mut arguments = vec![verb, &store, "/a", "--use-fallback"];
+        if verb == "get" {
+            arguments.extend(["--format", "json"]);
+        }
+        let (shown, warned) = both(&arguments);
+        assert!(shown.contains(part), "{shown}");
+        assert!(warned.contains("https://e.org/times/1.0") && warned.contains("fallback int64"), "{warned}");
+    }
+    for verb in ["tree", "info"] {
+        let (shown, _) = both(&[verb, &store, "/a", "--use-fallback", "--json"]);
+        assert!(shown.contains(r#""fallback": "int64 stands in for "#), "{shown}");
+    }
+}
+
+#[test]
+fn elements_of_a_fallback_are_written_when_asked_for() {
+    let place = Place::new();
+    let store = unknown(&place);
+    let before = std::fs::read(place.path("store/meta/a.array.json")).unwrap();
+    let raw: Vec<u8> = [5i64, 6].into_iter().flat_map(i64::to_le_bytes).collect();
+    let put = ["put", &store, "/a", &place.file("two", &raw), "--select", "2:"];
+    let output = run(&[&put[..], &["--use-fallback"]].concat());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && message.contains("written only when asked for"), "{message}");
+    let (_, warned) = both(&[&put[..], &["--write-fallback"]].concat());
+    assert!(warned.contains("fallback int64"), "{warned}");
+    assert_eq!(std::fs::read(place.path("store/data/a/c1")).unwrap(), raw);
+    assert_eq!(std::fs::read(place.path("store/meta/a.array.json")).unwrap(), before);
+    let (shown, _) = both(&["get", &store, "/a", "--use-fallback", "--format", "json"]);
+    assert_eq!(shown, "[1, 2, 5, 6]\n");
+}
