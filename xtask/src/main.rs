@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use workspace::Workspace;
 
+mod bench;
 mod requirements;
 mod rust_source;
 mod suite;
@@ -24,6 +25,10 @@ usage: cargo xtask COMMAND [OPTION]…
                     how many rows of each ledger in conformance/requirements are tested;
                     --open lists the open rows, --level only those of one level
                     (MUST takes in MUST NOT, and likewise SHOULD)
+  bench --peers [--case PATTERN]… [--peer NAME]… [--rounds N] [--folder DIR] [--quick] [--large]
+        [--list] [--publish]
+                    this engine, zarrs, tensorstore and zarr-python in one run; see docs/performance.md.
+                    --large adds the cases that take long, --publish puts the figures into that page
   help              this text
 ";
 
@@ -72,6 +77,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         return Err(Failure::Usage("no command given".to_owned()));
     };
     match command.as_str() {
+        "bench" => bench::run(&Workspace::find()?, arguments),
         "test" => suite::run(&Workspace::find()?, arguments),
         "tidy" => tidy::run(&Workspace::find()?, arguments),
         "requirements" => requirements::run(&Workspace::find()?, arguments),

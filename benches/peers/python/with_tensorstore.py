@@ -1,0 +1,166 @@
+"""tensorstore."""
+
+import importlib.metadata
+import json
+
+import numpy as np
+import tensorstore as ts
+
+from runner import checksum, checksum_of_lines, timed
+
+
+class Program:
+    def __init__(self, _name, threads):
+        self.version = importlib.metadata.version("tensorstore")
+        self.threads = threads
+
+    def prepare(self, case):
+        operation = getattr(self, "do_" + case.operation.replace("-", "_"))
+        if case.operation == "write":
+            source = case.source()
+            return lambda: operation(case, source)
+        if case.operation == "read-kept":
+            kept = np.empty(case.shape, dtype=case.data_type)
+            return lambda: operation(case, kept)
+        return lambda: operation(case)
+
+    def context(self, cache=0):
+        limit = {"limit": self.threads}
+        return ts.Context(
+            {
+                "cache_pool": {"total_bytes_limit": cache},
+                "data_copy_concurrency": limit,
+                "file_io_concurrency": limit,
+                # The other programs leave it to the system when bytes go to the disk.
+                "file_io_sync": False,
+            }
+        )
+
+    def open(self, case, write=False):
+        name, _ = case.document
+        spec = {
+            "driver": "zarr3" if name == "zarr.json" else "zarr",
+            "kvstore": {"driver": "file", "path": f"{case.array_folder}/"},
+            "recheck_cached_data": False,
+            "recheck_cached_metadata": False,
+        }
+        context = self.context(case.cache)
+        return ts.open(spec, context=context, open=True, read=not write, write=write).result()
+
+    def do_read(self, case):
+        array = self.open(case)
+        found, seconds = timed(lambda: array.read().result())
+        return seconds, checksum(found)
+
+    def do_read_kept(self, case, kept):
+        array = self.open(case)
+        kept.view("u1").fill(0xFF)
+        target = ts.array(kept, copy=False, write=True, context=self.context())
+        _, seconds = timed(lambda: target.write(array).result())
+        return seconds, checksum(kept)
+
+    def do_write(self, case, source):
+        case.write_empty_array()
+        array = self.open(case, write=True)
+
+        def work():
+            if not case.boxes:
+                array.write(source).result()
+            for box in case.boxes:
+                array[box].write(source).result()
+
+        _, seconds = timed(work)
+        return seconds, checksum(source)
+
+    def do_chunks(self, case):
+        return self.one_by_one(case, case.chunk_slices())
+
+    def do_boxes(self, case):
+        return self.one_by_one(case, case.boxes)
+
+    def one_by_one(self, case, boxes):
+        array = self.open(case)
+        total = found = 0
+        for box in boxes:
+            elements, seconds = timed(lambda box=box: array[box].read().result())
+            total += seconds
+            found = checksum(elements, found)
+        return total, found
+
+    def do_boxes_at_once(self, case):
+        array = self.open(case)
+
+        def work():
+            futures = [array[box].read() for box in case.boxes]
+            return [future.result() for future in futures]
+
+        parts, seconds = timed(work)
+        found = 0
+        for elements in parts:
+            found = checksum(elements, found)
+        return seconds, found
+
+    def do_create(self, case):
+        case.write_empty_folder()
+        names, chunks = case.names(), list(case.chunks)
+
+        def work():
+            context = self.context()
+            store = ts.KvStore.open(f"file://{case.folder}/", context=context).result()
+            # It has no groups: their document is a value as any other.
+            store.write("zarr.json", json.dumps({"zarr_format": 3, "node_type": "group"})).result()
+            metadata = {
+                "shape": list(case.shape),
+                "data_type": case.data_type,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+            }
+            futures = [
+                ts.open(
+                    {
+                        "driver": "zarr3",
+                        "kvstore": {"driver": "file", "path": f"{case.folder}/{name}/"},
+                        "metadata": metadata,
+                    },
+                    context=context,
+                    create=True,
+                )
+                for name in names
+            ]
+            for future in futures:
+                future.result()
+
+        _, seconds = timed(work)
+        return seconds, checksum_of_lines(f"/{name}" for name in names)
+
+    def do_open(self, case):
+        """It has no groups: the keys are listed, and all arrays opened at once."""
+
+        def work():
+            context = self.context()
+            store = ts.KvStore.open(f"file://{case.folder}/", context=context).result()
+            keys = (key.decode() for key in store.list().result())
+            paths = [key.removesuffix("/zarr.json") for key in keys if key.endswith("/zarr.json")]
+            futures = [
+                ts.open(
+                    {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{case.folder}/{path}/"}},
+                    context=context,
+                    open=True,
+                )
+                for path in paths
+            ]
+            return list(zip(paths, [future.result() for future in futures], strict=True))
+
+        arrays, seconds = timed(work)
+        lines = (f"/{path} [{', '.join(map(str, array.shape))}]" for path, array in arrays)
+        return seconds, checksum_of_lines(lines)
+
+    def do_list(self, case):
+        """It has no hierarchies: the keys are listed."""
+
+        def work():
+            store = ts.KvStore.open(f"file://{case.folder}/", context=self.context()).result()
+            keys = (key.decode() for key in store.list().result())
+            return [f"/{key.removesuffix('zarr.json').removesuffix('/')}" for key in keys]
+
+        paths, seconds = timed(work)
+        return seconds, checksum_of_lines(paths)

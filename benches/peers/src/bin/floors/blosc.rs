@@ -1,0 +1,54 @@
+//! The two calls into C-Blosc.
+
+#![expect(unsafe_code, reason = "C-Blosc has no safe interface that decodes to memory of the caller's")]
+
+use std::ffi::{CStr, c_int};
+
+use blosc_src::{blosc_compress_ctx, blosc_decompress_ctx};
+use zarr_peers::Failure;
+
+/// The bytes of elements are shuffled; the size of blocks is the library's choice.
+const SHUFFLE: c_int = 1;
+
+/// How to compress.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blosc {
+    pub(crate) compressor: &'static CStr,
+    pub(crate) level: c_int,
+    /// Bytes of an element.
+    pub(crate) item: usize,
+}
+
+/// Encodes to the beginning of `encoded`; how many bytes those are.
+pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, Failure> {
+    // SAFETY: both pointers come from slices with the lengths that are given, which do not overlap, and the name
+    // ends in NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
+    let size = unsafe {
+        blosc_compress_ctx(
+            blosc.level,
+            SHUFFLE,
+            blosc.item,
+            decoded.len(),
+            decoded.as_ptr().cast(),
+            encoded.as_mut_ptr().cast(),
+            encoded.len(),
+            blosc.compressor.as_ptr(),
+            0,
+            1,
+        )
+    };
+    usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(|| format!("blosc answered {size}").into())
+}
+
+/// Decodes what [`encode`] made; it fills `decoded`.
+pub(crate) fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), Failure> {
+    // SAFETY: `encoded` was made by this program, so that its header says how long it is; at most `decoded.len()`
+    // bytes are written, and the slices do not overlap.
+    let size = unsafe {
+        blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), decoded.len(), 1)
+    };
+    if usize::try_from(size) == Ok(decoded.len()) {
+        return Ok(());
+    }
+    Err(format!("blosc answered {size}").into())
+}

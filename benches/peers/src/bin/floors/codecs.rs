@@ -1,0 +1,172 @@
+//! The libraries of codecs, from memory to memory, chunk by chunk.
+
+use zarr_peers::{Case, Failure, Ran, Task, checksum, timed};
+
+use crate::blosc::{self, Blosc};
+use crate::{elements, on_threads};
+
+/// A codec's library with its parameters.
+#[derive(Debug, Clone, Copy)]
+enum Library {
+    Zstd(i32),
+    Gzip(libdeflater::CompressionLvl),
+    Blosc(Blosc),
+}
+
+impl Library {
+    /// As the cases name them: those of the arrays.
+    fn named(name: &str) -> Result<Self, Failure> {
+        Ok(match name {
+            "zstd-5" => Self::Zstd(5),
+            "gzip-5" => Self::Gzip(libdeflater::CompressionLvl::new(5).map_err(|_| "level 5 is none")?),
+            "blosc-lz4" => Self::Blosc(Blosc { compressor: c"lz4", level: 5, item: 2 }),
+            "blosc-zstd" => Self::Blosc(Blosc { compressor: c"zstd", level: 5, item: 2 }),
+            other => return Err(format!("no codec is called `{other}`").into()),
+        })
+    }
+
+    /// Encodes to the beginning of `encoded`; how many bytes those are.
+    fn encode(self, kept: &mut Kept, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, Failure> {
+        match self {
+            Self::Zstd(level) => {
+                let compressor = match &mut kept.compressor {
+                    Some(compressor) => compressor,
+                    none => none.insert(zstd::bulk::Compressor::new(level)?),
+                };
+                Ok(compressor.compress_to_buffer(decoded, encoded)?)
+            }
+            Self::Gzip(level) => {
+                let compressor = match &mut kept.gzip_compressor {
+                    Some(compressor) => compressor,
+                    none => none.insert(libdeflater::Compressor::new(level)),
+                };
+                Ok(compressor.gzip_compress(decoded, encoded)?)
+            }
+            Self::Blosc(parameters) => blosc::encode(parameters, decoded, encoded),
+        }
+    }
+
+    fn decode(self, kept: &mut Kept, encoded: &[u8], decoded: &mut [u8]) -> Result<(), Failure> {
+        match self {
+            Self::Zstd(_) => {
+                let decompressor = match &mut kept.decompressor {
+                    Some(decompressor) => decompressor,
+                    none => none.insert(zstd::bulk::Decompressor::new()?),
+                };
+                let size = decompressor.decompress_to_buffer(encoded, decoded)?;
+                if size == decoded.len() { Ok(()) } else { Err("zstd decoded another size".into()) }
+            }
+            Self::Gzip(_) => {
+                let decompressor = kept.gzip_decompressor.get_or_insert_with(libdeflater::Decompressor::new);
+                let size = decompressor.gzip_decompress(encoded, decoded)?;
+                if size == decoded.len() { Ok(()) } else { Err("gzip decoded another size".into()) }
+            }
+            Self::Blosc(_) => blosc::decode(encoded, decoded),
+        }
+    }
+}
+
+/// What a thread keeps from chunk to chunk.
+#[derive(Default)]
+struct Kept {
+    buffer: Vec<u8>,
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    gzip_compressor: Option<libdeflater::Compressor>,
+    gzip_decompressor: Option<libdeflater::Decompressor>,
+}
+
+/// The elements of each chunk, one chunk after another.
+fn gathered(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
+    let elements = elements(case)?;
+    let count: u64 = case.shape.iter().product();
+    let item = elements.len() / usize::try_from(count)?;
+    let divided = Case { chunks: chunk.to_vec(), ..case.clone() };
+    divided.chunk_indices().iter().map(|index| gather(&elements, &case.shape, item, chunk, index)).collect()
+}
+
+fn gather(
+    elements: &[u8],
+    shape: &[u64],
+    item: usize,
+    chunk: &[u64],
+    index: &[u64],
+) -> Result<Vec<u8>, Failure> {
+    let mut rows = vec![0u64];
+    let last = shape.len() - 1;
+    for dimension in 0..shape.len() {
+        let from = index[dimension] * chunk[dimension];
+        let range = if dimension == last { from..=from } else { from..=from + chunk[dimension] - 1 };
+        rows = rows.iter().flat_map(|row| range.clone().map(move |at| row * shape[dimension] + at)).collect();
+    }
+    let size = usize::try_from(chunk[last])? * item;
+    let mut gathered = Vec::with_capacity(rows.len() * size);
+    for row in rows {
+        let start = usize::try_from(row)? * item;
+        gathered.extend_from_slice(elements.get(start..start + size).ok_or("a chunk lies outside")?);
+    }
+    Ok(gathered)
+}
+
+/// Room for any of the codecs to encode `size` bytes.
+fn bound(size: usize) -> usize {
+    size + size / 16 + 1024
+}
+
+pub(crate) fn encode(
+    case: &Case,
+    codec: &str,
+    chunk: &[u64],
+    threads: usize,
+) -> Result<Box<dyn Task>, Failure> {
+    let library = Library::named(codec)?;
+    let chunks = gathered(case, chunk)?;
+    Ok(Box::new(move || {
+        let parts: Vec<&Vec<u8>> = chunks.iter().collect();
+        let ((), seconds) = timed(|| {
+            on_threads(parts, threads, |kept: &mut Kept, part| {
+                let mut buffer = std::mem::take(&mut kept.buffer);
+                buffer.resize(bound(part.len()), 0);
+                let encoded = library.encode(kept, part, &mut buffer).map(drop);
+                kept.buffer = buffer;
+                encoded
+            })
+        })?;
+        Ok(Ran { seconds, checksum: 0 })
+    }))
+}
+
+pub(crate) fn decode(
+    case: &Case,
+    codec: &str,
+    chunk: &[u64],
+    threads: usize,
+) -> Result<Box<dyn Task>, Failure> {
+    let library = Library::named(codec)?;
+    let mut chunks = Vec::new();
+    let mut kept = Kept::default();
+    for decoded in gathered(case, chunk)? {
+        let mut encoded = vec![0; bound(decoded.len())];
+        let size = library.encode(&mut kept, &decoded, &mut encoded)?;
+        encoded.truncate(size);
+        let mut again = vec![0; decoded.len()];
+        library.decode(&mut kept, &encoded, &mut again)?;
+        if checksum(0, &again) != checksum(0, &decoded) {
+            return Err(format!("{codec} does not decode what it encoded").into());
+        }
+        chunks.push((encoded, decoded.len()));
+    }
+    Ok(Box::new(move || {
+        let parts: Vec<&(Vec<u8>, usize)> = chunks.iter().collect();
+        let ((), seconds) = timed(|| {
+            on_threads(parts, threads, |kept: &mut Kept, (encoded, size)| {
+                let mut buffer = std::mem::take(&mut kept.buffer);
+                buffer.resize(*size, 0);
+                let decoded = library.decode(kept, encoded, &mut buffer);
+                kept.buffer = buffer;
+                decoded
+            })
+        })?;
+        Ok(Ran { seconds, checksum: 0 })
+    }))
+}

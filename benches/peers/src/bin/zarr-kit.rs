@@ -1,0 +1,189 @@
+//! The runner of this engine.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use zarr_kit::spec::Value;
+use zarr_kit::{
+    Along, Array, ArrayBuilder, Context, Format, Hierarchy, Kind, NodePath, Selection, open_store,
+};
+use zarr_peers::{
+    About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines, read_strings,
+    serve, timed,
+};
+
+struct ZarrKit {
+    context: Context,
+}
+
+impl ZarrKit {
+    fn new(threads: usize) -> Result<Self, Box<dyn Error>> {
+        let context = Context::linked()?;
+        Ok(Self { context: if threads == 1 { context.with_one_thread() } else { context } })
+    }
+}
+
+impl Program for ZarrKit {
+    fn about(&self) -> About {
+        About { name: "zarr-kit", version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+
+    fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
+        let context = self.context.clone();
+        Ok(match case.operation {
+            Operation::Read => Box::new(move || read(&case, &context)),
+            Operation::ReadKept => {
+                let array = open(&case, &context)?;
+                let bytes = array.read(&Selection::All)?.bytes().len();
+                let mut kept = vec![0u8; bytes];
+                Box::new(move || read_kept(&case, &context, &mut kept))
+            }
+            Operation::Write if case.data_type == "string" => {
+                let strings = read_strings(case.elements_file()?, usize::try_from(case.shape[0])?)?;
+                Box::new(move || write_strings(&case, &context, &strings))
+            }
+            Operation::Write => {
+                let elements = std::fs::read(case.elements_file()?)?;
+                Box::new(move || write(&case, &context, &elements))
+            }
+            Operation::Chunks => Box::new(move || chunks(&case, &context)),
+            Operation::Boxes => Box::new(move || boxes(&case, &context)),
+            Operation::BoxesAtOnce => Box::new(move || boxes_at_once(&case, &context)),
+            Operation::Create => Box::new(move || create(&case, &context)),
+            Operation::Open => Box::new(move || open_all(&case, &context)),
+            Operation::List => Box::new(move || list(&case, &context)),
+            Operation::Floor => return Err("this is no floor".into()),
+        })
+    }
+}
+
+fn hierarchy(case: &Case, context: &Context) -> Result<Hierarchy, Failure> {
+    let folder = case.folder.to_str().ok_or("the folder is no UTF-8")?;
+    if case.cache == 0 {
+        return Ok(Hierarchy::open_location(folder, context)?);
+    }
+    let folder = Value::from(folder);
+    let store = format!(
+        r#"{{"type": "cache", "bytes": {}, "chunks": "decoded", "store": {{"type": "filesystem", "path": {folder}}}}}"#,
+        case.cache
+    );
+    Ok(Hierarchy::open(open_store(context.registry(), &store)?, context)?)
+}
+
+fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
+    Ok(hierarchy(case, context)?.array("/array")?)
+}
+
+fn selection(ranges: &Ranges) -> Selection {
+    let along = ranges.iter().map(|&[start, stop]| Along::Range { start, stop, step: 1 });
+    Selection::Dimensions(along.collect())
+}
+
+fn read(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let (elements, seconds) = timed(|| array.read(&Selection::All))?;
+    Ok(Ran { seconds, checksum: checksum(0, elements.bytes()) })
+}
+
+fn read_kept(case: &Case, context: &Context, kept: &mut [u8]) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    kept.fill(0xff);
+    let ((), seconds) = timed(|| array.read_into(&Selection::All, kept))?;
+    Ok(Ran { seconds, checksum: checksum(0, kept) })
+}
+
+fn write(case: &Case, context: &Context, elements: &[u8]) -> Result<Ran, Failure> {
+    case.write_empty_array()?;
+    let array = open(case, context)?;
+    let (sum, seconds) = timed(|| {
+        if case.boxes.is_empty() {
+            return array.write(&Selection::All, elements);
+        }
+        case.boxes.iter().try_for_each(|ranges| array.write(&selection(ranges), elements))
+    })
+    .map(|((), seconds)| (checksum(0, elements), seconds))?;
+    Ok(Ran { seconds, checksum: sum })
+}
+
+fn write_strings(case: &Case, context: &Context, strings: &[String]) -> Result<Ran, Failure> {
+    case.write_empty_array()?;
+    let array = open(case, context)?;
+    let ((), seconds) = timed(|| array.write_variable(&Selection::All, strings))?;
+    Ok(Ran { seconds, checksum: checksum(0, &std::fs::read(case.elements_file()?)?) })
+}
+
+fn chunks(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let mut ran = Ran { seconds: 0.0, checksum: 0 };
+    for index in case.chunk_indices() {
+        let (elements, seconds) = timed(|| array.decoded_chunk(&index))?;
+        ran.seconds += seconds;
+        ran.checksum = checksum(ran.checksum, elements.bytes());
+    }
+    Ok(ran)
+}
+
+fn boxes(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let mut ran = Ran { seconds: 0.0, checksum: 0 };
+    for ranges in &case.boxes {
+        let selection = selection(ranges);
+        let (elements, seconds) = timed(|| array.read(&selection))?;
+        ran.seconds += seconds;
+        ran.checksum = checksum(ran.checksum, elements.bytes());
+    }
+    Ok(ran)
+}
+
+fn boxes_at_once(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let selections: Vec<Selection> = case.boxes.iter().map(selection).collect();
+    let (found, seconds) = timed(|| array.read_many(&selections))?;
+    Ok(Ran { seconds, checksum: found.iter().fold(0, |sum, elements| checksum(sum, elements.bytes())) })
+}
+
+fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    case.write_empty_folder()?;
+    let folder = case.folder.to_str().ok_or("the folder is no UTF-8")?;
+    let store = open_store(context.registry(), folder)?;
+    let names: Vec<String> = (0..case.count).map(|number| format!("/a{number:05}")).collect();
+    let (_, seconds) = timed(|| {
+        let hierarchy = Hierarchy::create(store, context, Format::V3)?;
+        hierarchy.create_group("/", zarr_kit::spec::Object::new())?;
+        let builder = ArrayBuilder::new(case.shape.clone(), &*case.data_type).chunks(case.chunks.clone());
+        names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop))
+    })?;
+    Ok(Ran { seconds, checksum: checksum_of_lines(names) })
+}
+
+fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let (arrays, seconds) = timed(|| hierarchy(case, context)?.group("/")?.arrays().map_err(Failure::from))?;
+    let lines = arrays.iter().map(|array| format!("{} {:?}", array.path(), array.shape()));
+    Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
+}
+
+fn list(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let (nodes, seconds) = timed(|| {
+        let hierarchy = hierarchy(case, context)?;
+        hierarchy.walk(&NodePath::root()).map_err(Failure::from)
+    })?;
+    let known = nodes.iter().filter(|node| node.kind != Kind::Unreadable);
+    Ok(Ran { seconds, checksum: checksum_of_lines(known.map(|node| node.path.to_string()).collect()) })
+}
+
+fn main() -> ExitCode {
+    let threads = std::env::args().nth(1).and_then(|threads| threads.parse().ok());
+    let Some(threads) = threads else {
+        eprintln!("usage: peer-zarr-kit THREADS");
+        return ExitCode::from(2);
+    };
+    // What it is used with is in the environment, too: rayon's own pool has RAYON_NUM_THREADS threads.
+    let program = ZarrKit::new(threads);
+    match program.and_then(|program| Ok(serve(&program)?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("peer-zarr-kit: {error}");
+            ExitCode::from(1)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! One case of the comparison, as the driver describes it to every runner.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::serve::Failure;
+
+/// One half-open range of elements per dimension.
+pub type Ranges = Vec<[u64; 2]>;
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// The whole array is read into memory that is got for it.
+    Read,
+    /// The whole array is read into memory that the caller has had before.
+    ReadKept,
+    /// The whole array is written, or all boxes of it.
+    Write,
+    /// Every chunk is read, one after another.
+    Chunks,
+    /// Every box is read, one after another.
+    Boxes,
+    /// All boxes are asked for at once.
+    BoxesAtOnce,
+    /// Arrays are created in a group, without elements.
+    Create,
+    /// The arrays of a group are listed and opened.
+    Open,
+    /// All nodes of a hierarchy are listed.
+    List,
+    /// What the hardware, the kernel or a codec's library can do at best.
+    Floor,
+}
+
+/// What a floor is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Floor {
+    /// Memory is copied to memory that is there.
+    Memcpy,
+    /// The files of the chunks are read by plain calls, into huge pages that are new.
+    FilesRead,
+    /// The files of the chunks are read by plain calls, into memory that is there.
+    FilesReadKept,
+    /// As many files of the same size are written by plain calls.
+    FilesWrite,
+    /// A codec's library decodes all chunks, from memory to memory.
+    Decode {
+        /// Which one.
+        codec: String,
+        /// Elements of what is compressed at once, per dimension.
+        chunk: Vec<u64>,
+    },
+    /// A codec's library encodes all chunks, from memory to memory.
+    Encode {
+        /// Which one.
+        codec: String,
+        /// Elements of what is compressed at once, per dimension.
+        chunk: Vec<u64>,
+    },
+}
+
+/// One case.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What is done.
+    pub operation: Operation,
+    /// The folder of the hierarchy; an array is the node `array` in it.
+    pub folder: PathBuf,
+    /// The name of the array's metadata document, and the document.
+    #[serde(default)]
+    pub document: Option<(String, String)>,
+    /// The file with the elements of the array, in C order and native byte order; strings as `n + 1` offsets and the
+    /// payload.
+    #[serde(default)]
+    pub elements: Option<PathBuf>,
+    /// The data type.
+    #[serde(default)]
+    pub data_type: String,
+    /// Elements per dimension.
+    #[serde(default)]
+    pub shape: Vec<u64>,
+    /// Elements of a chunk (shard) per dimension; they divide the shape.
+    #[serde(default)]
+    pub chunks: Vec<u64>,
+    /// What is read or written instead of the whole.
+    #[serde(default)]
+    pub boxes: Vec<Ranges>,
+    /// Bytes of decoded chunks that a program may keep.
+    #[serde(default)]
+    pub cache: usize,
+    /// How many arrays are created.
+    #[serde(default)]
+    pub count: usize,
+    /// What a floor is made of.
+    #[serde(default)]
+    pub floor: Option<Floor>,
+}
+
+impl Case {
+    /// The folder of the array.
+    #[must_use]
+    pub fn array_folder(&self) -> PathBuf {
+        self.folder.join("array")
+    }
+
+    /// Puts an array without any chunks in place of the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// If there is no document, or the files cannot be written.
+    pub fn write_empty_array(&self) -> Result<(), Failure> {
+        let (name, text) = self.document.as_ref().ok_or("a case that writes has no document")?;
+        let folder = self.array_folder();
+        remove(&folder)?;
+        fs::create_dir_all(&folder)?;
+        Ok(fs::write(folder.join(name), text)?)
+    }
+
+    /// Leaves nothing of the hierarchy but its folder.
+    ///
+    /// # Errors
+    ///
+    /// If the files cannot be removed.
+    pub fn write_empty_folder(&self) -> Result<(), Failure> {
+        remove(&self.folder)?;
+        Ok(fs::create_dir_all(&self.folder)?)
+    }
+
+    /// The file with the elements.
+    ///
+    /// # Errors
+    ///
+    /// If the case has none.
+    pub fn elements_file(&self) -> Result<&Path, Failure> {
+        Ok(self.elements.as_deref().ok_or("the case has no elements")?)
+    }
+
+    /// The index of every chunk, in C order.
+    #[must_use]
+    pub fn chunk_indices(&self) -> Vec<Vec<u64>> {
+        let counts: Vec<u64> =
+            self.shape.iter().zip(&self.chunks).map(|(all, one)| all.div_ceil(*one)).collect();
+        let mut indices = vec![Vec::new()];
+        for count in counts {
+            let longer = |index: Vec<u64>| (0..count).map(move |next| [index.clone(), vec![next]].concat());
+            indices = indices.into_iter().flat_map(longer).collect();
+        }
+        indices
+    }
+}
+
+fn remove(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_come_in_c_order() {
+        let case: Case = serde_json::from_str(
+            r#"{"operation": "chunks", "folder": "f", "shape": [4, 6], "chunks": [2, 3]}"#,
+        )
+        .unwrap();
+        assert_eq!(case.chunk_indices(), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert_eq!(case.operation, Operation::Chunks);
+    }
+
+    #[test]
+    fn a_member_that_nobody_knows_is_refused() {
+        let case = serde_json::from_str::<Case>(r#"{"operation": "read", "folder": "f", "colour": "red"}"#);
+        assert!(case.unwrap_err().to_string().contains("colour"));
+    }
+}

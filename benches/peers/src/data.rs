@@ -1,0 +1,306 @@
+//! The elements that all programs read and write, made without any of them.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::case::Ranges;
+use crate::checksum;
+use crate::serve::Failure;
+
+/// Which elements.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Data {
+    /// `uint16`, smooth with some noise: compresses about as measured data does.
+    Uint16 {
+        /// Elements per dimension: three of them.
+        shape: [u64; 3],
+    },
+    /// The same as `float64`.
+    Float64 {
+        /// Elements per dimension: three of them.
+        shape: [u64; 3],
+    },
+    /// `uint16`, all zero but for every hundredth chunk.
+    Sparse {
+        /// Elements per dimension: three of them.
+        shape: [u64; 3],
+        /// Elements of a chunk per dimension.
+        chunks: [u64; 3],
+    },
+    /// Words of 4 to 40 bytes, some of them with letters outside of ASCII.
+    Strings {
+        /// How many.
+        count: usize,
+    },
+    /// No elements: a hierarchy in a folder, of `groups` groups with `arrays` empty arrays in each.
+    Nodes {
+        /// Groups in the root; with none, the arrays are in the root.
+        groups: usize,
+        /// Arrays in each group.
+        arrays: usize,
+        /// The document of every array.
+        array: String,
+    },
+}
+
+/// Numbers that look random, always the same ones.
+struct Noise(u64);
+
+impl Noise {
+    fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+impl Data {
+    /// Writes the elements to `file`; their checksum, or that of the paths of a hierarchy.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn write(&self, file: &Path) -> Result<u32, Failure> {
+        if let Self::Nodes { groups, arrays, array } = self {
+            return write_nodes(file, *groups, *arrays, array);
+        }
+        let mut output = Output { file: BufWriter::with_capacity(1 << 20, File::create(file)?), checksum: 0 };
+        match self {
+            Self::Uint16 { shape } => write_rows(*shape, &mut output, |_, wave| wave.to_ne_bytes())?,
+            Self::Float64 { shape } => {
+                write_rows(*shape, &mut output, |_, wave| (f64::from(wave) / 16.0 - 100.0).to_ne_bytes())?;
+            }
+            Self::Sparse { shape, chunks } => {
+                let grid = [0, 1, 2].map(|dimension| shape[dimension].div_ceil(chunks[dimension]));
+                write_rows(*shape, &mut output, |index, wave| {
+                    let chunk = [0, 1, 2].map(|dimension| index[dimension] / chunks[dimension]);
+                    let number = (chunk[0] * grid[1] + chunk[1]) * grid[2] + chunk[2];
+                    let element = if number % 100 == 37 { wave | 1 } else { 0 };
+                    element.to_ne_bytes()
+                })?;
+            }
+            Self::Strings { count } => write_strings(*count, &mut output)?,
+            Self::Nodes { .. } => {}
+        }
+        output.file.flush()?;
+        Ok(output.checksum)
+    }
+}
+
+struct Output {
+    file: BufWriter<File>,
+    checksum: u32,
+}
+
+impl Output {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.checksum = checksum(self.checksum, bytes);
+        Ok(self.file.write_all(bytes)?)
+    }
+}
+
+/// Writes what `element` makes of a wave with noise, at each index.
+fn write_rows<const N: usize>(
+    [depth, height, width]: [u64; 3],
+    output: &mut Output,
+    element: impl Fn([u64; 3], u16) -> [u8; N],
+) -> Result<(), Failure> {
+    let mut noise = Noise::new();
+    let mut row = Vec::new();
+    for z in 0..depth {
+        for y in 0..height {
+            row.clear();
+            for x in 0..width {
+                let wave = ((z * 7 + y * 5 + x * 3) & 0x0fff) + (noise.next() & 15);
+                row.extend(element([z, y, x], u16::try_from(wave)?));
+            }
+            output.put(&row)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_strings(count: usize, output: &mut Output) -> Result<(), Failure> {
+    const SYLLABLES: [&str; 16] =
+        ["ka", "ri", "no", "ta", "mi", "se", "ö", "lu", "ven", "dor", "st", "ä", "po", "ch", "λ", "an"];
+    let mut noise = Noise::new();
+    let mut payload = String::new();
+    let mut offsets = vec![0u64];
+    for _ in 0..count {
+        let random = noise.next();
+        for position in 0..4 + random % 9 {
+            payload.push_str(SYLLABLES[usize::try_from(random >> (4 * position + 8) & 15)?]);
+        }
+        offsets.push(payload.len() as u64);
+    }
+    for offset in offsets {
+        output.put(&offset.to_ne_bytes())?;
+    }
+    output.put(payload.as_bytes())
+}
+
+fn write_nodes(folder: &Path, groups: usize, arrays: usize, array: &str) -> Result<u32, Failure> {
+    const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group"}"#;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("zarr.json"), GROUP)?;
+    let mut lines = vec!["/".to_owned()];
+    let mut below = |name: String, document: &str| {
+        fs::create_dir(folder.join(&name))?;
+        fs::write(folder.join(&name).join("zarr.json"), document)?;
+        lines.push(format!("/{name}"));
+        Ok::<_, Failure>(())
+    };
+    let mut prefixes = vec![String::new(); usize::from(groups == 0)];
+    for group in 0..groups {
+        below(format!("g{group:05}"), GROUP)?;
+        prefixes.push(format!("g{group:05}/"));
+    }
+    for prefix in prefixes {
+        for number in 0..arrays {
+            below(format!("{prefix}a{number:05}"), array)?;
+        }
+    }
+    Ok(crate::checksum_of_lines(lines))
+}
+
+/// The strings in a file of elements.
+///
+/// # Errors
+///
+/// If there is no such file, or something else in it.
+pub fn read_strings(file: &Path, count: usize) -> Result<Vec<String>, Failure> {
+    let bytes = fs::read(file)?;
+    let (offsets, payload) = bytes.split_at_checked((count + 1) * 8).ok_or("too few offsets")?;
+    let (offsets, _) = offsets.as_chunks::<8>();
+    let offsets = offsets.iter().map(|offset| usize::try_from(u64::from_ne_bytes(*offset)));
+    let offsets = offsets.collect::<Result<Vec<_>, _>>()?;
+    let string = |range: &[usize]| {
+        let bytes = payload.get(range[0]..range[1]).ok_or("an offset lies outside of the payload")?;
+        Ok(std::str::from_utf8(bytes)?.to_owned())
+    };
+    offsets.windows(2).map(string).collect()
+}
+
+/// The checksum of boxes, one after another, of an array whose elements of `item` bytes are in `file`. A box that begins
+/// past the end along the first dimension is taken from the beginning again: large arrays repeat a small file.
+///
+/// # Errors
+///
+/// If the file cannot be read or has not as many elements.
+pub fn boxes_checksum(file: &Path, shape: &[u64], item: usize, boxes: &[Ranges]) -> Result<u32, Failure> {
+    let mut file = File::open(file)?;
+    let row_count: u64 = shape.iter().skip(1).product::<u64>() * item as u64;
+    let rows = file.metadata()?.len() / row_count.max(1);
+    let mut sum = 0;
+    for ranges in boxes {
+        let Some([first, last]) = ranges.first() else { continue };
+        for row in *first..*last {
+            let start = row % rows * row_count;
+            sum = add_box(&mut file, (&shape[1..], item as u64), &ranges[1..], start, sum)?;
+        }
+    }
+    Ok(sum)
+}
+
+/// Adds what lies in `ranges` below `start`, row by row.
+fn add_box(
+    file: &mut File,
+    (shape, item): (&[u64], u64),
+    ranges: &[[u64; 2]],
+    start: u64,
+    sum: u32,
+) -> Result<u32, Failure> {
+    let is_whole = ranges.iter().zip(shape).all(|(range, &length)| *range == [0, length]);
+    if is_whole {
+        return add_bytes(file, start, shape.iter().product::<u64>() * item, sum);
+    }
+    let ([first, last], rest) = (ranges[0], &ranges[1..]);
+    let inner: u64 = shape.iter().skip(1).product::<u64>() * item;
+    if rest.is_empty() {
+        return add_bytes(file, start + first * item, (last - first) * item, sum);
+    }
+    (first..last)
+        .try_fold(sum, |sum, index| add_box(file, (&shape[1..], item), rest, start + index * inner, sum))
+}
+
+fn add_bytes(file: &mut File, start: u64, size: u64, sum: u32) -> Result<u32, Failure> {
+    let mut bytes = vec![0; usize::try_from(size)?];
+    file.seek(SeekFrom::Start(start))?;
+    file.read_exact(&mut bytes)?;
+    Ok(checksum(sum, &bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(name);
+        (folder, file)
+    }
+
+    #[test]
+    fn the_checksum_of_a_box_is_that_of_its_elements_in_c_order() {
+        let (_folder, file) = file("elements");
+        let elements: Vec<u16> = (0..3 * 4 * 5).collect();
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
+        fs::write(&file, &bytes).unwrap();
+        let boxes = [vec![[1, 3], [0, 2], [2, 4]], vec![[0, 1], [0, 4], [0, 5]]];
+        let mut wanted = Vec::new();
+        for ranges in &boxes {
+            for z in ranges[0][0]..ranges[0][1] {
+                for y in ranges[1][0]..ranges[1][1] {
+                    for x in ranges[2][0]..ranges[2][1] {
+                        wanted.extend(u16::try_from((z * 4 + y) * 5 + x).unwrap().to_ne_bytes());
+                    }
+                }
+            }
+        }
+        assert_eq!(boxes_checksum(&file, &[3, 4, 5], 2, &boxes).unwrap(), checksum(0, &wanted));
+        // The file stands for an array that repeats it.
+        let later = [vec![[4, 6], [0, 2], [2, 4]], vec![[3, 4], [0, 4], [0, 5]]];
+        assert_eq!(boxes_checksum(&file, &[6, 4, 5], 2, &later).unwrap(), checksum(0, &wanted));
+    }
+
+    #[test]
+    fn strings_are_read_as_they_were_written() {
+        let (_folder, file) = file("strings");
+        let sum = Data::Strings { count: 100 }.write(&file).unwrap();
+        assert_eq!(sum, checksum(0, &fs::read(&file).unwrap()));
+        let strings = read_strings(&file, 100).unwrap();
+        assert_eq!(strings.len(), 100);
+        assert!(strings.iter().all(|string| !string.is_empty()));
+        assert!(strings.iter().any(|string| !string.is_ascii()));
+    }
+
+    #[test]
+    fn a_hierarchy_is_made_of_groups_with_arrays_or_of_arrays_alone() {
+        let (_folder, file) = file("nodes");
+        let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned() }.write(&file).unwrap();
+        let lines = ["/", "/g00000", "/g00000/a00000", "/g00001", "/g00001/a00000"];
+        assert_eq!(sum, checksum(0, lines.join("\n").as_bytes()));
+        assert!(file.join("g00001/a00000/zarr.json").is_file());
+        let (_folder, file) = super::tests::file("arrays");
+        let sum = Data::Nodes { groups: 0, arrays: 1, array: "{}".to_owned() }.write(&file).unwrap();
+        assert_eq!(sum, checksum(0, b"/\n/a00000"));
+    }
+
+    #[test]
+    fn one_chunk_in_a_hundred_of_sparse_data_is_not_zero() {
+        let (_folder, file) = file("sparse");
+        Data::Sparse { shape: [10, 10, 10], chunks: [1, 1, 10] }.write(&file).unwrap();
+        let bytes = fs::read(&file).unwrap();
+        let chunks = bytes.chunks(20).filter(|chunk| chunk.iter().any(|&byte| byte != 0)).count();
+        assert_eq!(chunks, 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the programs of `cargo xtask bench --peers` have in common: a case, the lines they are asked and answer with, the
+//! clock, the memory, the data.
+//!
+//! A runner is a program that lives as long as the comparison. It reads one JSON object a line and answers each with one
+//! line. The Python runners in `python/` speak the same.
+
+mod case;
+mod data;
+mod memory;
+mod serve;
+
+pub use case::{Case, Floor, Operation, Ranges};
+pub use data::{Data, boxes_checksum, read_strings};
+pub use serve::{About, Failure, Program, Ran, Task, serve};
+
+use std::time::Instant;
+
+/// Adds `bytes` to a checksum, CRC32C as NumPy's side computes it, too.
+#[must_use]
+pub fn checksum(so_far: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(so_far, bytes)
+}
+
+/// The checksum of the lines of a listing, in whatever order they come.
+#[must_use]
+pub fn checksum_of_lines(mut lines: Vec<String>) -> u32 {
+    lines.sort_unstable();
+    checksum(0, lines.join("\n").as_bytes())
+}
+
+/// What `work` came to, and how many seconds it took.
+///
+/// # Errors
+///
+/// Those of `work`.
+pub fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
+    let start = Instant::now();
+    let result = work()?;
+    Ok((result, start.elapsed().as_secs_f64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_lines_does_not_see_their_order() {
+        let lines = |names: &[&str]| checksum_of_lines(names.iter().map(|&name| name.to_owned()).collect());
+        assert_eq!(lines(&["a", "b"]), lines(&["b", "a"]));
+        assert_ne!(lines(&["a", "b"]), lines(&["a", "c"]));
+    }
+
+    /// The check value of CRC32C, as RFC 3720 has it for nine digits.
+    #[test]
+    fn the_checksum_is_crc32c() {
+        assert_eq!(checksum(checksum(0, b"1234"), b"56789"), 0xe306_9283);
+    }
+}

@@ -1,0 +1,18 @@
+//! Reading into memory that is there.
+
+#![expect(unsafe_code, reason = "zarrs has no safe way to read into memory of the caller's")]
+
+use unsafe_cell_slice::UnsafeCellSlice;
+use zarr_peers::Failure;
+use zarrs::array::{Array, ArrayBytesDecodeIntoTarget, ArrayBytesFixedDisjointView};
+use zarrs::filesystem::FilesystemStore;
+
+/// Reads all of `array` into `kept`, which has its size.
+pub(crate) fn read(array: &Array<FilesystemStore>, kept: &mut [u8]) -> Result<(), Failure> {
+    let item = array.data_type().fixed_size().ok_or("elements have no fixed size")?;
+    let (all, shape) = (array.subset_all(), array.shape().to_vec());
+    // SAFETY: this is the only view of `kept`.
+    let mut view =
+        unsafe { ArrayBytesFixedDisjointView::new(UnsafeCellSlice::new(kept), item, &shape, all.clone())? };
+    Ok(array.retrieve_array_subset_into(&all, ArrayBytesDecodeIntoTarget::Fixed(&mut view))?)
+}

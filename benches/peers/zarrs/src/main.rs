@@ -1,0 +1,223 @@
+//! The runner of the `zarrs` crate.
+
+mod kept;
+
+use std::borrow::Cow;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use zarr_peers::{
+    About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines, read_strings,
+    serve, timed,
+};
+use zarrs::array::chunk_cache::{ChunkCache, ChunkCacheDecodedLruSizeLimit};
+use zarrs::array::{Array, ArrayBuilder, ArrayBytes, ArraySubset, CodecOptions, data_type};
+use zarrs::filesystem::FilesystemStore;
+use zarrs::group::{Group, GroupBuilder};
+
+type FileArray = Array<FilesystemStore>;
+
+struct Zarrs {
+    threads: usize,
+}
+
+impl Program for Zarrs {
+    fn about(&self) -> About {
+        About { name: "zarrs", version: zarrs::version::version_str().to_owned() }
+    }
+
+    fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
+        let threads = self.threads;
+        Ok(match case.operation {
+            Operation::Read => {
+                open(&case)?;
+                Box::new(move || read(&case))
+            }
+            Operation::ReadKept => {
+                let item = open(&case)?.data_type().fixed_size().ok_or("elements have no fixed size")?;
+                let mut kept = vec![0u8; usize::try_from(case.shape.iter().product::<u64>())? * item];
+                Box::new(move || read_kept(&case, &mut kept))
+            }
+            Operation::Write if case.data_type == "string" => {
+                let strings = read_strings(case.elements_file()?, usize::try_from(case.shape[0])?)?;
+                Box::new(move || write_strings(&case, &strings))
+            }
+            Operation::Write => {
+                let elements = std::fs::read(case.elements_file()?)?;
+                Box::new(move || write(&case, &elements))
+            }
+            Operation::Chunks => Box::new(move || chunks(&case)),
+            Operation::Boxes => Box::new(move || boxes(&case)),
+            Operation::BoxesAtOnce => Box::new(move || boxes_at_once(&case, threads)),
+            Operation::Create => Box::new(move || create(&case)),
+            Operation::Open => Box::new(move || open_all(&case)),
+            Operation::List => Box::new(move || list(&case)),
+            Operation::Floor => return Err("this is no floor".into()),
+        })
+    }
+}
+
+fn store(case: &Case) -> Result<Arc<FilesystemStore>, Failure> {
+    Ok(Arc::new(FilesystemStore::new(&case.folder)?))
+}
+
+fn open(case: &Case) -> Result<FileArray, Failure> {
+    Ok(Array::open(store(case)?, "/array")?)
+}
+
+fn subset(ranges: &Ranges) -> ArraySubset {
+    let ranges: Vec<_> = ranges.iter().map(|&[start, stop]| start..stop).collect();
+    ArraySubset::new_with_ranges(&ranges)
+}
+
+/// The checksum of elements; of strings, that of their offsets and payload.
+fn add(sum: u32, bytes: &ArrayBytes<'_>) -> Result<u32, Failure> {
+    Ok(match bytes {
+        ArrayBytes::Fixed(bytes) => checksum(sum, bytes),
+        ArrayBytes::Variable(variable) => {
+            let offsets = variable.offsets().iter();
+            let offsets: Vec<u8> = offsets.flat_map(|&offset| (offset as u64).to_ne_bytes()).collect();
+            checksum(checksum(sum, &offsets), variable.bytes())
+        }
+        ArrayBytes::Optional(_) => return Err("optional elements".into()),
+    })
+}
+
+fn read(case: &Case) -> Result<Ran, Failure> {
+    let array = open(case)?;
+    let (elements, seconds) = timed(|| array.retrieve_array_subset::<ArrayBytes>(&array.subset_all()))?;
+    Ok(Ran { seconds, checksum: add(0, &elements)? })
+}
+
+fn read_kept(case: &Case, kept: &mut [u8]) -> Result<Ran, Failure> {
+    let array = open(case)?;
+    kept.fill(0xff);
+    let ((), seconds) = timed(|| kept::read(&array, kept))?;
+    Ok(Ran { seconds, checksum: checksum(0, kept) })
+}
+
+fn write(case: &Case, elements: &[u8]) -> Result<Ran, Failure> {
+    case.write_empty_array()?;
+    let array = open(case)?;
+    let bytes = || ArrayBytes::new_flen(Cow::Borrowed(elements));
+    let ((), seconds) = timed(|| {
+        if case.boxes.is_empty() {
+            return array.store_array_subset(&array.subset_all(), bytes());
+        }
+        case.boxes.iter().try_for_each(|ranges| array.store_array_subset(&subset(ranges), bytes()))
+    })?;
+    Ok(Ran { seconds, checksum: checksum(0, elements) })
+}
+
+fn write_strings(case: &Case, strings: &[String]) -> Result<Ran, Failure> {
+    case.write_empty_array()?;
+    let array = open(case)?;
+    let ((), seconds) = timed(|| array.store_array_subset(&array.subset_all(), strings))?;
+    Ok(Ran { seconds, checksum: checksum(0, &std::fs::read(case.elements_file()?)?) })
+}
+
+fn chunks(case: &Case) -> Result<Ran, Failure> {
+    let array = open(case)?;
+    let mut ran = Ran { seconds: 0.0, checksum: 0 };
+    for index in case.chunk_indices() {
+        let (elements, seconds) = timed(|| array.retrieve_chunk::<ArrayBytes>(&index))?;
+        ran.seconds += seconds;
+        ran.checksum = add(ran.checksum, &elements)?;
+    }
+    Ok(ran)
+}
+
+/// The array with a cache of decoded chunks.
+fn cached(case: &Case) -> Result<ChunkCacheDecodedLruSizeLimit, Failure> {
+    Ok(ChunkCacheDecodedLruSizeLimit::new(Arc::new(open(case)?.readable()), case.cache as u64))
+}
+
+fn boxes(case: &Case) -> Result<Ran, Failure> {
+    if case.cache == 0 {
+        let array = open(case)?;
+        return one_by_one(case, |subset| Ok(Arc::new(array.retrieve_array_subset::<ArrayBytes>(subset)?)));
+    }
+    let (cache, options) = (cached(case)?, CodecOptions::default());
+    one_by_one(case, |subset| Ok(cache.retrieve_array_subset_bytes(subset, &options)?))
+}
+
+fn one_by_one(
+    case: &Case,
+    read: impl Fn(&ArraySubset) -> Result<Arc<ArrayBytes<'static>>, Failure>,
+) -> Result<Ran, Failure> {
+    let mut ran = Ran { seconds: 0.0, checksum: 0 };
+    for ranges in &case.boxes {
+        let subset = subset(ranges);
+        let (elements, seconds) = timed(|| read(&subset))?;
+        ran.seconds += seconds;
+        ran.checksum = add(ran.checksum, &elements)?;
+    }
+    Ok(ran)
+}
+
+/// zarrs has no call for many boxes: the threads take them in turn, and share the cache.
+fn boxes_at_once(case: &Case, threads: usize) -> Result<Ran, Failure> {
+    let (cache, options) = (cached(case)?, CodecOptions::default().with_concurrent_target(1));
+    let subsets: Vec<ArraySubset> = case.boxes.iter().map(subset).collect();
+    let part = subsets.len().div_ceil(threads).max(1);
+    let (found, seconds) = timed(|| {
+        let read = |part: &[ArraySubset]| {
+            let found = part.iter().map(|subset| cache.retrieve_array_subset_bytes(subset, &options));
+            found.collect::<Result<Vec<_>, _>>()
+        };
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = subsets.chunks(part).map(|part| scope.spawn(move || read(part))).collect();
+            let mut found = Vec::with_capacity(subsets.len());
+            for reader in readers {
+                found.extend(reader.join().map_err(|_| "a thread panicked")??);
+            }
+            Ok::<_, Failure>(found)
+        })
+    })?;
+    let sum = found.iter().try_fold(0, |sum, elements| add(sum, elements))?;
+    Ok(Ran { seconds, checksum: sum })
+}
+
+fn create(case: &Case) -> Result<Ran, Failure> {
+    case.write_empty_folder()?;
+    let store = store(case)?;
+    let names: Vec<String> = (0..case.count).map(|number| format!("/a{number:05}")).collect();
+    let (_, seconds) = timed(|| {
+        GroupBuilder::new().build(store.clone(), "/")?.store_metadata()?;
+        let builder = ArrayBuilder::new(case.shape.clone(), case.chunks.clone(), data_type::uint16(), 0u16);
+        for name in &names {
+            builder.build(store.clone(), name)?.store_metadata()?;
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(Ran { seconds, checksum: checksum_of_lines(names) })
+}
+
+fn open_all(case: &Case) -> Result<Ran, Failure> {
+    let (arrays, seconds) = timed(|| Group::open(store(case)?, "/")?.child_arrays().map_err(Failure::from))?;
+    let lines = arrays.iter().map(|array| format!("{} {:?}", array.path().as_str(), array.shape()));
+    Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
+}
+
+fn list(case: &Case) -> Result<Ran, Failure> {
+    let (nodes, seconds) = timed(|| Group::open(store(case)?, "/")?.traverse().map_err(Failure::from))?;
+    let below = nodes.iter().map(|(path, _)| path.as_str().to_owned());
+    Ok(Ran { seconds, checksum: checksum_of_lines(["/".to_owned()].into_iter().chain(below).collect()) })
+}
+
+fn main() -> ExitCode {
+    let threads = std::env::args().nth(1).and_then(|threads| threads.parse().ok());
+    let Some(threads) = threads.filter(|&threads| threads > 0) else {
+        eprintln!("usage: peer-zarrs THREADS");
+        return ExitCode::from(2);
+    };
+    // RAYON_NUM_THREADS says how many threads there are; this, how many zarrs should keep busy.
+    zarrs::config::global_config_mut().set_codec_concurrent_target(threads);
+    match serve(&Zarrs { threads }) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("peer-zarrs: {error}");
+            ExitCode::from(1)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `cargo xtask bench --peers`: this engine, its peers and what the machine can do at best, in one and the same run.
+//!
+//! Each program is a process that lives as long as the comparison and is told what to do line by line; the rounds go from
+//! program to program, so that noise hits all alike. See `docs/performance.md`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::workspace::Workspace;
+use crate::{Failure, say};
+
+mod cases;
+mod chart;
+mod comparison;
+mod datasets;
+mod machine;
+mod programs;
+mod python;
+mod report;
+mod runner;
+mod statistics;
+mod table;
+
+use comparison::Comparison;
+use programs::Program;
+
+/// The file that `--publish` puts the tables into, and what they stand between.
+const PAGE: &str = "docs/performance.md";
+const CHART: &str = "docs/performance.svg";
+const BEGIN: &str = "<!-- figures: begin -->\n";
+const END: &str = "<!-- figures: end -->\n";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    is_with_peers: bool,
+    /// Cases whose name has one of these in it; all, if there are none.
+    patterns: Vec<String>,
+    programs: Vec<Program>,
+    rounds: usize,
+    folder: PathBuf,
+    is_quick: bool,
+    is_large: bool,
+    is_published: bool,
+    is_list: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let mut options = Self {
+            is_with_peers: false,
+            patterns: Vec::new(),
+            programs: Vec::new(),
+            rounds: 7,
+            folder: PathBuf::from("/dev/shm"),
+            is_quick: false,
+            is_large: false,
+            is_published: false,
+            is_list: false,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                let value = arguments.next();
+                value.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a value")))
+            };
+            match argument.as_str() {
+                "--peers" => options.is_with_peers = true,
+                "--quick" => options.is_quick = true,
+                "--large" => options.is_large = true,
+                "--publish" => options.is_published = true,
+                "--list" => options.is_list = true,
+                "--case" => options.patterns.push(value()?.clone()),
+                "--folder" => options.folder = value()?.into(),
+                "--rounds" => {
+                    let rounds = value()?.parse().ok().filter(|&rounds| rounds > 0);
+                    options.rounds = rounds
+                        .ok_or_else(|| Failure::Usage("`--rounds` wants a number from 1 up".to_owned()))?;
+                }
+                "--peer" => {
+                    let name = value()?;
+                    let program = Program::named(name).ok_or_else(|| {
+                        let names: Vec<_> = Program::ALL.iter().map(|program| program.key()).collect();
+                        Failure::Usage(format!("there is no peer `{name}`, only {}", names.join(", ")))
+                    })?;
+                    options.programs.push(program);
+                }
+                unknown => return Err(Failure::Usage(format!("`bench` has no option `{unknown}`"))),
+            }
+        }
+        let is_partial = options.is_quick || !options.patterns.is_empty() || !options.programs.is_empty();
+        if options.is_published && is_partial {
+            return Err(Failure::Usage("`--publish` is for all cases and programs at full size".to_owned()));
+        }
+        if options.programs.is_empty() {
+            options.programs = Program::ALL.to_vec();
+        }
+        Ok(options)
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
+    let options = Options::parse(arguments)?;
+    if !options.is_with_peers {
+        return Err(Failure::Usage("`bench` is for the comparison with peers: `bench --peers`".to_owned()));
+    }
+    let mut cases = cases::all(options.is_quick, options.is_large);
+    if !options.patterns.is_empty() {
+        cases.retain(|case| options.patterns.iter().any(|pattern| case.name.contains(pattern)));
+    }
+    if options.is_list {
+        for case in &cases {
+            say(&format!("{:<34} {}\n", case.name, case.title))?;
+        }
+        return Ok(());
+    }
+    if cases.is_empty() {
+        return Err(Failure::Usage("no case has such a name; `--list` shows them".to_owned()));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let target = workspace.root.join(target);
+    let output = target.join("bench-peers");
+    fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+    build(workspace, &target, &options.programs)?;
+    let mut programs = options.programs.clone();
+    let mut interpreter = None;
+    if programs.iter().any(|program| program.is_python()) {
+        let requirements = workspace.root.join("benches/peers/python/requirements.txt");
+        match python::environment(&output, &requirements) {
+            Ok(python) => interpreter = Some(python),
+            Err(reason) => {
+                say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
+                programs.retain(|program| !program.is_python());
+            }
+        }
+    }
+    let places = programs::Places {
+        binaries: target.join("release"),
+        scripts: workspace.root.join("benches/peers/python"),
+        interpreter,
+        logs: output.clone(),
+    };
+    let report =
+        Comparison::new(places, programs, &options.folder, options.rounds)?.run(&cases, options.is_quick)?;
+    write(&output.join("results.json"), &report.to_json()?)?;
+    let (tables, chart) = (table::all(&report), chart::svg(&report));
+    write(&output.join("performance.md"), &tables)?;
+    write(&output.join("performance.svg"), &chart)?;
+    say(&format!("\n{tables}\n"))?;
+    if options.is_published {
+        publish(workspace, &tables, &chart)?;
+    }
+    say(&format!("written to {}\n", output.display()))?;
+    Ok(())
+}
+
+/// The programs in Rust, as their users build them. One after another: cargo would build what they share with the
+/// features of both.
+fn build(workspace: &Workspace, target: &Path, programs: &[Program]) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let packages = ["zarr-peers", "zarr-peers-zarrs"];
+    let count = if programs.contains(&Program::Zarrs) { 2 } else { 1 };
+    for package in &packages[..count] {
+        let mut command = Command::new(&cargo);
+        command.args(["build", "--release", "--package", package, "--features", "programs"]);
+        command.arg("--target-dir").arg(target).current_dir(&workspace.root);
+        let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+        if !status.success() {
+            return Err(format!("{package} does not build"));
+        }
+    }
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn publish(workspace: &Workspace, tables: &str, chart: &str) -> Result<(), String> {
+    let page = workspace.read(Path::new(PAGE))?;
+    let page =
+        between_marks(&page, tables).ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
+    write(&workspace.root.join(PAGE), &page)?;
+    write(&workspace.root.join(CHART), chart)
+}
+
+/// The page with other tables between its marks.
+fn between_marks(page: &str, tables: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{tables}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options, String> {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Options::parse(&arguments).map_err(|failure| match failure {
+            Failure::Usage(message) => message,
+            _ => "another failure".to_owned(),
+        })
+    }
+
+    #[test]
+    fn options_are_understood_and_have_defaults() {
+        let options = parse(&["--peers"]).unwrap();
+        assert_eq!((options.rounds, options.programs.len()), (7, Program::ALL.len()));
+        assert_eq!(options.folder, Path::new("/dev/shm"));
+        let options = parse(&[
+            "--peers", "--quick", "--rounds", "3", "--peer", "ours", "--peer", "zarrs", "--case", "zstd",
+        ])
+        .unwrap();
+        assert_eq!(options.programs, [Program::ZarrKit, Program::Zarrs]);
+        assert_eq!((options.rounds, options.is_quick), (3, true));
+        assert_eq!(options.patterns, ["zstd"]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert_eq!(parse(&["--rounds", "0"]).unwrap_err(), "`--rounds` wants a number from 1 up");
+        assert_eq!(parse(&["--case"]).unwrap_err(), "`--case` wants a value");
+        assert!(parse(&["--peer", "h5py"]).unwrap_err().contains("no peer `h5py`"));
+        assert!(parse(&["--peers", "--publish", "--quick"]).unwrap_err().contains("full size"));
+    }
+
+    #[test]
+    fn figures_are_put_between_the_marks_of_the_page() {
+        let page = format!("# Title\n{BEGIN}old\n{END}end\n");
+        let wanted = format!("# Title\n{BEGIN}\nnew\n{END}end\n");
+        assert_eq!(between_marks(&page, "new").unwrap(), wanted);
+        assert_eq!(between_marks("# Title\n", "new"), None);
+    }
+}

@@ -1,0 +1,290 @@
+//! The cases: what is done to which dataset, on how many threads.
+
+use serde_json::{Value, json};
+
+use super::datasets::{self, Dataset, Sizes};
+
+/// One row of the comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) dataset: Dataset,
+    /// As the runners call it.
+    pub(crate) operation: &'static str,
+    pub(crate) threads: usize,
+    pub(crate) boxes: Vec<Vec<[u64; 2]>>,
+    /// Bytes of decoded chunks that programs may keep, if they can.
+    pub(crate) cache: u64,
+    /// The lower bound that is measured beside it.
+    pub(crate) floor: Option<Value>,
+    /// Nobody but the floor takes part.
+    pub(crate) is_floor_alone: bool,
+}
+
+impl Case {
+    fn new(dataset: &Dataset, operation: &'static str, title: &str) -> Self {
+        Self {
+            name: format!("{}/{operation}", dataset.name),
+            title: title.to_owned(),
+            dataset: dataset.clone(),
+            operation,
+            threads: 2,
+            boxes: Vec::new(),
+            cache: 0,
+            floor: None,
+            is_floor_alone: false,
+        }
+    }
+
+    fn floor(self, floor: Value) -> Self {
+        Self { floor: Some(floor), ..self }
+    }
+
+    fn boxes(self, name: &str, boxes: Vec<Vec<[u64; 2]>>) -> Self {
+        Self { name: format!("{}/{name}", self.dataset.name), boxes, ..self }
+    }
+
+    fn cached(self) -> Self {
+        Self { cache: 1 << 30, ..self }
+    }
+
+    fn on_one_thread(&self) -> Self {
+        let case = self.clone();
+        Self { name: format!("{}/1-thread", case.name), threads: 1, ..case }
+    }
+
+    /// Whether something is stored.
+    pub(crate) fn is_write(&self) -> bool {
+        matches!(self.operation, "write" | "create")
+    }
+
+    /// Bytes of elements that the programs see; 0 where there is no such number.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_box = |ranges: &Vec<[u64; 2]>| {
+            ranges.iter().map(|[start, stop]| stop - start).product::<u64>() * self.dataset.item
+        };
+        match (self.operation, self.boxes.is_empty()) {
+            ("create" | "open" | "list", _) => 0,
+            (_, true) => self.dataset.bytes(),
+            (_, false) => self.boxes.iter().map(of_box).sum(),
+        }
+    }
+}
+
+/// All cases, in the order of the tables.
+pub(crate) fn all(is_quick: bool, is_large: bool) -> Vec<Case> {
+    let sizes = Sizes { is_quick };
+    let mut cases = whole(sizes);
+    cases.extend(parts(sizes));
+    cases.extend(kinds(sizes));
+    cases.extend(cached(sizes));
+    cases.extend(nodes(sizes));
+    if is_large {
+        cases.extend(growth(sizes));
+    }
+    cases
+}
+
+/// Whole arrays of `uint16`, the ones that most data are like.
+fn whole(sizes: Sizes) -> Vec<Case> {
+    let plain = datasets::plain(sizes);
+    let memcpy = Case::new(&plain, "floor", "copying memory to memory, as many bytes")
+        .floor(json!({"kind": "memcpy"}));
+    let mut cases = vec![Case { name: "memcpy".to_owned(), is_floor_alone: true, ..memcpy }];
+    let two = |cases: &mut Vec<Case>, case: Case| cases.extend([case.on_one_thread(), case]);
+    two(&mut cases, Case::new(&plain, "read", "uncompressed, read").floor(json!({"kind": "files-read"})));
+    cases.push(
+        Case::new(&plain, "read-kept", "uncompressed, read into kept memory")
+            .floor(json!({"kind": "files-read-kept"})),
+    );
+    two(&mut cases, Case::new(&plain, "write", "uncompressed, write").floor(json!({"kind": "files-write"})));
+    for (dataset, title) in [
+        (datasets::zstd_5(sizes), "zstd 5"),
+        (datasets::blosc(sizes), "blosc lz4 with shuffle"),
+        (datasets::gzip(sizes), "gzip 5"),
+        (datasets::shards(sizes), "shards of zstd 5"),
+    ] {
+        let (decode, encode) = (codec_floor(&dataset, "decode"), codec_floor(&dataset, "encode"));
+        let read = Case { floor: decode.clone(), ..Case::new(&dataset, "read", &format!("{title}, read")) };
+        let title_kept = format!("{title}, read into kept memory");
+        let kept = Case { floor: decode, ..Case::new(&dataset, "read-kept", &title_kept) };
+        let write = Case { floor: encode, ..Case::new(&dataset, "write", &format!("{title}, write")) };
+        two(&mut cases, read);
+        if matches!(dataset.name, "zstd" | "blosc") {
+            cases.push(kept);
+        }
+        two(&mut cases, write);
+    }
+    cases
+}
+
+fn codec_floor(dataset: &Dataset, direction: &str) -> Option<Value> {
+    let (codec, chunk) = dataset.codec.as_ref()?;
+    Some(json!({"kind": direction, "codec": codec, "chunk": chunk}))
+}
+
+/// Parts of the same arrays, that chunks do not line up with, and chunks themselves.
+fn parts(sizes: Sizes) -> Vec<Case> {
+    let start = sizes.length(100) + 1;
+    let unaligned = vec![vec![[start, start + sizes.length(300)]; 3]];
+    let mut cases = Vec::new();
+    for (dataset, title) in [
+        (datasets::plain(sizes), "uncompressed"),
+        (datasets::zstd_5(sizes), "zstd 5"),
+        (datasets::blosc(sizes), "blosc lz4"),
+        (datasets::shards(sizes), "shards"),
+    ] {
+        let title = format!("{title}, one box that no chunk lines up with");
+        cases.push(Case::new(&dataset, "boxes", &title).boxes("box", unaligned.clone()));
+    }
+    for (dataset, title) in [
+        (datasets::plain(sizes), "uncompressed, chunk by chunk"),
+        (datasets::zstd_5(sizes), "zstd 5, chunk by chunk"),
+    ] {
+        cases.push(Case::new(&dataset, "chunks", title));
+    }
+    cases
+}
+
+/// Other chunks, other types, version 2.
+fn kinds(sizes: Sizes) -> Vec<Case> {
+    let small = datasets::small(sizes);
+    let mut cases = vec![
+        Case::new(&small, "read", "4,096 chunks of 2 KiB, read").floor(json!({"kind": "files-read"})),
+        Case::new(&small, "write", "4,096 chunks of 2 KiB, write").floor(json!({"kind": "files-write"})),
+    ];
+    let transposed = datasets::transposed(sizes);
+    let title = "big-endian float64 with reversed axes";
+    cases.extend([
+        Case::new(&transposed, "read", &format!("{title}, read")).floor(json!({"kind": "files-read"})),
+        Case::new(&transposed, "write", &format!("{title}, write")).floor(json!({"kind": "files-write"})),
+    ]);
+    for (dataset, title) in [
+        (datasets::version_2(sizes, false), "version 2, blosc zstd"),
+        (datasets::version_2(sizes, true), "version 2, blosc zstd and delta"),
+    ] {
+        let (decode, encode) = (codec_floor(&dataset, "decode"), codec_floor(&dataset, "encode"));
+        cases.push(Case { floor: decode, ..Case::new(&dataset, "read", &format!("{title}, read")) });
+        cases.push(Case { floor: encode, ..Case::new(&dataset, "write", &format!("{title}, write")) });
+    }
+    cases.push(Case::new(&datasets::sparse(sizes), "read", "sparse, one chunk in a hundred is stored, read"));
+    let strings = datasets::strings(sizes);
+    cases.push(Case::new(&strings, "read", "strings, read"));
+    cases.push(Case::new(&strings, "write", "strings, write"));
+    cases
+}
+
+/// Many parts of one array, while decoded chunks may be kept.
+fn cached(sizes: Sizes) -> Vec<Case> {
+    let (zstd, shards) = (datasets::zstd_5(sizes), datasets::shards(sizes));
+    let planes = |dimension: usize| {
+        let plane = |number: u64| {
+            let at = sizes.length(100) + number;
+            let mut ranges: Vec<_> = zstd.shape.iter().map(|&length| [0, length]).collect();
+            ranges[dimension] = [at, at + 1];
+            ranges
+        };
+        (0..50).map(plane).collect::<Vec<_>>()
+    };
+    let boxes = random_boxes(&zstd.shape, 32, sizes.count(1000));
+    vec![
+        Case::new(&zstd, "boxes", "zstd 5, 50 planes along z").boxes("planes-z", planes(0)).cached(),
+        Case::new(&zstd, "boxes", "zstd 5, 50 planes along x").boxes("planes-x", planes(2)).cached(),
+        Case::new(&zstd, "boxes", "zstd 5, 1,000 boxes in turn").boxes("boxes", boxes.clone()).cached(),
+        Case::new(&zstd, "boxes-at-once", "zstd 5, 1,000 boxes at once")
+            .boxes("boxes-at-once", boxes.clone())
+            .cached(),
+        Case::new(&shards, "boxes", "shards, 1,000 boxes in turn").boxes("boxes", boxes.clone()).cached(),
+        Case::new(&shards, "boxes-at-once", "shards, 1,000 boxes at once")
+            .boxes("boxes-at-once", boxes)
+            .cached(),
+    ]
+}
+
+/// Always the same ones.
+fn random_boxes(shape: &[u64], length: u64, count: u64) -> Vec<Vec<[u64; 2]>> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut one = || {
+        let starts = shape.iter().map(|&all| random(all - length + 1));
+        starts.map(|start| [start, start + length]).collect()
+    };
+    (0..count).map(|_| one()).collect()
+}
+
+/// Hierarchies rather than elements.
+fn nodes(sizes: Sizes) -> Vec<Case> {
+    let arrays = datasets::nodes("arrays", 0, sizes.count(2000));
+    let create = Case::new(&arrays, "create", "2,000 arrays, created");
+    vec![create, Case::new(&arrays, "open", "2,000 arrays, listed and opened")]
+}
+
+/// How times grow with arrays.
+fn growth(sizes: Sizes) -> Vec<Case> {
+    let groups = sizes.count(100);
+    let nodes = datasets::nodes("nodes", groups, 999);
+    let mut cases = vec![Case::new(&nodes, "list", "100,000 nodes, listed")];
+    for (name, repeats) in [("1-GiB", 4), ("4-GiB", 16), ("16-GiB", 64)] {
+        let dataset = datasets::long(sizes, name, repeats);
+        let title = format!("zstd 5, {} read in parts of 256 MiB", name.replace('-', " "));
+        let parts = dataset.parts();
+        cases.push(Case::new(&dataset, "boxes", &title).boxes("read", parts));
+    }
+    let grids: [(&'static str, &str, [u64; 3]); 4] = [
+        ("1e3-chunks", "1,000 chunks of 1 KiB", [10, 10, 10]),
+        ("1e4-chunks", "10,000 chunks of 1 KiB", [10, 10, 100]),
+        ("1e5-chunks", "100,000 chunks of 1 KiB", [10, 100, 100]),
+        ("1e6-chunks", "1,000,000 chunks of 1 KiB", [100, 100, 100]),
+    ];
+    for (name, title, grid) in grids.into_iter().take(if sizes.is_quick { 2 } else { 4 }) {
+        let dataset = datasets::many(name, grid);
+        cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
+        // What all programs have written must be there at once, to be read back: of a million chunks that is too much.
+        if grid != [100; 3] {
+            cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_name_of_its_own() {
+        let mut names: Vec<_> = all(false, true).into_iter().map(|case| case.name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn boxes_lie_in_their_array_at_both_sizes() {
+        for case in [true, false].into_iter().flat_map(|is_quick| all(is_quick, true)) {
+            for ranges in &case.boxes {
+                assert_eq!(ranges.len(), case.dataset.shape.len(), "{}", case.name);
+                for ([start, stop], &length) in ranges.iter().zip(&case.dataset.shape) {
+                    assert!(start < stop && *stop <= length, "{}: {ranges:?}", case.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_of_what_is_asked_for() {
+        let cases = all(false, false);
+        let bytes = |name: &str| cases.iter().find(|case| case.name == name).unwrap().bytes();
+        assert_eq!(bytes("zstd/read"), 256 << 20);
+        assert_eq!(bytes("zstd/box"), 300 * 300 * 300 * 2);
+        assert_eq!(bytes("zstd/planes-x"), 50 * 512 * 512 * 2);
+        assert_eq!(bytes("arrays/create"), 0);
+    }
+}

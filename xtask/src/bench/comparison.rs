@@ -1,0 +1,477 @@
+//! The rounds: data are made once, every program does every case, and every result is compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::cases::Case;
+use super::datasets::Dataset;
+use super::machine;
+use super::programs::{Places, Program};
+use super::report::{CaseReport, Outcome, Report, Version};
+use super::runner::{Run, Runner, Trouble};
+use super::table::time;
+use crate::say;
+
+/// Who writes the data that all read, and reads back what others wrote: the first that is there and can.
+const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
+
+/// Seconds after which a program needs no more rounds of a case.
+const ENOUGH: f64 = 60.0;
+
+/// Bytes from which on it is asked whether there is room.
+const LARGE: u64 = 1 << 30;
+
+/// Everything that a comparison holds while it runs.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    places: Places,
+    programs: Vec<Program>,
+    rounds: usize,
+    folder: Folder,
+    /// By program and threads.
+    runners: BTreeMap<(Program, usize), Runner>,
+    /// The files of elements, with their checksums: the generator's words say which.
+    elements: Vec<(Value, PathBuf, u64)>,
+    /// The names of the datasets that are written.
+    written: BTreeSet<&'static str>,
+}
+
+/// A folder that goes with this program.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.0) {
+            eprintln!("xtask: {error}");
+        }
+    }
+}
+
+/// What a program has done of a case so far.
+#[derive(Debug)]
+struct Track {
+    program: Program,
+    seconds: Vec<f64>,
+    peak: Option<u64>,
+    failure: Option<String>,
+}
+
+impl Track {
+    fn is_running(&self) -> bool {
+        self.failure.is_none() && self.seconds.iter().sum::<f64>() < ENOUGH
+    }
+}
+
+impl Comparison {
+    pub(crate) fn new(
+        places: Places,
+        programs: Vec<Program>,
+        folder: &Path,
+        rounds: usize,
+    ) -> Result<Self, String> {
+        let folder = folder.join(format!("zarr-peers-{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self {
+            places,
+            programs,
+            rounds,
+            folder: Folder(folder),
+            runners: BTreeMap::new(),
+            elements: Vec::new(),
+            written: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn run(mut self, cases: &[Case], is_quick: bool) -> Result<Report, String> {
+        let mut versions = Vec::new();
+        for program in self.programs.clone() {
+            let version = self.runner(program, 2)?.version().map_err(Trouble::text)?;
+            versions.push(Version { name: program.key().to_owned(), version });
+        }
+        let mut report = Report::new(is_quick, self.rounds, versions);
+        for (number, case) in cases.iter().enumerate() {
+            let found = self.case(case).map_err(|error| format!("{}: {error}", case.name))?;
+            say(&format!("[{:>2}/{}] {}\n", number + 1, cases.len(), progress(&found, &report)))?;
+            report.cases.push(found);
+            self.forget(case, &cases[number + 1..])?;
+        }
+        Ok(report)
+    }
+
+    fn case(&mut self, case: &Case) -> Result<CaseReport, String> {
+        let participants = if case.is_floor_alone { Vec::new() } else { self.programs.clone() };
+        let mut report = CaseReport {
+            name: case.name.clone(),
+            title: case.title.clone(),
+            threads: case.threads,
+            bytes: case.bytes(),
+            floor: None,
+            results: BTreeMap::new(),
+        };
+        if let Some(reason) = self.no_room(&case.dataset) {
+            let failed =
+                |program: Program| (program.key().to_owned(), Outcome::Failed { reason: reason.clone() });
+            report.results = participants.into_iter().map(failed).collect();
+            return Ok(report);
+        }
+        self.make(case)?;
+        let expected = self.expected(case)?;
+        let mut tracks: Vec<Track> = participants
+            .into_iter()
+            .chain(case.floor.is_some().then_some(Program::Floor))
+            .map(|program| Track { program, seconds: Vec::new(), peak: None, failure: None })
+            .collect();
+        for track in &mut tracks {
+            // The first run is for the memory, and not for the clock: it warms up what a program keeps for good.
+            let first = self
+                .prepare(case, track.program)
+                .and_then(|()| self.one(case, track.program, expected, Runner::weigh));
+            match first {
+                Ok(run) => track.peak = run.peak,
+                Err(reason) => track.failure = Some(reason),
+            }
+        }
+        for round in 0..self.rounds {
+            let count = tracks.len();
+            for position in 0..count {
+                let track = &mut tracks[(position + round) % count];
+                if track.is_running() {
+                    match self.one(case, track.program, expected, Runner::run) {
+                        Ok(run) => track.seconds.push(run.seconds),
+                        Err(reason) => track.failure = Some(reason),
+                    }
+                }
+            }
+        }
+        for track in tracks {
+            self.finish(case, track, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Makes a program ready; why not, where it cannot do that.
+    fn prepare(&mut self, case: &Case, program: Program) -> Result<(), String> {
+        let folder = self.folder_of(case, program);
+        if case.is_write() && program != Program::Floor {
+            write_group(&folder, &case.dataset)?;
+        }
+        let question = self.question(case, program, &folder);
+        self.ask(program, case.threads, |runner| runner.prepare(&question))
+    }
+
+    /// One run, whose result is compared.
+    fn one(
+        &mut self,
+        case: &Case,
+        program: Program,
+        expected: u64,
+        how: impl FnOnce(&mut Runner) -> Result<Run, Trouble>,
+    ) -> Result<Run, String> {
+        let run = self.ask(program, case.threads, how)?;
+        if program != Program::Floor && run.checksum != expected {
+            return Err("the result is wrong".to_owned());
+        }
+        Ok(run)
+    }
+
+    /// Asks a program; one that is gone is started again for the next question.
+    fn ask<T>(
+        &mut self,
+        program: Program,
+        threads: usize,
+        question: impl FnOnce(&mut Runner) -> Result<T, Trouble>,
+    ) -> Result<T, String> {
+        let answer = question(self.runner(program, threads)?);
+        if matches!(answer, Err(Trouble::Lost(_))) {
+            self.runners.remove(&(program, threads));
+        }
+        // The folder has another name each time, and says nothing.
+        let folder = format!("{}/", self.folder.0.display());
+        answer.map_err(|trouble| trouble.text().replace(&folder, "").trim_end_matches([' ', ':']).to_owned())
+    }
+
+    fn runner(&mut self, program: Program, threads: usize) -> Result<&mut Runner, String> {
+        let place = (program, threads);
+        if !self.runners.contains_key(&place) {
+            self.runners.insert(place, Runner::start(&self.places, program, threads)?);
+        }
+        self.runners.get_mut(&place).ok_or_else(|| format!("{} is gone", program.key()))
+    }
+
+    /// Where a program finds its hierarchy: what is written lies in a folder of its own.
+    fn folder_of(&self, case: &Case, program: Program) -> PathBuf {
+        if case.is_write() && program != Program::Floor {
+            return self.folder.0.join(format!("by-{}", program.key()));
+        }
+        self.folder.0.join(case.dataset.name)
+    }
+
+    fn question(&self, case: &Case, program: Program, folder: &Path) -> Value {
+        let dataset = &case.dataset;
+        let operation = if program == Program::Floor { "floor" } else { case.operation };
+        let count = dataset.data.get("arrays").and_then(Value::as_u64);
+        let document = dataset.document.as_ref().map(|(name, document)| (name, document.to_string()));
+        let mut question = json!({
+            "operation": operation,
+            "folder": folder,
+            "document": document,
+            "elements": self.elements_of(dataset).map(|(file, _)| file),
+            "data_type": dataset.data_type,
+            "shape": dataset.shape,
+            "chunks": dataset.chunks,
+            "boxes": case.boxes,
+            "cache": case.cache,
+            "count": count.unwrap_or(0),
+        });
+        if let (Program::Floor, Some(floor)) = (program, &case.floor) {
+            question["floor"] = floor.clone();
+        }
+        question
+    }
+
+    fn elements_of(&self, dataset: &Dataset) -> Option<(&Path, u64)> {
+        let found = self.elements.iter().find(|(data, _, _)| *data == dataset.data);
+        found.map(|(_, file, checksum)| (file.as_path(), *checksum))
+    }
+
+    /// Makes the data of a case, where they are not there yet.
+    fn make(&mut self, case: &Case) -> Result<(), String> {
+        let dataset = &case.dataset;
+        let folder = self.folder.0.join(dataset.name);
+        if self.elements_of(dataset).is_none() {
+            let number = self.elements.len();
+            let elements = self.folder.0.join(format!("elements-{number}"));
+            let file = if dataset.is_hierarchy() { folder.clone() } else { elements };
+            let question = json!({"do": "generate", "data": dataset.data, "file": file});
+            let checksum = self.ask(Program::Floor, 2, |floors| floors.checksum(&question))?;
+            self.elements.push((dataset.data.clone(), file, checksum));
+        }
+        if dataset.is_hierarchy() || self.written.contains(dataset.name) {
+            return Ok(());
+        }
+        let write = Case {
+            operation: "write",
+            threads: 2,
+            boxes: dataset.parts(),
+            cache: 0,
+            floor: None,
+            ..case.clone()
+        };
+        let mut reasons = Vec::new();
+        for program in self.neutral(None) {
+            write_group(&folder, dataset)?;
+            let question = self.question(&write, program, &folder);
+            let written = self
+                .ask(program, 2, |runner| runner.prepare(&question))
+                .and_then(|()| self.ask(program, 2, Runner::run))
+                .and_then(|_| self.ask(program, 2, Runner::release));
+            match written {
+                Ok(()) => {
+                    self.written.insert(dataset.name);
+                    return Ok(());
+                }
+                Err(reason) => reasons.push(format!("{}: {reason}", program.key())),
+            }
+        }
+        Err(format!("no program writes it: {}", reasons.join("; ")))
+    }
+
+    /// The programs that write for all and read back, but for one of them.
+    fn neutral(&self, but: Option<Program>) -> Vec<Program> {
+        let takes_part = |program: &Program| self.programs.contains(program) && Some(*program) != but;
+        NEUTRAL.into_iter().filter(takes_part).collect()
+    }
+
+    /// The checksum of the result, by the elements alone.
+    fn expected(&mut self, case: &Case) -> Result<u64, String> {
+        let dataset = &case.dataset;
+        let (file, checksum) = self
+            .elements_of(dataset)
+            .map(|(file, sum)| (file.to_owned(), sum))
+            .ok_or("there are no elements")?;
+        let boxes = match case.operation {
+            "create" | "open" => return self.expected_lines(case, case.operation == "open"),
+            "chunks" => chunk_boxes(dataset),
+            _ => case.boxes.clone(),
+        };
+        if boxes.is_empty() {
+            return Ok(checksum);
+        }
+        let question = json!({
+            "do": "expect", "file": file, "shape": dataset.shape, "item": dataset.item, "boxes": boxes,
+        });
+        self.ask(Program::Floor, 2, |floors| floors.checksum(&question))
+    }
+
+    /// The checksum of the names of arrays, with their shape or without.
+    fn expected_lines(&mut self, case: &Case, is_with_shape: bool) -> Result<u64, String> {
+        let dataset = &case.dataset;
+        let shape = if is_with_shape { format!(" {:?}", dataset.shape) } else { String::new() };
+        let count = dataset.data.get("arrays").and_then(Value::as_u64).unwrap_or(0);
+        let lines: Vec<String> = (0..count).map(|number| format!("/a{number:05}{shape}")).collect();
+        let question = json!({"do": "lines", "lines": lines});
+        self.ask(Program::Floor, 2, |floors| floors.checksum(&question))
+    }
+
+    /// Puts what a program has done into the report, after another one has read back what it wrote.
+    fn finish(&mut self, case: &Case, track: Track, report: &mut CaseReport) -> Result<(), String> {
+        let Track { program, seconds, peak, failure } = track;
+        // What has failed may have ended, too.
+        let released = self.ask(program, case.threads, Runner::release);
+        if program == Program::Floor {
+            if let Some(reason) = failure {
+                return Err(format!("the floor: {reason}"));
+            }
+            report.floor = Some(seconds);
+            return Ok(());
+        }
+        let mut outcome = match failure.or(released.err()) {
+            Some(reason) => Outcome::Failed { reason },
+            None => Outcome::Measured { seconds, peak, stored: None, read_back_by: None },
+        };
+        if case.is_write() {
+            if let Outcome::Measured { stored, .. } = &mut outcome {
+                *stored = Some(size_below(&self.folder_of(case, program))?);
+                outcome = self.read_back(case, program, outcome)?;
+            }
+            remove(&self.folder_of(case, program))?;
+        }
+        report.results.insert(program.key().to_owned(), outcome);
+        Ok(())
+    }
+
+    /// Lets another program read what this one wrote.
+    fn read_back(&mut self, case: &Case, writer: Program, outcome: Outcome) -> Result<Outcome, String> {
+        let operation = if case.operation == "create" { "open" } else { "read" };
+        let read = Case { operation, threads: 2, boxes: Vec::new(), floor: None, ..case.clone() };
+        let expected = self.expected(&read)?;
+        let folder = self.folder_of(case, writer);
+        for reader in self.neutral(Some(writer)) {
+            let question = self.question(&read, reader, &folder);
+            let found = self
+                .ask(reader, 2, |runner| runner.prepare(&question))
+                .and_then(|()| self.ask(reader, 2, Runner::run))
+                .and_then(|run| self.ask(reader, 2, Runner::release).map(|()| run.checksum));
+            let Ok(found) = found else { continue };
+            if found != expected {
+                let reason = format!("{} reads something else than was written", reader.key());
+                return Ok(Outcome::Failed { reason });
+            }
+            if let Outcome::Measured { seconds, peak, stored, .. } = outcome {
+                let read_back_by = Some(reader.key().to_owned());
+                return Ok(Outcome::Measured { seconds, peak, stored, read_back_by });
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Why a large array does not fit into the folder, if it does not.
+    fn no_room(&self, dataset: &Dataset) -> Option<String> {
+        let wanted = dataset.bytes() / 2 + 2 * LARGE;
+        if dataset.bytes() < LARGE || self.written.contains(dataset.name) {
+            return None;
+        }
+        let free = machine::free_bytes(&self.folder.0)?;
+        (free < wanted).then(|| format!("needs {} GiB of room, and {} are free", wanted >> 30, free >> 30))
+    }
+
+    /// Removes what no later case needs.
+    fn forget(&mut self, case: &Case, later: &[Case]) -> Result<(), String> {
+        if later.iter().all(|later| later.dataset.name != case.dataset.name) {
+            self.written.remove(case.dataset.name);
+            remove(&self.folder.0.join(case.dataset.name))?;
+        }
+        let is_needed = |data: &Value| later.iter().any(|later| later.dataset.data == *data);
+        for (data, file, _) in &self.elements {
+            if !is_needed(data) && file.is_file() {
+                fs::remove_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            }
+        }
+        self.elements.retain(|(data, _, _)| is_needed(data));
+        Ok(())
+    }
+}
+
+/// Every chunk as a box, in C order.
+fn chunk_boxes(dataset: &Dataset) -> Vec<Vec<[u64; 2]>> {
+    let mut boxes = vec![Vec::new()];
+    for (&length, &chunk) in dataset.shape.iter().zip(&dataset.chunks) {
+        let ranges = (0..length / chunk).map(|number| [number * chunk, (number + 1) * chunk]);
+        let longer =
+            |before: Vec<[u64; 2]>| ranges.clone().map(move |range| [before.clone(), vec![range]].concat());
+        boxes = boxes.into_iter().flat_map(longer).collect();
+    }
+    boxes
+}
+
+/// A folder with nothing but a group in it.
+fn write_group(folder: &Path, dataset: &Dataset) -> Result<(), String> {
+    remove(folder)?;
+    let (name, document) = dataset.group();
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(folder.join(name), document.to_string()))
+        .map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn remove(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of all files below a folder.
+fn size_below(folder: &Path) -> Result<u64, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut size = 0;
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let metadata = entry.metadata().map_err(failed)?;
+            if metadata.is_dir() {
+                open.push(entry.path());
+            } else {
+                size += metadata.len();
+            }
+        }
+    }
+    Ok(size)
+}
+
+/// The line that tells people how it goes.
+fn progress(case: &CaseReport, report: &Report) -> String {
+    let result = |name: &str| match case.median(name) {
+        Some(median) => format!("{name} {}", time(median)),
+        None => format!("{name} –"),
+    };
+    let results = report.programs.iter().map(|program| result(&program.name));
+    let floor = case.floor().map(|floor| format!("floor {}", time(floor.median)));
+    format!("{:<24} {}", case.name, results.chain(floor).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::datasets::{Sizes, plain};
+
+    #[test]
+    fn every_chunk_is_a_box_in_c_order() {
+        let boxes = chunk_boxes(&plain(Sizes { is_quick: false }));
+        assert_eq!(boxes.len(), 64);
+        assert_eq!(boxes[1], [[0, 128], [0, 128], [128, 256]]);
+    }
+
+    #[test]
+    fn progress_names_every_program() {
+        let report = super::super::report::made_up();
+        let line = progress(&report.cases[1], &report);
+        assert_eq!(line, "delta/write              zarr-kit 2.00 ms, zarrs 1.00 ms, tensorstore –");
+    }
+}

@@ -1,0 +1,354 @@
+//! What is read and written: elements and the metadata document of the array that holds them.
+
+use serde_json::{Value, json};
+
+/// An array, or a hierarchy without elements.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Dataset {
+    pub(crate) name: &'static str,
+    /// The elements as the generator takes them; datasets with equal ones share a file.
+    pub(crate) data: Value,
+    pub(crate) data_type: &'static str,
+    /// Bytes of an element; 0 where they vary.
+    pub(crate) item: u64,
+    pub(crate) shape: Vec<u64>,
+    /// Elements of a chunk, or shard, per dimension.
+    pub(crate) chunks: Vec<u64>,
+    /// The file name of the metadata document, and the document. None for a hierarchy.
+    pub(crate) document: Option<(&'static str, Value)>,
+    /// The codec as the floors call it, and what it compresses at once.
+    pub(crate) codec: Option<(&'static str, Vec<u64>)>,
+    /// Larger than its elements: it repeats them this often along the first dimension.
+    pub(crate) repeats: u64,
+}
+
+/// Lengths at full size, or those of a quick look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) is_quick: bool,
+}
+
+impl Sizes {
+    /// A length of an array.
+    pub(crate) fn length(self, length: u64) -> u64 {
+        if self.is_quick { length / 4 } else { length }
+    }
+
+    /// A number of things.
+    pub(crate) fn count(self, count: u64) -> u64 {
+        if self.is_quick { count / 20 } else { count }
+    }
+
+    fn cube(self, length: u64) -> Vec<u64> {
+        vec![self.length(length); 3]
+    }
+}
+
+fn uint16(shape: &[u64]) -> Value {
+    json!({"kind": "uint16", "shape": shape})
+}
+
+fn v3(data_type: &str, shape: &[u64], chunks: &[u64], codecs: Value) -> Option<(&'static str, Value)> {
+    let fill_value = if data_type == "string" { json!("") } else { json!(0) };
+    Some((
+        "zarr.json",
+        json!({
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": shape,
+            "data_type": data_type,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": fill_value,
+            "codecs": codecs,
+            "attributes": {},
+        }),
+    ))
+}
+
+fn v2(shape: &[u64], chunks: &[u64], compressor: Value, filters: Value) -> Option<(&'static str, Value)> {
+    Some((
+        ".zarray",
+        json!({
+            "zarr_format": 2,
+            "shape": shape,
+            "chunks": chunks,
+            "dtype": "<u2",
+            "compressor": compressor,
+            "fill_value": 0,
+            "order": "C",
+            "filters": filters,
+            "dimension_separator": ".",
+        }),
+    ))
+}
+
+fn bytes() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+fn zstd() -> Value {
+    json!({"name": "zstd", "configuration": {"level": 5, "checksum": false}})
+}
+
+/// The `uint16` array that most cases are of, in chunks with `compressor` behind the elements' bytes.
+fn image(
+    sizes: Sizes,
+    name: &'static str,
+    compressor: Option<Value>,
+    codec: Option<&'static str>,
+) -> Dataset {
+    let (shape, chunks) = (sizes.cube(512), sizes.cube(128));
+    let codecs: Vec<Value> = [Some(bytes()), compressor].into_iter().flatten().collect();
+    Dataset {
+        name,
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!(codecs)),
+        codec: codec.map(|codec| (codec, chunks.clone())),
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+pub(crate) fn plain(sizes: Sizes) -> Dataset {
+    image(sizes, "uncompressed", None, None)
+}
+
+pub(crate) fn zstd_5(sizes: Sizes) -> Dataset {
+    image(sizes, "zstd", Some(zstd()), Some("zstd-5"))
+}
+
+pub(crate) fn blosc(sizes: Sizes) -> Dataset {
+    let configuration =
+        json!({"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2, "blocksize": 0});
+    let codec = json!({"name": "blosc", "configuration": configuration});
+    image(sizes, "blosc", Some(codec), Some("blosc-lz4"))
+}
+
+pub(crate) fn gzip(sizes: Sizes) -> Dataset {
+    let codec = json!({"name": "gzip", "configuration": {"level": 5}});
+    image(sizes, "gzip", Some(codec), Some("gzip-5"))
+}
+
+pub(crate) fn shards(sizes: Sizes) -> Dataset {
+    let (shape, shards, inner) = (sizes.cube(512), sizes.cube(256), sizes.cube(64));
+    let sharding = json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner,
+        "codecs": [bytes(), zstd()],
+        "index_codecs": [bytes(), {"name": "crc32c"}],
+        "index_location": "end",
+    }}]);
+    Dataset {
+        name: "shards",
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &shards, sharding),
+        codec: Some(("zstd-5", inner)),
+        shape,
+        chunks: shards,
+        repeats: 1,
+    }
+}
+
+/// Chunks of 2 KiB.
+pub(crate) fn small(sizes: Sizes) -> Dataset {
+    let shape = if sizes.is_quick { vec![64, 64, 128] } else { vec![128, 128, 256] };
+    let chunks = vec![8, 8, 16];
+    Dataset {
+        name: "small-chunks",
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// Big-endian `float64`, the axes of each chunk reversed.
+pub(crate) fn transposed(sizes: Sizes) -> Dataset {
+    let (shape, chunks) = (sizes.cube(256), sizes.cube(64));
+    let codecs = json!([
+        {"name": "transpose", "configuration": {"order": [2, 1, 0]}},
+        {"name": "bytes", "configuration": {"endian": "big"}},
+    ]);
+    Dataset {
+        name: "transposed",
+        data: json!({"kind": "float64", "shape": shape}),
+        data_type: "float64",
+        item: 8,
+        document: v3("float64", &shape, &chunks, codecs),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// As version 2 has it, with or without the filter `delta`.
+pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
+    let (shape, chunks) = (sizes.cube(512), sizes.cube(128));
+    let compressor = json!({"id": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1, "blocksize": 0});
+    let filters =
+        if is_delta { json!([{"id": "delta", "dtype": "<u2", "astype": "<u2"}]) } else { Value::Null };
+    Dataset {
+        name: if is_delta { "v2-delta" } else { "v2" },
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v2(&shape, &chunks, compressor, filters),
+        codec: (!is_delta).then(|| ("blosc-zstd", chunks.clone())),
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// One chunk in a hundred is stored.
+pub(crate) fn sparse(sizes: Sizes) -> Dataset {
+    let (shape, chunks) = (sizes.cube(512), sizes.cube(32));
+    Dataset {
+        name: "sparse",
+        data: json!({"kind": "sparse", "shape": shape, "chunks": chunks}),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes(), zstd()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// A million strings of 4 to 40 bytes.
+pub(crate) fn strings(sizes: Sizes) -> Dataset {
+    let count = sizes.count(1_000_000);
+    let (shape, chunks) = (vec![count], vec![count / 10]);
+    Dataset {
+        name: "strings",
+        data: json!({"kind": "strings", "count": count}),
+        data_type: "string",
+        item: 0,
+        document: v3("string", &shape, &chunks, json!([{"name": "vlen-utf8"}, zstd()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// `groups` groups with `arrays` arrays in each; for one group, its arrays alone.
+pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
+    let (shape, chunks) = (vec![1000, 1000], vec![100, 100]);
+    let document = v3("uint16", &shape, &chunks, json!([bytes(), zstd()]));
+    let array = document.map(|(_, document)| document.to_string());
+    Dataset {
+        name,
+        data: json!({"kind": "nodes", "groups": groups, "arrays": arrays, "array": array}),
+        data_type: "uint16",
+        item: 2,
+        document: None,
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// An array that repeats 256 MiB of elements along its first dimension.
+pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
+    let part = vec![sizes.length(128), sizes.length(1024), sizes.length(1024)];
+    let chunks = sizes.cube(128);
+    let shape = vec![part[0] * repeats, part[1], part[2]];
+    Dataset {
+        name,
+        data: uint16(&part),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes(), zstd()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats,
+    }
+}
+
+/// An array of so many chunks of 1 KiB along each dimension.
+pub(crate) fn many(name: &'static str, grid: [u64; 3]) -> Dataset {
+    let chunks = vec![8, 8, 8];
+    let shape: Vec<u64> = grid.iter().map(|count| count * 8).collect();
+    Dataset {
+        name,
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+impl Dataset {
+    /// Bytes of all elements, where they have one size.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.shape.iter().product::<u64>() * self.item
+    }
+
+    /// Whether there is a hierarchy and no array of elements.
+    pub(crate) fn is_hierarchy(&self) -> bool {
+        self.document.is_none()
+    }
+
+    /// The document of the group around the array.
+    pub(crate) fn group(&self) -> (&'static str, Value) {
+        match self.document {
+            Some((".zarray", _)) => (".zgroup", json!({"zarr_format": 2})),
+            _ => ("zarr.json", json!({"zarr_format": 3, "node_type": "group", "attributes": {}})),
+        }
+    }
+
+    /// The parts that repeat the elements, as boxes; none for an array that is written at once.
+    pub(crate) fn parts(&self) -> Vec<Vec<[u64; 2]>> {
+        if self.repeats == 1 {
+            return Vec::new();
+        }
+        let rows = self.shape[0] / self.repeats;
+        let rest = self.shape[1..].iter().map(|&length| [0, length]);
+        let part =
+            |number: u64| [[number * rows, (number + 1) * rows]].into_iter().chain(rest.clone()).collect();
+        (0..self.repeats).map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_array_is_written_in_parts_that_cover_it() {
+        let dataset = long(Sizes { is_quick: false }, "1 GiB", 4);
+        assert_eq!(dataset.bytes(), 1 << 30);
+        let parts = dataset.parts();
+        assert_eq!((parts.len(), parts[3][0], parts[3][2]), (4, [384, 512], [0, 1024]));
+        assert_eq!(plain(Sizes { is_quick: false }).parts(), Vec::<Vec<[u64; 2]>>::new());
+    }
+
+    #[test]
+    fn chunks_divide_the_array_at_both_sizes() {
+        for sizes in [Sizes { is_quick: false }, Sizes { is_quick: true }] {
+            for dataset in [plain(sizes), shards(sizes), small(sizes), transposed(sizes), strings(sizes)] {
+                for (length, chunk) in dataset.shape.iter().zip(&dataset.chunks) {
+                    assert_eq!(length % chunk, 0, "{}", dataset.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The machine that the figures are of.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The model of the processor and the release of the kernel, as the system has them.
+pub(crate) fn description() -> String {
+    let processor = fs::read_to_string("/proc/cpuinfo").ok();
+    let processor = processor.as_deref().and_then(model).unwrap_or("processor of unknown model");
+    let system = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let system = system.trim();
+    let (name, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("{processor}, {architecture}, {name} {system}").trim_end().to_owned()
+}
+
+fn model(processors: &str) -> Option<&str> {
+    let line = processors.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+/// The first `count` processors that this process may use, as `taskset` takes them; `None` where there are not so many,
+/// or no `taskset`.
+pub(crate) fn processors(count: usize) -> Option<String> {
+    let mut taskset = Command::new("taskset");
+    taskset.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    if !taskset.status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    first_of(&fs::read_to_string("/proc/self/status").ok()?, count)
+}
+
+fn first_of(status: &str, count: usize) -> Option<String> {
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let mut found = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        found.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    let found = found.get(..count)?;
+    Some(found.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// Bytes that are free where `folder` lies, as `df` says.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let output = Command::new("df").args(["--block-size=1", "--output=avail"]).arg(folder).output().ok()?;
+    String::from_utf8_lossy(&output.stdout).lines().last()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_processors_are_those_that_may_be_used() {
+        let status = "Name:\tx\nCpus_allowed_list:\t2,4-6,9\n";
+        assert_eq!(first_of(status, 3).unwrap(), "2,4,5");
+        assert_eq!(first_of(status, 6), None);
+    }
+
+    #[test]
+    fn the_model_is_what_the_kernel_calls_it() {
+        assert_eq!(model("processor\t: 0\nmodel name\t: Some Processor\n"), Some("Some Processor"));
+    }
+}

@@ -1,0 +1,105 @@
+//! The programs of the comparison, and how each is started.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::machine;
+
+/// One program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Program {
+    ZarrKit,
+    Zarrs,
+    Tensorstore,
+    ZarrPython,
+    ZarrPythonFused,
+    ZarrPythonZarrs,
+    /// No peer: it makes the data and shows what the machine can do.
+    Floor,
+}
+
+impl Program {
+    /// In the order of the tables. The floors always take part.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::ZarrKit,
+        Self::Zarrs,
+        Self::Tensorstore,
+        Self::ZarrPython,
+        Self::ZarrPythonFused,
+        Self::ZarrPythonZarrs,
+    ];
+
+    /// What it is called on the command line and in files.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::ZarrKit => "zarr-kit",
+            Self::Zarrs => "zarrs",
+            Self::Tensorstore => "tensorstore",
+            Self::ZarrPython => "zarr-python",
+            Self::ZarrPythonFused => "zarr-python-fused",
+            Self::ZarrPythonZarrs => "zarr-python-zarrs",
+            Self::Floor => "floor",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let name = if name == "ours" { Self::ZarrKit.key() } else { name };
+        Self::ALL.into_iter().find(|program| program.key() == name)
+    }
+
+    pub(crate) fn is_python(self) -> bool {
+        !matches!(self, Self::ZarrKit | Self::Zarrs | Self::Floor)
+    }
+}
+
+/// Where the programs are.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// What cargo has built.
+    pub(crate) binaries: PathBuf,
+    /// The runners in Python.
+    pub(crate) scripts: PathBuf,
+    /// The Python of the environment with their packages.
+    pub(crate) interpreter: Option<PathBuf>,
+    /// Where what the runners say beside their answers goes.
+    pub(crate) logs: PathBuf,
+}
+
+impl Places {
+    /// The command of a runner that works on `threads` threads: as many processors are all it gets, where there is
+    /// `taskset`.
+    pub(crate) fn command(&self, program: Program, threads: usize) -> Result<Command, String> {
+        let mut words = Vec::new();
+        if let Some(processors) = machine::processors(threads) {
+            words.extend(["taskset".into(), "--cpu-list".into(), processors.into()]);
+        }
+        if program.is_python() {
+            let interpreter = self.interpreter.as_ref().ok_or("there is no Python")?;
+            words.push(interpreter.clone().into_os_string());
+            words.push(self.scripts.join("runner.py").into_os_string());
+            words.push(program.key().into());
+        } else {
+            let name = format!("peer-{}", if program == Program::Floor { "floors" } else { program.key() });
+            words.push(self.binaries.join(name).into_os_string());
+        }
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(threads.to_string());
+        for name in ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"] {
+            command.env(name, threads.to_string());
+        }
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_another_name_of_this_engine() {
+        assert_eq!(Program::named("ours"), Some(Program::ZarrKit));
+        assert_eq!(Program::named("zarr-python-fused"), Some(Program::ZarrPythonFused));
+        assert_eq!(Program::named("floor"), None);
+    }
+}

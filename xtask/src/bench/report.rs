@@ -1,0 +1,190 @@
+//! What a comparison came to, as a file that programs read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::statistics::Spread;
+
+/// The meaning of the members below; another number where it changes.
+const SCHEMA: u32 = 1;
+
+/// A whole comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) schema: u32,
+    pub(crate) machine: String,
+    /// Whether the data were small: such figures say nothing.
+    pub(crate) is_quick: bool,
+    pub(crate) rounds: usize,
+    /// The programs in the order of the tables; this engine is the first.
+    pub(crate) programs: Vec<Version>,
+    pub(crate) cases: Vec<CaseReport>,
+}
+
+/// A program that took part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) version: String,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CaseReport {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) threads: usize,
+    /// Bytes of elements; 0 where there is no such number.
+    pub(crate) bytes: u64,
+    pub(crate) floor: Option<Vec<f64>>,
+    pub(crate) results: BTreeMap<String, Outcome>,
+}
+
+/// What a program made of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Outcome {
+    Measured {
+        /// One number for each round.
+        seconds: Vec<f64>,
+        /// Bytes of memory at most beyond those before.
+        peak: Option<u64>,
+        /// Bytes of all files that were written.
+        stored: Option<u64>,
+        /// The program that has read back what this one wrote.
+        read_back_by: Option<String>,
+    },
+    /// The program cannot do it, or did it wrong.
+    Failed { reason: String },
+}
+
+impl Report {
+    pub(crate) fn new(is_quick: bool, rounds: usize, programs: Vec<Version>) -> Self {
+        let machine = super::machine::description();
+        Self { schema: SCHEMA, machine, is_quick, rounds, programs, cases: Vec::new() }
+    }
+
+    pub(crate) fn to_json(&self) -> Result<String, String> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        Ok(format!("{text}\n"))
+    }
+
+    /// This engine.
+    pub(crate) fn ours(&self) -> &str {
+        self.programs.first().map_or("", |program| &program.name)
+    }
+
+    /// All others.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &str> {
+        self.programs.iter().skip(1).map(|program| program.name.as_str())
+    }
+
+    /// How often as long a peer takes, for each case that both have done.
+    pub(crate) fn ratios(&self, peer: &str) -> Vec<(&CaseReport, f64)> {
+        let ratio = |case: &CaseReport| Some(case.median(peer)? / case.median(self.ours())?);
+        self.cases.iter().filter_map(|case| Some((case, ratio(case)?))).collect()
+    }
+
+    /// The fastest peer of a case and how often as long it takes.
+    pub(crate) fn best_peer(&self, case: &CaseReport) -> Option<(&str, f64)> {
+        let medians = self.peers().filter_map(|peer| Some((peer, case.median(peer)?)));
+        let (peer, best) = medians.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some((peer, best / case.median(self.ours())?))
+    }
+}
+
+impl CaseReport {
+    /// The seconds of a program.
+    pub(crate) fn spread(&self, program: &str) -> Option<Spread> {
+        match self.results.get(program)? {
+            Outcome::Measured { seconds, .. } => Spread::of(seconds),
+            Outcome::Failed { .. } => None,
+        }
+    }
+
+    pub(crate) fn median(&self, program: &str) -> Option<f64> {
+        Some(self.spread(program)?.median)
+    }
+
+    pub(crate) fn floor(&self) -> Option<Spread> {
+        Spread::of(self.floor.as_deref()?)
+    }
+
+    /// How often as long as the floor a program takes.
+    pub(crate) fn over_floor(&self, program: &str) -> Option<f64> {
+        Some(self.median(program)? / self.floor()?.median)
+    }
+}
+
+/// A made-up comparison for the tests of tables and charts.
+#[cfg(test)]
+pub(crate) fn made_up() -> Report {
+    let measured = |seconds: &[f64], peak, stored| Outcome::Measured {
+        seconds: seconds.to_vec(),
+        peak: Some(peak),
+        stored,
+        read_back_by: None,
+    };
+    let case = |name: &str, title: &str, floor: Option<&[f64]>, results: Vec<(&str, Outcome)>| CaseReport {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        threads: 2,
+        bytes: 1 << 28,
+        floor: floor.map(<[f64]>::to_vec),
+        results: results.into_iter().map(|(program, outcome)| (program.to_owned(), outcome)).collect(),
+    };
+    let program = |name: &str, version: &str| Version { name: name.to_owned(), version: version.to_owned() };
+    let refused = Outcome::Failed { reason: "no such <filter>".to_owned() };
+    Report {
+        schema: SCHEMA,
+        machine: "a machine".to_owned(),
+        is_quick: false,
+        rounds: 3,
+        programs: vec![program("zarr-kit", "0.1.0"), program("zarrs", "0.23"), program("tensorstore", "0.1")],
+        cases: vec![
+            case(
+                "zstd/read",
+                "zstd 5, read",
+                Some(&[0.04, 0.05, 0.06]),
+                vec![
+                    ("zarr-kit", measured(&[0.1, 0.2, 0.3], 1 << 28, None)),
+                    ("zarrs", measured(&[0.4, 0.4, 0.4], 1 << 29, None)),
+                    ("tensorstore", measured(&[0.8, 0.9, 0.7], 3 << 28, None)),
+                ],
+            ),
+            case(
+                "delta/write",
+                "delta, write",
+                None,
+                vec![
+                    ("zarr-kit", measured(&[0.002, 0.002, 0.002], 1 << 20, Some(1_500_000))),
+                    ("zarrs", measured(&[0.001, 0.001, 0.001], 1 << 10, Some(1_400_000))),
+                    ("tensorstore", refused),
+                ],
+            ),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_say_how_often_as_long_a_peer_takes() {
+        let report = made_up();
+        let ratios: Vec<_> = report.ratios("zarrs").into_iter().map(|(_, ratio)| ratio).collect();
+        assert_eq!(ratios, [2.0, 0.5]);
+        assert_eq!(report.ratios("tensorstore").len(), 1);
+        assert_eq!(report.best_peer(&report.cases[1]), Some(("zarrs", 0.5)));
+        assert!((report.cases[0].over_floor("zarr-kit").unwrap() - 4.0).abs() < 1e-9);
+        assert_eq!(report.cases[1].over_floor("zarr-kit"), None);
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let report = made_up();
+        assert_eq!(serde_json::from_str::<Report>(&report.to_json().unwrap()).unwrap(), report);
+    }
+}

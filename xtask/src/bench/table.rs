@@ -1,0 +1,230 @@
+//! The tables of a comparison, as Markdown.
+
+use std::fmt::Write;
+
+use super::report::{CaseReport, Outcome, Report};
+use super::statistics::geometric_mean;
+
+/// All tables, with what they are of.
+pub(crate) fn all(report: &Report) -> String {
+    let mut text = heading(report);
+    for part in [means(report), times(report), memory(report), stored(report), failures(report)] {
+        if !part.is_empty() {
+            text.push('\n');
+            text.push_str(&part);
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// Seconds with three digits and a unit.
+pub(crate) fn time(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        seconds if seconds >= 1.0 => (seconds, "s"),
+        seconds if seconds >= 1e-3 => (seconds * 1e3, "ms"),
+        seconds => (seconds * 1e6, "µs"),
+    };
+    format!("{} {unit}", three_digits(number))
+}
+
+fn three_digits(number: f64) -> String {
+    match number {
+        number if number >= 100.0 => format!("{number:.0}"),
+        number if number >= 10.0 => format!("{number:.1}"),
+        number => format!("{number:.2}"),
+    }
+}
+
+fn heading(report: &Report) -> String {
+    let programs = report.programs.iter().map(|program| format!("{} {}", program.name, program.version));
+    let programs: Vec<_> = programs.collect();
+    let mut text = format!(
+        "Measured on {}, in {} rounds. Programs: {}.\n",
+        report.machine,
+        report.rounds,
+        programs.join("; ")
+    );
+    if report.is_quick {
+        text.push_str("\n**The data were small (`--quick`): these figures say nothing.**\n");
+    }
+    text
+}
+
+/// A Markdown table; the first column to the left, numbers to the right.
+fn table(header: &[String], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule: Vec<String> =
+        (0..header.len()).map(|column| if column == 0 { "---" } else { "---:" }.to_owned()).collect();
+    let rows = rows.iter().map(|row| line(row));
+    format!("{}{}{}", line(header), line(&rule), rows.collect::<String>())
+}
+
+fn header(first: &[&str], report: &Report, last: &[&str]) -> Vec<String> {
+    let programs = report.programs.iter().map(|program| program.name.clone());
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    words(first).into_iter().chain(programs).chain(words(last)).collect()
+}
+
+/// How each peer does over all cases.
+fn means(report: &Report) -> String {
+    let ours = report.ours();
+    let rows = report.peers().filter_map(|peer| {
+        let ratios = report.ratios(peer);
+        let numbers: Vec<f64> = ratios.iter().map(|(_, ratio)| *ratio).collect();
+        let mean = geometric_mean(&numbers)?;
+        let ahead: Vec<_> = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).collect();
+        let worst = ratios.iter().min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some(vec![
+            peer.to_owned(),
+            ratios.len().to_string(),
+            format!("{}×", three_digits(mean)),
+            ahead.len().to_string(),
+            format!("{}× ({})", three_digits(worst.1), worst.0.name),
+        ])
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["peer", "cases", "geometric mean", "cases it is ahead in", "its best case"];
+    let header: Vec<String> = header.iter().map(|&word| word.to_owned()).collect();
+    format!("How often as long as {ours} each peer takes:\n\n{}", table(&header, &rows))
+}
+
+/// The medians, the quartiles under them, and the ratios.
+fn times(report: &Report) -> String {
+    let row = |case: &CaseReport| {
+        let spread = |spread: super::statistics::Spread| {
+            let (lower, upper) = (time(spread.lower), time(spread.upper));
+            format!("{}<br><sub>{lower} to {upper}</sub>", time(spread.median))
+        };
+        let programs = report.programs.iter().map(|program| match case.results.get(&program.name) {
+            Some(Outcome::Measured { .. }) => {
+                case.spread(&program.name).map_or_else(|| "–".to_owned(), spread)
+            }
+            _ => "–".to_owned(),
+        });
+        let best = report.best_peer(case);
+        let best =
+            best.map_or_else(|| "–".to_owned(), |(peer, ratio)| format!("{}× ({peer})", three_digits(ratio)));
+        let over = case.over_floor(report.ours());
+        let over = over.map_or_else(|| "–".to_owned(), |ratio| format!("{}×", three_digits(ratio)));
+        let floor = case.floor().map_or_else(|| "–".to_owned(), spread);
+        let first = [format!("{}<br><sub>`{}`</sub>", case.title, case.name), case.threads.to_string()];
+        first.into_iter().chain(programs).chain([best, floor, over]).collect::<Vec<_>>()
+    };
+    let last = ["best peer ÷ ours", "floor", "ours ÷ floor"];
+    let rows: Vec<_> = report.cases.iter().map(row).collect();
+    let table = table(&header(&["case", "threads"], report, &last), &rows);
+    format!("Medians, and the quartiles below them:\n\n{table}")
+}
+
+/// One cell for each program and case of what `number` finds.
+fn numbers(report: &Report, title: &str, number: impl Fn(&Outcome) -> Option<u64>) -> String {
+    let row = |case: &CaseReport| {
+        let cells = report.programs.iter().map(|program| {
+            let number = case.results.get(&program.name).and_then(&number);
+            number.map_or_else(|| "–".to_owned(), |bytes| three_digits(bytes as f64 / f64::from(1 << 20)))
+        });
+        let cells: Vec<String> = cells.collect();
+        if cells.iter().all(|cell| cell == "–") {
+            return None;
+        }
+        Some([format!("`{}`", case.name)].into_iter().chain(cells).collect::<Vec<_>>())
+    };
+    let rows: Vec<_> = report.cases.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("{title}, in MiB:\n\n{}", table(&header(&["case"], report, &[]), &rows))
+}
+
+fn memory(report: &Report) -> String {
+    numbers(report, "Memory at the peak beyond what there was before the run", |outcome| match outcome {
+        Outcome::Measured { peak, .. } => *peak,
+        Outcome::Failed { .. } => None,
+    })
+}
+
+fn stored(report: &Report) -> String {
+    numbers(report, "Bytes of all files that were written", |outcome| match outcome {
+        Outcome::Measured { stored, .. } => *stored,
+        Outcome::Failed { .. } => None,
+    })
+}
+
+/// What a dash stands for.
+fn failures(report: &Report) -> String {
+    let mut text = String::new();
+    for case in &report.cases {
+        for (program, outcome) in &case.results {
+            if let Outcome::Failed { reason } = outcome {
+                // A reason may hold anything that Markdown takes for markup.
+                let reason: String = reason.chars().filter(|&letter| letter != '`').take(160).collect();
+                let _ = writeln!(text, "- `{}`, {program}: `{reason}`", case.name);
+            }
+        }
+    }
+    if text.is_empty() { text } else { format!("What was not done:\n\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::made_up;
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        assert_eq!([1.5, 0.0123, 0.9996, 12e-6].map(time), ["1.50 s", "12.3 ms", "1000 ms", "12.0 µs"]);
+    }
+
+    #[test]
+    fn the_tables_of_a_report_are_these() {
+        let wanted = "\
+Measured on a machine, in 3 rounds. Programs: zarr-kit 0.1.0; zarrs 0.23; tensorstore 0.1.
+
+How often as long as zarr-kit each peer takes:
+
+| peer | cases | geometric mean | cases it is ahead in | its best case |
+| --- | ---: | ---: | ---: | ---: |
+| zarrs | 2 | 1.00× | 1 | 0.50× (delta/write) |
+| tensorstore | 1 | 4.00× | 0 | 4.00× (zstd/read) |
+
+Medians, and the quartiles below them:
+
+| case | threads | zarr-kit | zarrs | tensorstore | best peer ÷ ours | floor | ours ÷ floor |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| zstd 5, read<br><sub>`zstd/read`</sub> | 2 | 200 ms<br><sub>150 ms to 250 ms</sub> \
+| 400 ms<br><sub>400 ms to 400 ms</sub> | 800 ms<br><sub>750 ms to 850 ms</sub> | 2.00× (zarrs) \
+| 50.0 ms<br><sub>45.0 ms to 55.0 ms</sub> | 4.00× |
+| delta, write<br><sub>`delta/write`</sub> | 2 | 2.00 ms<br><sub>2.00 ms to 2.00 ms</sub> \
+| 1.00 ms<br><sub>1.00 ms to 1.00 ms</sub> | – | 0.50× (zarrs) | – | – |
+
+Memory at the peak beyond what there was before the run, in MiB:
+
+| case | zarr-kit | zarrs | tensorstore |
+| --- | ---: | ---: | ---: |
+| `zstd/read` | 256 | 512 | 768 |
+| `delta/write` | 1.00 | 0.00 | – |
+
+Bytes of all files that were written, in MiB:
+
+| case | zarr-kit | zarrs | tensorstore |
+| --- | ---: | ---: | ---: |
+| `delta/write` | 1.43 | 1.34 | – |
+
+What was not done:
+
+- `delta/write`, tensorstore: `no such <filter>`";
+        assert_eq!(all(&made_up()), wanted);
+    }
+
+    #[test]
+    fn small_data_are_said_to_say_nothing() {
+        let report = Report { is_quick: true, ..made_up() };
+        assert!(all(&report).contains("these figures say nothing"));
+    }
+}
