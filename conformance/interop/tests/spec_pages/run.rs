@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use zarr_conformance::{codecs, hex};
-use zarr_kit::Format;
 use zarr_kit::spec::data_type::FillContext;
 use zarr_kit::spec::representation::{Elements, Units};
 use zarr_kit::spec::{ArrayRepresentation, ByteOrder, Codec, CodecError, Representation, Size, Value, codec};
+use zarr_kit::{Format, Mode};
 
 use crate::entry::{Entry, Linked};
 use crate::page::{Example, Line, Page, parsed};
@@ -85,14 +85,19 @@ fn elements(linked: &Linked, array: &ArrayRepresentation, values: &str) -> Vec<u
 
 /// Elements as they are stored in little endian.
 fn stored(array: &ArrayRepresentation, elements: &[u8]) -> Vec<u8> {
+    let mut bytes = elements.to_vec();
+    swap(array, &mut bytes);
+    bytes
+}
+
+/// From the order of this machine to little endian, or back.
+fn swap(array: &ArrayRepresentation, bytes: &mut [u8]) {
     let Elements::Fixed { units: Units::Uniform(unit), .. } = array.data_type.elements() else {
         panic!("{} has no one form in bytes", array.data_type.name());
     };
-    let mut bytes = elements.to_vec();
     if cfg!(target_endian = "big") {
         bytes.chunks_mut(unit).for_each(<[u8]>::reverse);
     }
-    bytes
 }
 
 /// Does what the blocks behind an example say; returns how many lines were compared.
@@ -147,6 +152,13 @@ fn check_codec(linked: &Linked, page: &Page, example: &Example, entry: &Entry, l
             ("encoded", "decoded") => {
                 let found = decode(&create(), &array(), before.bytes().unwrap());
                 check_result(&place, found, after.bytes());
+            }
+            ("bytes", "decoded") if number == 0 => {
+                let Said::Elements(array, Some(elements)) = after else { panic!("{place}") };
+                let mut found = before.bytes().unwrap().to_vec();
+                swap(array, &mut found);
+                array.data_type.settle(&mut found, Mode::Strict).unwrap();
+                assert_eq!(found, *elements, "{place}");
             }
             ("bytes", "decoded") => {
                 let (_, encoded) = &said[number - 1];
