@@ -19,6 +19,7 @@ macro_rules! casts {
                 clippy::cast_sign_loss,
                 reason = "casts wrap and round as those of NumPy do; not every pair of types does both"
             )]
+            #[inline]
             fn cast(self) -> $to {
                 let $value = self;
                 $cast as $to
@@ -31,11 +32,13 @@ macro_rules! integers {
     ($($type:ty)*) => {$(
         casts!($type => i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |value| value);
         impl Cast<f16> for $type {
+            #[inline]
             fn cast(self) -> f16 {
                 f16::from_f64(self as f64)
             }
         }
         impl Cast<Bit> for $type {
+            #[inline]
             fn cast(self) -> Bit {
                 Bit(u8::from(self != 0))
             }
@@ -48,24 +51,28 @@ macro_rules! floats {
         casts!($type => i8 i16 i64 u8 u16 u32: |$value| truncated($as_f64));
         casts!($type => f32 f64: |$value| $as_f64);
         impl Cast<i32> for $type {
+            #[inline]
             fn cast(self) -> i32 {
                 let $value = self;
                 i32::try_from(truncated($as_f64)).unwrap_or(i32::MIN)
             }
         }
         impl Cast<u64> for $type {
+            #[inline]
             fn cast(self) -> u64 {
                 let $value = self;
                 truncated_unsigned($as_f64)
             }
         }
         impl Cast<f16> for $type {
+            #[inline]
             fn cast(self) -> f16 {
                 let $value = self;
                 f16::from_f64($as_f64)
             }
         }
         impl Cast<Bit> for $type {
+            #[inline]
             fn cast(self) -> Bit {
                 let $value = self;
                 Bit(u8::from($as_f64 != 0.0))
@@ -85,6 +92,7 @@ floats! {
 macro_rules! bfloats {
     ($($type:ty)*) => {$(
         impl Cast<bf16> for $type {
+            #[inline]
             fn cast(self) -> bf16 {
                 bf16::from_f64(self.into())
             }
@@ -95,6 +103,7 @@ macro_rules! bfloats {
 bfloats!(u8 f64);
 
 impl Cast<f64> for bf16 {
+    #[inline]
     fn cast(self) -> f64 {
         self.to_f64()
     }
@@ -119,11 +128,13 @@ fn truncated_unsigned(value: f64) -> u64 {
 macro_rules! others {
     ($($real:ty)*) => {$(
         impl Cast<$real> for Bit {
+            #[inline]
             fn cast(self) -> $real {
                 u8::from(self.0 != 0).cast()
             }
         }
         impl<T: Cast<$real>> Cast<$real> for Complex<T> {
+            #[inline]
             fn cast(self) -> $real {
                 self.0.cast()
             }
@@ -133,6 +144,7 @@ macro_rules! others {
             $real: Cast<T>,
             u8: Cast<T>,
         {
+            #[inline]
             fn cast(self) -> Complex<T> {
                 Complex(self.cast(), 0u8.cast())
             }
@@ -143,6 +155,7 @@ macro_rules! others {
 others!(i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64);
 
 impl Cast<Bit> for Bit {
+    #[inline]
     fn cast(self) -> Bit {
         self
     }
@@ -152,12 +165,14 @@ impl<T> Cast<Complex<T>> for Bit
 where
     u8: Cast<T>,
 {
+    #[inline]
     fn cast(self) -> Complex<T> {
         Complex(u8::from(self.0 != 0).cast(), 0u8.cast())
     }
 }
 
 impl<T: Cast<Bit>> Cast<Bit> for Complex<T> {
+    #[inline]
     fn cast(self) -> Bit {
         let (Bit(real), Bit(imaginary)) = (self.0.cast(), self.1.cast());
         Bit(real | imaginary)
@@ -165,6 +180,7 @@ impl<T: Cast<Bit>> Cast<Bit> for Complex<T> {
 }
 
 impl<T: Cast<U>, U> Cast<Complex<U>> for Complex<T> {
+    #[inline]
     fn cast(self) -> Complex<U> {
         Complex(self.0.cast(), self.1.cast())
     }

@@ -331,21 +331,25 @@ pub struct Bit(pub u8);
 pub struct Complex<T>(pub T, pub T);
 
 impl Element for Bit {
+    #[inline]
     fn read(bytes: &[u8]) -> Self {
         Self(bytes[0])
     }
 
+    #[inline]
     fn write(self, bytes: &mut [u8]) {
         bytes[0] = self.0;
     }
 }
 
 impl<T: Element> Element for Complex<T> {
+    #[inline]
     fn read(bytes: &[u8]) -> Self {
         let (real, imaginary) = bytes.split_at(size_of::<T>());
         Self(T::read(real), T::read(imaginary))
     }
 
+    #[inline]
     fn write(self, bytes: &mut [u8]) {
         let (real, imaginary) = bytes.split_at_mut(size_of::<T>());
         self.0.write(real);
@@ -356,12 +360,15 @@ impl<T: Element> Element for Complex<T> {
 macro_rules! elements {
     ($($type:ty)*) => {$(
         impl Element for $type {
+            #[inline]
             fn read(bytes: &[u8]) -> Self {
                 let mut own = [0; size_of::<Self>()];
                 own.copy_from_slice(bytes);
                 Self::from_ne_bytes(own)
             }
 
+
+            #[inline]
             fn write(self, bytes: &mut [u8]) {
                 bytes.copy_from_slice(&self.to_ne_bytes());
             }
