@@ -17,6 +17,7 @@ V3_TYPES = {
     "structured": "dtype-struct",
 }
 V2_KINDS = {"M": "dtype-datetime", "m": "dtype-datetime", "S": "dtype-fixed-length", "U": "dtype-fixed-length"}
+OBJECTS = {"vlen-utf8": "dtype-string", "categorize": "dtype-string", "json2": "dtype-json", "msgpack2": "dtype-json"}
 ENDS = {"C": "layout-c", "F": "layout-f"}
 
 
@@ -55,7 +56,7 @@ def v2_types(data_type: object, filters: list[dict] | None) -> Iterator[str]:
         for _, field, *_ in data_type:
             yield from v2_types(field, filters)
     elif data_type == "|O":
-        yield "dtype-string" if filters and filters[0]["id"] == "vlen-utf8" else "dtype-bytes"
+        yield OBJECTS.get(filters[0]["id"] if filters else "", "dtype-bytes")
     elif "V" in data_type:
         yield "dtype-fixed-length"
     else:

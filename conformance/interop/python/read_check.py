@@ -164,7 +164,7 @@ def number(case: dict) -> int:
 def descriptor(dtype: object) -> np.dtype:
     """A NumPy type from its descriptor in JSON, where tuples have become lists."""
     if isinstance(dtype, str):
-        return np.dtype(object if dtype in ("string", "bytes") else dtype)
+        return np.dtype(object if dtype in ("string", "bytes", "json") else dtype)
     fields = [(name, descriptor(field), *map(tuple, shape)) for name, field, *shape in dtype]
     return np.dtype(fields)
 
@@ -190,6 +190,9 @@ def compare_elements(elements: np.ndarray, case: dict, expected: bytes) -> list[
     if list(elements.shape) != case["shape"]:
         return [f"shape is {elements.shape}, not {case['shape']}"]
     dtype = descriptor(case["dtype"])
+    if case["dtype"] == "json":
+        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in elements.ravel().tolist()]
+        elements = np.array(texts, object)
     if dtype.kind in "SU":
         # Scalars of rank 0 come back without their padding.
         elements = elements.astype(dtype)

@@ -16,6 +16,7 @@ MODULES = {
     "zarr2-draft": "writers.with_zarr2_draft",
     "tensorstore": "writers.with_tensorstore",
     "numcodecs": "writers.with_numcodecs",
+    "numeric": "writers.with_numeric",
 }
 
 

@@ -50,6 +50,8 @@ pub enum Writer {
     Tensorstore,
     /// numcodecs and plain JSON: v2.
     Numcodecs,
+    /// zarr-python 3 and numcodecs: v2 and v3, codecs that compute.
+    Numeric,
     /// What [`Writer::Zarr2Draft`] wrote, relabelled to the draft with codec lists.
     Relabelled,
     /// GDAL 3.6: its dialect of the draft before codec lists.
@@ -64,6 +66,7 @@ impl Writer {
             Self::Zarr2Draft => "zarr2-draft",
             Self::Tensorstore => "tensorstore",
             Self::Numcodecs => "numcodecs",
+            Self::Numeric => "numeric",
             Self::Relabelled => "relabelled",
             Self::Gdal => "gdal",
         }
@@ -175,7 +178,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
         Writer::Zarr2 | Writer::Zarr2Draft => {
             (environment(Packages::Zarr2)?, vec![scripts().join("write_cases.py")])
         }
-        Writer::Zarr3 | Writer::Tensorstore | Writer::Numcodecs => {
+        Writer::Zarr3 | Writer::Tensorstore | Writer::Numcodecs | Writer::Numeric => {
             (environment(Packages::Zarr3)?, vec![scripts().join("write_cases.py")])
         }
         Writer::Relabelled => (

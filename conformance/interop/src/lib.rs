@@ -3,12 +3,14 @@
 //!
 //! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
 
+pub mod book;
 pub mod cases;
 pub mod counting;
 pub mod documents;
 pub mod environment;
 pub mod random;
 pub mod raw;
+pub mod reading;
 pub mod reference;
 pub mod samples;
 

@@ -17,6 +17,24 @@ pub const GEOMETRIES: &[(&[u64], &[u64])] = &[
     (&[2, 3, 4, 3], &[1, 2, 3, 2]),
 ];
 
+/// The core types that are numbers, and their NumPy descriptors.
+pub const NUMBERS: &[(&str, &str)] = &[
+    ("int8", "|i1"),
+    ("uint8", "|u1"),
+    ("int16", "<i2"),
+    ("uint16", "<u2"),
+    ("int32", "<i4"),
+    ("uint32", "<u4"),
+    ("int64", "<i8"),
+    ("uint64", "<u8"),
+    ("bool", "|b1"),
+    ("float16", "<f2"),
+    ("float32", "<f4"),
+    ("float64", "<f8"),
+    ("complex64", "<c8"),
+    ("complex128", "<c16"),
+];
+
 /// Names of nodes in several scripts; one has its accent decomposed.
 pub const NAMES: &[&str] =
     &["plain", "Été", "日本語", "emoji 😀", "Ελληνικά", "עברית", "e\u{301}", "a.b-c_d"];

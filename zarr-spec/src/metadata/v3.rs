@@ -146,6 +146,9 @@ fn plain(entry: &ExtensionDocument) -> Value {
     object.insert("name", entry.identifier.as_str());
     if !entry.configuration.is_null() {
         object.insert("configuration", entry.configuration.clone());
+    } else if entry.identifier.starts_with("numcodecs.") {
+        // zarr-python does not read such an entry without one.
+        object.insert("configuration", Object::new());
     }
     Value::Object(object)
 }
