@@ -7,6 +7,9 @@
 //! `classic`; `delta_spec` `auto`, `no_op` (once `none`), `try_consecutive` with its `delta_encoding_order`, or
 //! `try_lookback`; `equal_pages_up_to`, how many numbers a page has at most. `paging_spec` has but one value.
 //!
+//! What damaged bytes can make pco take beside the chunk is a window of twice 2^24 numbers, 256 MiB, of which it touches
+//! only what it needs; whatever else is large must be in the file.
+//!
 //! Source: `PCodec` of numcodecs, in v2 as `pcodec`, in final v3 as `numcodecs.pcodec`; the format of pco.
 
 mod numbers;

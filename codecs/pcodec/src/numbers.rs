@@ -3,7 +3,7 @@
 use pco::ChunkConfig;
 use pco::data_types::Number as PcoNumber;
 use pco::errors::{ErrorKind, PcoError};
-use pco::standalone::{simple_compress_into, simple_decompress_into};
+use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
 use zarr_spec::codec::numbers::{Element, Number};
 use zarr_spec::{ArrayRepresentation, CodecError, Output, with_number};
 
@@ -70,14 +70,40 @@ pub(crate) fn decode(
 fn decompress<T: Element + PcoNumber>(encoded: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
     let elements = decoded.chunks_exact_mut(size_of::<T>());
     let mut numbers = vec![T::read(&[0; 8][..size_of::<T>()]); elements.len()];
-    let progress = simple_decompress_into(encoded, &mut numbers).map_err(CodecError::corrupt)?;
-    if progress.n_processed != numbers.len() || !progress.finished {
-        let (there, wanted) = (progress.n_processed, numbers.len());
-        let more = if progress.finished { "" } else { " or more" };
-        return Err(CodecError::corrupt(format!("{there}{more} numbers in a chunk of {wanted}")));
+    let (file, mut rest) = FileDecompressor::new(encoded).map_err(CodecError::corrupt)?;
+    let mut there = 0;
+    loop {
+        check_dictionary(rest, size_of::<T>())?;
+        let item = file.chunk_decompressor::<T, _>(rest).map_err(CodecError::corrupt)?;
+        let DecompressorItem::Chunk(mut chunk) = item else { break };
+        let end = there + chunk.n();
+        let wanted = numbers.len();
+        let Some(numbers) = numbers.get_mut(there..end) else {
+            return Err(CodecError::corrupt(format!("{end} numbers or more in a chunk of {wanted}")));
+        };
+        chunk.read(numbers).map_err(CodecError::corrupt)?;
+        (there, rest) = (end, chunk.into_src());
+    }
+    if there != numbers.len() {
+        return Err(CodecError::corrupt(format!("{there} numbers in a chunk of {}", numbers.len())));
     }
     elements.zip(numbers).for_each(|(element, number)| number.write(element));
     Ok(())
+}
+
+/// Refuses a dictionary that is longer than what is left of the file, before pco makes room for it. It comes first in a
+/// chunk: type and number of elements have four bytes, then its mode four bits, and the length of the dictionary 25.
+fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
+    const DICTIONARY: u32 = 4;
+    let Some(start) = rest.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
+        return Ok(());
+    };
+    let length = (start >> 4) & ((1 << 25) - 1);
+    match usize::try_from(length).ok().and_then(|length| length.checked_mul(size)) {
+        _ if start & 0xf != DICTIONARY => Ok(()),
+        Some(bytes) if bytes <= rest.len() => Ok(()),
+        _ => Err(CodecError::corrupt(format!("a dictionary of {length} numbers in {} bytes", rest.len()))),
+    }
 }
 
 fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {

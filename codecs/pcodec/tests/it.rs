@@ -153,6 +153,22 @@ fn another_number_of_numbers_is_corrupt() {
 }
 
 #[test]
+fn a_dictionary_that_is_not_in_the_file_is_corrupt() {
+    // A chunk of four `int32`, and the mode whose dictionary comes first: of 2^25 - 1 numbers, and of three in 12 bytes.
+    let head = "70636f21 03 00 02 01 04 01 03 030000";
+    let codec = codec(Format::V2, "pcodec", "", INT32);
+    let error = |rest: &str| {
+        let encoded = hex(&format!("{head}{rest}"));
+        let error = decode(&codec, &array(&[4], INT32), &encoded, 16).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
+        error.to_string()
+    };
+    assert!(error("f4ffff1f 0000").contains("a dictionary of 33554431 numbers in 10 bytes"));
+    let there = error("34000000 010000000200000003000000");
+    assert!(!there.contains("a dictionary of"), "{there}");
+}
+
+#[test]
 fn it_wants_numbers_of_16_to_64_bits() {
     let not_numbers =
         [BOOL, UINT8, COMPLEX64, DATETIME, TEXT].map(|number| Representation::Array(array(&[2], number)));
