@@ -106,14 +106,21 @@ impl ArrayInner {
         };
         let decoded = decode(pipeline, encoded, stages, destination.as_deref_mut(), self.bounds());
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
-        let elements = match &decoded {
-            Some(decoded) => stages.bytes(decoded, encoded),
-            None => destination.as_deref().unwrap_or_default(),
+        let keep = |elements: &[u8]| {
+            if let Some((kept, number)) = kept {
+                kept.keep(number, elements);
+            }
         };
-        if let Some((kept, number)) = kept {
-            kept.keep(number, elements);
+        match (decoded, destination) {
+            (Some(decoded), _) => {
+                let elements = stages.bytes(&decoded, encoded);
+                self.put(cell, pipeline, elements, wants)?;
+                keep(elements);
+            }
+            (None, Some(destination)) => keep(destination),
+            (None, None) => {}
         }
-        if decoded.is_some() { self.put(cell, pipeline, elements, wants) } else { Ok(()) }
+        Ok(())
     }
 
     /// Hands the elements of a chunk or inner chunk to all who want some of it.
