@@ -34,7 +34,7 @@ macro_rules! integers {
         impl Cast<f16> for $type {
             #[inline]
             fn cast(self) -> f16 {
-                f16::from_f64(self as f64)
+                f16::from_f32(rounded_to_odd(self as f64))
             }
         }
         impl Cast<Bit> for $type {
@@ -68,7 +68,7 @@ macro_rules! floats {
             #[inline]
             fn cast(self) -> f16 {
                 let $value = self;
-                f16::from_f64($as_f64)
+                f16::from_f32(rounded_to_odd($as_f64))
             }
         }
         impl Cast<Bit> for $type {
@@ -94,7 +94,7 @@ macro_rules! bfloats {
         impl Cast<bf16> for $type {
             #[inline]
             fn cast(self) -> bf16 {
-                bf16::from_f64(self.into())
+                bf16::from_f32(rounded_to_odd(self.into()))
             }
         }
     )*};
@@ -122,6 +122,20 @@ fn truncated_unsigned(value: f64) -> u64 {
         return 0;
     }
     if value >= above_signed { value as u64 } else { truncated(value) as u64 }
+}
+
+/// The `float32` that a smaller float is rounded from, so that it is rounded once: what lies between two of them becomes
+/// the one with an odd last bit, which is never half way between two smaller floats. [`f16::from_f64`] looks at the
+/// upper half of the bits alone.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "what is cut off is put back as the last bit")]
+fn rounded_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) == value || value.is_nan() {
+        return nearest;
+    }
+    let is_too_large = f64::from(nearest).abs() > value.abs();
+    f32::from_bits((nearest.to_bits() - u32::from(is_too_large)) | 1)
 }
 
 /// Between real numbers and those that are not quite.
@@ -192,6 +206,35 @@ mod tests {
     use crate::codec::numbers::{Element, Number, cast_each};
 
     /// What NumPy 2.5.5 makes of each: `numpy.array([…], "f8").astype(…)`.
+    /// As NumPy 2 rounds them.
+    #[test]
+    fn float64_is_rounded_to_float16_once() {
+        let cases: [(f64, u16); 9] = [
+            (1.000_488_281_250_91, 0x3c01),
+            (1.000_488_281_25, 0x3c00),
+            (1.000_488_281_249_99, 0x3c00),
+            (65519.999_999_999, 0x7bff),
+            (65520.0, 0x7c00),
+            (f64::MAX, 0x7c00),
+            (f64::MIN_POSITIVE, 0),
+            (2.980_232_238_769_531e-8, 0),
+            (2.980_232_238_769_532e-8, 1),
+        ];
+        for (from, to) in cases {
+            let (positive, negative): (f16, f16) = (from.cast(), (-from).cast());
+            assert_eq!((positive.to_bits(), negative.to_bits()), (to, to | 0x8000), "{from}");
+        }
+        let not_a_number: f16 = f64::NAN.cast();
+        assert!(not_a_number.is_nan());
+    }
+
+    #[test]
+    fn float64_is_rounded_to_bfloat16_once() {
+        let half_way: bf16 = 1.003_906_25.cast();
+        let above: bf16 = 1.003_906_250_000_001.cast();
+        assert_eq!((half_way.to_bits(), above.to_bits()), (0x3f80, 0x3f81));
+    }
+
     #[test]
     fn floats_are_cut_off_and_wrap_around() {
         let values: [f64; 5] = [-1.7, 300.5, f64::NAN, f64::INFINITY, 3e9];
