@@ -16,6 +16,8 @@ mod comparison;
 mod datasets;
 mod machine;
 mod programs;
+// Shared as a file: a crate for it would be one more for everybody to build.
+#[path = "../../conformance/interop/src/environment/python.rs"]
 mod python;
 mod report;
 mod runner;
@@ -127,8 +129,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     let mut interpreter = None;
     if programs.iter().any(|program| program.is_python()) {
         let requirements = workspace.root.join("benches/peers/python/requirements.txt");
-        match python::environment(&output, &requirements) {
+        match programs::environment(&output, &requirements) {
             Ok(python) => interpreter = Some(python),
+            Err(reason) if options.is_published => return Err(Failure::Broken(reason)),
             Err(reason) => {
                 say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
                 programs.retain(|program| !program.is_python());

@@ -18,6 +18,9 @@ use crate::say;
 /// Who writes the data that all read, and reads back what others wrote: the first that is there and can.
 const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
 
+/// What the names of folders of comparisons begin with; the number of the process follows.
+const PREFIX: &str = "zarr-peers-";
+
 /// Seconds after which a program needs no more rounds of a case.
 const ENOUGH: f64 = 60.0;
 
@@ -73,7 +76,8 @@ impl Comparison {
         folder: &Path,
         rounds: usize,
     ) -> Result<Self, String> {
-        let folder = folder.join(format!("zarr-peers-{}", std::process::id()));
+        remove_left_over(folder)?;
+        let folder = folder.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Self {
             places,
@@ -396,6 +400,20 @@ impl Comparison {
     }
 }
 
+/// Removes what comparisons that were interrupted have left: of processes that are no more.
+fn remove_left_over(folder: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// Every chunk as a box, in C order.
 fn chunk_boxes(dataset: &Dataset) -> Vec<Vec<[u64; 2]>> {
     let mut boxes = vec![Vec::new()];
@@ -453,7 +471,7 @@ fn progress(case: &CaseReport, report: &Report) -> String {
     };
     let results = report.programs.iter().map(|program| result(&program.name));
     let floor = case.floor().map(|floor| format!("floor {}", time(floor.median)));
-    format!("{:<24} {}", case.name, results.chain(floor).collect::<Vec<_>>().join(", "))
+    format!("{:<28} {}", case.name, results.chain(floor).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -469,9 +487,23 @@ mod tests {
     }
 
     #[test]
+    fn what_an_interrupted_comparison_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has the largest number there is.
+        let gone = folder.path().join(format!("{PREFIX}{}", u32::MAX));
+        let ours = folder.path().join(format!("{PREFIX}{}", std::process::id()));
+        let other = folder.path().join("zarr-peers-of-somebody");
+        for folder in [&gone, &ours, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        remove_left_over(folder.path()).unwrap();
+        assert_eq!([&gone, &ours, &other].map(|folder| folder.exists()), [false, true, true]);
+    }
+
+    #[test]
     fn progress_names_every_program() {
         let report = super::super::report::made_up();
         let line = progress(&report.cases[1], &report);
-        assert_eq!(line, "delta/write              zarr-kit 2.00 ms, zarrs 1.00 ms, tensorstore –");
+        assert_eq!(line, "delta/write                  zarr-kit 2.00 ms, zarrs 1.00 ms, tensorstore –");
     }
 }
