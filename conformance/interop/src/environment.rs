@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
+use python::run;
+
+mod python;
+
 /// Which packages an environment has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packages {
@@ -120,41 +124,14 @@ pub fn python(packages: Packages) -> Option<PathBuf> {
 }
 
 fn environment(packages: Packages) -> Result<PathBuf, String> {
-    let (base, version) = find_python(packages)?;
+    let (base, version) = python::find(packages.pythons())?;
     let requirements = scripts().join(format!("requirements-{}.txt", packages.name()));
     let listed =
         fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
     let directory = kept().join(format!("{}-{:016x}", packages.name(), hash(&(listed, &version))));
     let python = directory.join("bin/python");
-    once(&directory, |partial| {
-        run(Command::new(&base).args(["-m", "venv"]).arg(partial))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-        run(Command::new(partial.join("bin/python")).args(pip).arg(&requirements))?;
-        // The scripts of an environment know their own place; nothing here runs them, only its interpreter.
-        Ok(())
-    })?;
+    once(&directory, |partial| python::install(&base, partial, &requirements))?;
     Ok(python)
-}
-
-/// The newest Python that can make environments, and its version.
-fn find_python(packages: Packages) -> Result<(PathBuf, String), String> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    let versions = env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv/versions"));
-    if let Some(versions) = versions.and_then(|versions| fs::read_dir(versions).ok()) {
-        folders.extend(versions.filter_map(|version| Some(version.ok()?.path().join("bin"))));
-    }
-    for name in packages.pythons() {
-        for folder in &folders {
-            let python = folder.join(name);
-            let question = "import ensurepip, sys, venv; print(sys.version)";
-            let Ok(answer) = Command::new(&python).args(["-c", question]).output() else { continue };
-            if answer.status.success() {
-                return Ok((python, String::from_utf8_lossy(&answer.stdout).trim().to_owned()));
-            }
-        }
-    }
-    Err(format!("none of {} is here", packages.pythons().join(", ")))
 }
 
 /// The folder of what `writer` wrote, with its `cases.json`; `None` after a visible skip, where it cannot be had here.
@@ -249,18 +226,6 @@ fn once(directory: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Res
     }
     make(directory)?;
     fs::write(&marker, "").map_err(failed)
-}
-
-/// What the command printed, or how it failed.
-fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let end: Vec<&str> = complaint.lines().rev().take(8).collect();
-    let end: Vec<&str> = end.into_iter().rev().collect();
-    Err(format!("{command:?} ended with {}: {}", output.status, end.join(" | ")))
 }
 
 fn hash_of_scripts(python: &Path) -> Result<u64, String> {

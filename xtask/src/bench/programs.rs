@@ -1,9 +1,13 @@
 //! The programs of the comparison, and how each is started.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::machine;
+use super::{machine, python};
+
+/// Newest first. zarr-python 3.4 needs 3.12: with an older one, pip silently takes an older zarr-python.
+const PYTHONS: [&str; 3] = ["python3.14", "python3.13", "python3.12"];
 
 /// One program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +94,25 @@ impl Places {
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(command)
     }
+}
+
+/// The interpreter of an environment below `folder` with what `requirements` lists, which is made if need be.
+pub(crate) fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf, String> {
+    let failed = |error: std::io::Error| format!("the Python environment: {error}");
+    let (base, version) = python::find(&PYTHONS)?;
+    let environment = folder.join("python");
+    // Written last: an environment without it, or with another content, is made anew.
+    let made = environment.join("made-from.txt");
+    let wanted = format!("{version}\n{}", fs::read_to_string(requirements).map_err(failed)?);
+    if !fs::read_to_string(&made).is_ok_and(|made| made == wanted) {
+        println!("making a Python environment in {}", environment.display());
+        if environment.exists() {
+            fs::remove_dir_all(&environment).map_err(failed)?;
+        }
+        python::install(&base, &environment, requirements)?;
+        fs::write(&made, wanted).map_err(failed)?;
+    }
+    Ok(environment.join("bin/python"))
 }
 
 #[cfg(test)]
