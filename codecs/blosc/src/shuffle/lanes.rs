@@ -34,24 +34,43 @@ pub(super) struct Portable([u8; 16]);
 
 #[cfg_attr(target_arch = "x86_64", cfg(test))]
 impl Lanes for Portable {
+    #[inline(always)]
     fn load(bytes: &[u8; 16]) -> Self {
         Self(*bytes)
     }
 
+    #[inline(always)]
     fn store(self, bytes: &mut [u8; 16]) {
         *bytes = self.0;
     }
 
+    // Plain loops, in which compilers find more instructions than in shorter forms.
+
+    #[inline(always)]
     fn zip(self, other: Self) -> [Self; 2] {
-        let both = [self.0, other.0];
-        [0, 8].map(|start| Self(std::array::from_fn(|place| both[place % 2][start + place / 2])))
+        let mut halves = [[0; 16]; 2];
+        for (half, start) in halves.iter_mut().zip([0, 8]) {
+            for place in 0..8 {
+                half[2 * place] = self.0[start + place];
+                half[2 * place + 1] = other.0[start + place];
+            }
+        }
+        halves.map(Self)
     }
 
+    #[inline(always)]
     fn unzip(self, other: Self) -> [Self; 2] {
-        let both = [self.0, other.0];
-        [0, 1].map(|start| Self(std::array::from_fn(|place| both[place / 8][start + place % 8 * 2])))
+        let (mut even, mut odd) = ([0; 16], [0; 16]);
+        for place in 0..8 {
+            even[place] = self.0[2 * place];
+            even[place + 8] = other.0[2 * place];
+            odd[place] = self.0[2 * place + 1];
+            odd[place + 8] = other.0[2 * place + 1];
+        }
+        [Self(even), Self(odd)]
     }
 
+    #[inline(always)]
     fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2] {
         let differing: [u8; 16] = std::array::from_fn(|place| {
             ((self.0[place] >> DISTANCE) ^ other.0[place]) & lower.cast_unsigned()
