@@ -57,6 +57,20 @@ fn members_of_a_group_are_one_level_down_and_have_documents() {
     assert_eq!(names(&stored.open(), "foo/bar"), ["deep"]);
 }
 
+/// Tests V2-HIER-24.
+#[test]
+fn no_key_begins_with_a_slash() {
+    let stored = Stored::new();
+    let array =
+        created(&stored).create_array("/foo/bar/", &ArrayBuilder::new([4], "int8").chunks([2])).unwrap();
+    array.write_values::<i8>(&zarr_kit::Selection::All, &[1, 2, 3, 4]).unwrap();
+    assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zarray", "foo/bar/0", "foo/bar/1"]);
+    // A store may use them for the names of an archive.
+    for wrong in ["/foo/bar/0", "/.zgroup"] {
+        assert!(zarr_kit::spec::Key::new(wrong).is_err(), "{wrong}");
+    }
+}
+
 /// Tests V2-HIER-12, V2-HIER-13, V2-HIER-14.
 #[test]
 fn groups_are_created_at_all_paths_above() {

@@ -162,3 +162,25 @@ fn fields_are_settled_like_elements() {
     strict.set("c/0", hex("01 18 02 01 00 00 00 00"));
     assert_eq!(strict.array().read(&first).unwrap().element(0), hex("01 f8 02 01"));
 }
+
+/// Tests DT-ID-10.
+#[test]
+fn raw_bits_are_those_of_another_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"r16","fill_value":[7,8],
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]}"#;
+    std::fs::write(folder.path().join("zarr.json"), document).unwrap();
+    let store = zarrs::filesystem::FilesystemStore::new(folder.path()).unwrap();
+    let theirs = zarrs::array::Array::open(std::sync::Arc::new(store), "/").unwrap();
+    theirs.store_array_subset(&theirs.subset_all(), &[[1u8, 2], [7, 8], [255, 0]]).unwrap();
+
+    let context = zarr_kit::Context::linked().unwrap();
+    let store = zarr_kit::open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+    let ours = zarr_kit::Hierarchy::open(store, &context).unwrap().array("/").unwrap();
+    assert_eq!(ours.read(&Selection::All).unwrap().bytes(), [1, 2, 7, 8, 255, 0]);
+    assert_eq!(ours.fill_value().bytes(), [7, 8]);
+    ours.write(&Selection::parse("1:", &[3]).unwrap(), &[9, 10, 7, 8]).unwrap();
+    let again: Vec<[u8; 2]> = theirs.retrieve_array_subset(&theirs.subset_all()).unwrap();
+    assert_eq!(again, [[1, 2], [9, 10], [7, 8]]);
+}
