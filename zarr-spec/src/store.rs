@@ -168,8 +168,8 @@ pub trait Store: Debug + Send + Sync {
         }))
     }
 
-    /// As [`Store::get`], for bytes that the caller decodes and hands to the [`ChunkCache`] that [`Store::caching`]
-    /// names: what keeps the decoded chunk need not keep these bytes, too.
+    /// As [`Store::get`], for bytes that the caller replaces, or decodes and hands to the [`ChunkCache`] that
+    /// [`Store::caching`] names: what keeps decoded chunks need not keep these bytes, too.
     ///
     /// # Errors
     ///

@@ -196,7 +196,7 @@ impl ArrayInner {
         self.get_with(index, range, |store, key| store.get(key, range, output))
     }
 
-    /// The same, for bytes of chunks that are decoded at once.
+    /// The same, for bytes of chunks that are decoded or replaced at once.
     pub(crate) fn get_once(
         &self,
         index: &[u64],

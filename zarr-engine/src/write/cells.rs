@@ -78,7 +78,7 @@ impl ArrayInner {
         let Worker { encoded: buffer, stages, written, .. } = worker;
         let _alone = self.lock(cell);
         let mut output = buffer.output(self.value_limit(None));
-        let encoded = match self.get(cell, ByteRange::Full, &mut output)? {
+        let encoded = match self.get_once(cell, ByteRange::Full, &mut output)? {
             Some(got) => {
                 let bytes = contents(&got, output.written());
                 let decoded = decode(pipeline, bytes, stages, None, self.bounds());

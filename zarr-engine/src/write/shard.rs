@@ -76,7 +76,7 @@ impl ArrayInner {
             (encoded.output(self.value_limit(None)), value.output(self.value_limit(None)));
         // From here on, all work is done on this thread.
         let _alone = self.lock(cell);
-        let got = self.get(cell, ByteRange::Full, &mut output)?;
+        let got = self.get_once(cell, ByteRange::Full, &mut output)?;
         let old = got.as_ref().map_or(&[][..], |got| contents(got, output.written()));
         let old_index = match &got {
             Some(_) => ShardIndex::of_value(shard, old, stages).map_err(codec)?,
