@@ -17,6 +17,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-spec/src/output.rs",
     "codecs/blosc/src/",
     "codecs/gzip/src/whole.rs",
+    "benches/benches/codecs.rs",
     "benches/peers/src/memory.rs",
     "benches/peers/src/bin/floors/blosc.rs",
     "benches/peers/zarrs/src/kept.rs",
