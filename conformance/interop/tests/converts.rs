@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use zarr_interop::environment::run_script;
 use zarr_interop::{Case, Packages, Writer, python, written};
+use zarr_kit::spec::Reading;
+use zarr_kit::spec::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
+use zarr_kit::{Format, Mode, Registry, conversion_losses, convert_metadata};
 
 /// What other programs say of what they do not have.
 const UNSUPPORTED: &[(&str, &[&str])] = &[
@@ -72,11 +75,22 @@ fn printed(program: &Path, arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Converts a store, or finds that it is refused as it should be.
+/// Converts a store, or finds that it is refused as it should be. What the copy does not say is told without it too.
 fn copy(zarrctl: &Path, from: &Path, to: &Path, format: &str) {
     let arguments = ["copy", from.to_str().unwrap(), to.to_str().unwrap(), "--format", format];
+    let rehearsed = run(zarrctl, &[&arguments[..], &["--dry-run"]].concat());
+    assert!(!to.exists(), "{arguments:?} wrote something to find out what it would write");
     let output = run(zarrctl, &arguments);
     let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(rehearsed.status.code(), output.status.code(), "{arguments:?}: {said}");
+    if output.status.success() {
+        let told: Vec<_> =
+            said.lines().skip_while(|line| !line.contains("does not say all of it")).skip(1).collect();
+        let rehearsed = String::from_utf8(rehearsed.stdout).unwrap();
+        let wanted: Vec<_> = rehearsed.lines().skip(1).filter(|line| *line != "  nothing").collect();
+        let told: Vec<_> = told.into_iter().filter(|line| line.starts_with("  ")).collect();
+        assert_eq!(told, wanted, "{arguments:?}");
+    }
     let store = from.file_stem().unwrap();
     match REFUSED.iter().find(|(refused, by, _)| *refused == store && *by == format) {
         Some((.., reason)) => {
@@ -212,4 +226,94 @@ fn what_zarr_python_wrote_is_listed_and_read_by_the_program() {
         let raw = printed(&zarrctl, &["get", store.to_str().unwrap(), case.path(), "--format", "raw"]);
         assert_eq!(raw, case.raw(&source).unwrap(), "{}", case.name());
     }
+}
+
+/// The members of a document whose sense is lost when an array is converted.
+fn lost(source: &ArrayMetadata, target: Format) -> Vec<(String, String)> {
+    let registry = Registry::linked().unwrap();
+    let copy = convert_metadata(source, target, &registry).unwrap();
+    let losses = conversion_losses(source, &copy, &registry);
+    losses.into_iter().map(|loss| (loss.member, loss.reason)).collect()
+}
+
+fn v3(codecs: Value, more: Value) -> ArrayMetadata {
+    let mut document = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [4, 4, 4], "data_type": "int16", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 2, 2]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "codecs": codecs,
+    });
+    document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    match v3::parse_node(&parsed(&document), &Reading::new(Mode::Lenient)).unwrap() {
+        NodeMetadata::Array(metadata) => *metadata,
+        NodeMetadata::Group(_) => panic!("it is an array"),
+    }
+}
+
+fn parsed(document: &Value) -> zarr_kit::spec::Value {
+    zarr_kit::spec::json::parse(document.to_string().as_bytes(), &Default::default()).unwrap().value
+}
+
+#[test]
+fn what_a_format_has_no_form_of_is_lost_and_nothing_else() {
+    let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+    let transpose = |order: Value| json!({"name": "transpose", "configuration": {"order": order}});
+    let sharding = |codecs: Value, location: &str| {
+        json!([{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [1, 2, 2], "codecs": codecs, "index_location": location,
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        }}])
+    };
+    let nothing = json!({});
+    let order = "the order of dimensions [1, 0, 2]; v2 has C and F, and the copy has C";
+    let apart = "their inner chunks are the chunks of the copy";
+    for (codecs, more, target, wanted) in [
+        (json!([bytes]), nothing.clone(), Format::V2, vec![]),
+        (json!([transpose(json!([2, 1, 0])), bytes]), nothing.clone(), Format::V2, vec![]),
+        (json!([transpose(json!([1, 0, 2])), bytes]), nothing.clone(), Format::V2, vec![("codecs", order)]),
+        (json!([transpose(json!([1, 0, 2])), bytes]), nothing.clone(), Format::V3Draft, vec![]),
+        (sharding(json!([bytes]), "end"), nothing.clone(), Format::V2, vec![("codecs", apart)]),
+        (
+            sharding(json!([transpose(json!([2, 1, 0])), bytes]), "end"),
+            nothing.clone(),
+            Format::V2,
+            vec![("codecs", apart)],
+        ),
+        (sharding(json!([bytes]), "end"), nothing.clone(), Format::V3Draft, vec![]),
+        (sharding(json!([bytes]), "start"), nothing.clone(), Format::V3Draft, vec![("codecs", apart)]),
+        (
+            json!([bytes]),
+            json!({"x": {"name": "x", "must_understand": false}}),
+            Format::V2,
+            vec![("x", "may ignore")],
+        ),
+        (json!([bytes]), json!({"dimension_names": ["a", null, "b"]}), Format::V3Draft, vec![]),
+        (
+            json!([bytes]),
+            json!({"dimension_names": ["a", null, "b"]}),
+            Format::V2,
+            vec![("dimension_names", "its attribute `_ARRAY_DIMENSIONS`")],
+        ),
+        (
+            json!([bytes]),
+            json!({"dimension_names": ["a", null, "b"], "attributes": {"_ARRAY_DIMENSIONS": ["z", "y", "x"], "n": 1}}),
+            Format::V2,
+            vec![("dimension_names", r#"of the copy stays ["z","y","x"]"#)],
+        ),
+    ] {
+        let found = lost(&v3(codecs.clone(), more.clone()), target);
+        let members: Vec<_> = found.iter().map(|(member, _)| member.as_str()).collect();
+        let wanted_members: Vec<_> = wanted.iter().map(|(member, _)| *member).collect();
+        assert_eq!(members, wanted_members, "{codecs} {more} in {target}: {found:?}");
+        for ((_, reason), (_, part)) in found.iter().zip(wanted) {
+            assert!(reason.contains(part), "{part} in {reason}");
+        }
+    }
+
+    let zarray = json!({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "compressor": null,
+        "fill_value": null, "order": "C", "filters": null});
+    let zarray = v2::parse_array(&parsed(&zarray), None, &Reading::new(Mode::Strict)).unwrap();
+    let found = lost(&zarray, Format::V3);
+    assert_eq!(found[0].0, "fill_value");
+    assert!(found.len() == 1 && found[0].1.contains("it is undefined; in the copy it is 0"), "{found:?}");
+    assert_eq!(lost(&zarray, Format::V2), []);
 }
