@@ -4,6 +4,7 @@
 //! knows those and whatever is added to it. [`codecs`] and [`stores`] hold what every codec and store is held to.
 
 pub mod chains;
+pub mod checksums;
 pub mod codecs;
 pub mod data_types;
 pub mod examples;

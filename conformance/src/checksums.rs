@@ -1,0 +1,63 @@
+//! Checksums of numcodecs whose `location` says on which side of the bytes they are.
+
+#![expect(clippy::unwrap_used, reason = "what fails, fails the test that asked for it")]
+
+use zarr_spec::{Codec, CodecError, Format, Mode, Representation, Size};
+
+use crate::hex;
+use crate::linked::{create, translate};
+
+const BYTES: Representation = Representation::Bytes(Size::Exact(9));
+
+/// The stored form: the bytes, and the checksum on its side of them.
+///
+/// # Panics
+///
+/// If there is no such checksum.
+#[must_use]
+pub fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> Vec<u8> {
+    let codec = create(format, name, configuration, Mode::Strict, &BYTES).unwrap().codec;
+    let Codec::Checksum(codec) = codec else { panic!("`{name}` is of another kind") };
+    let mut checksum = vec![0; codec.size()];
+    codec.checksum(bytes, &mut checksum);
+    if codec.at_start() { [&checksum[..], bytes].concat() } else { [bytes, &checksum].concat() }
+}
+
+/// Checks bytes, and what was written for them with four bytes of checksum before: in hexadecimal digits.
+///
+/// # Panics
+///
+/// If something else is written, on either side.
+pub fn check_written(names: &[(Format, &str)], written: &[(&str, &str)]) {
+    for (bytes, at_start) in written {
+        let (bytes, at_start) = (hex(bytes), hex(at_start));
+        let at_end = [&bytes[..], &at_start[..4]].concat();
+        for &(format, name) in names {
+            for default in ["", "{}", r#"{"location":"start"}"#] {
+                assert_eq!(stored(format, name, default, &bytes), at_start, "{name}");
+            }
+            assert_eq!(stored(format, name, r#"{"location":"end"}"#, &bytes), at_end, "{name}");
+        }
+    }
+}
+
+/// Checks that `location` is all there is to configure, and that every format has it.
+///
+/// # Panics
+///
+/// If that is not so.
+pub fn check_configurations(names: &[(Format, &str)]) {
+    for &(from, name) in names {
+        for wrong in [r#"{"location":"middle"}"#, r#"{"location":1}"#, r#"{"level":1}"#, "[]"] {
+            let result = create(from, name, wrong, Mode::Strict, &BYTES);
+            assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{wrong}: {result:?}");
+        }
+        for &(to, other) in names {
+            for location in [r#"{"location":"start"}"#, r#"{"location":"end"}"#] {
+                let translated = translate(from, name, location, &BYTES, to).unwrap();
+                assert_eq!(translated, (Some(other), location.to_owned()));
+            }
+            assert_eq!(translate(from, name, "", &BYTES, to).unwrap().1, r#"{"location":"start"}"#);
+        }
+    }
+}
