@@ -48,21 +48,26 @@ zarr_spec::register!(
 
 const ZFP_EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "zfp", "configuration": {"mode": "reversible"}}"#)
-        .with_data_types(&["int32", "int64", "float32", "float64"]),
+        .with_data_types(&["int32", "int64", "float32", "float64"])
+        .with_shape(&[4, 6]),
     Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_accuracy", "tolerance": 0.05}}"#)
         .with_data_types(&["float32", "float64"])
+        .with_shape(&[30])
         .with_loss(Loss::Absolute(0.05)),
     Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_rate", "rate": 16}}"#)
         .with_data_types(&["float32", "float64"])
+        .with_shape(&[4, 6])
         .with_loss(Loss::Absolute(0.5)),
     Example::v3(r#"{"name": "zfp", "configuration": {"mode": "fixed_precision", "precision": 19}}"#)
         .with_data_types(&["float32", "float64"])
+        .with_shape(&[2, 3, 4])
         .with_loss(Loss::Absolute(0.05)),
     Example::draft(
         r#"{"type": "https://zarr-kit.example/spec/codecs/zfp/1.0",
             "configuration": {"mode": "reversible"}}"#,
     )
-    .with_data_types(&["int32", "int64", "float32", "float64"]),
+    .with_data_types(&["int32", "int64", "float32", "float64"])
+    .with_shape(&[4, 6]),
 ];
 
 zarr_spec::register!(
@@ -88,20 +93,24 @@ const ZFPY_EXAMPLES: &[Example] = &[
             "configuration": {"mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}}"#,
     )
     .with_data_types(&["float32", "float64"])
+    .with_shape(&[4, 6])
     .with_loss(Loss::Absolute(0.05)),
     Example::v3(
         r#"{"name": "numcodecs.zfpy",
             "configuration": {"mode": 4, "tolerance": -1, "rate": -1, "precision": -1}}"#,
     )
-    .with_data_types(&["int32", "int64", "float32", "float64"]),
+    .with_data_types(&["int32", "int64", "float32", "float64"])
+    .with_shape(&[2, 3, 4, 5]),
     Example::v2(r#"{"id": "zfpy", "mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}"#)
         .with_data_types(&["float32", "float64"])
+        .with_shape(&[4, 6])
         .with_loss(Loss::Absolute(0.05)),
     Example::draft(
         r#"{"type": "https://zarr-kit.example/spec/codecs/zfpy/1.0",
             "configuration": {"mode": 4, "tolerance": 0.05, "rate": -1, "precision": -1}}"#,
     )
     .with_data_types(&["float32", "float64"])
+    .with_shape(&[4, 6])
     .with_loss(Loss::Absolute(0.05)),
 ];
 
