@@ -108,8 +108,8 @@ fn planes_of_groups<L: Lanes, const SIZE: usize>(elements: &[u8], planes: &mut [
     let mut columns: [&mut [[u8; 16]]; SIZE] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let groups = elements.as_chunks::<16>().0.as_chunks::<SIZE>().0;
     for (place, group) in groups.iter().enumerate() {
-        let sorted = unzip(group.each_ref().map(L::load));
-        for (column, lanes) in columns.iter_mut().zip(sorted) {
+        let sorted = unzip(loaded::<L, _>(group));
+        for (column, lanes) in columns.iter_mut().zip(&sorted) {
             lanes.store(&mut column[place]);
         }
     }
@@ -121,12 +121,32 @@ fn groups_of_planes<L: Lanes, const SIZE: usize>(planes: &[&[u8]], elements: &mu
     let columns: [&[[u8; 16]]; SIZE] = std::array::from_fn(|place| planes[place].as_chunks::<16>().0);
     let groups = elements.as_chunks_mut::<16>().0.as_chunks_mut::<SIZE>().0;
     for (place, group) in groups.iter_mut().enumerate() {
-        let mixed = zip(columns.map(|column| L::load(&column[place])));
-        for (bytes, lanes) in group.iter_mut().zip(mixed) {
+        let mixed = zip(loaded_from::<L, _>(&columns, place));
+        for (bytes, lanes) in group.iter_mut().zip(&mixed) {
             lanes.store(bytes);
         }
     }
     groups.len() * 16
+}
+
+// Loops, since what arrays have for it stays a call for each.
+
+#[inline(always)]
+fn loaded<L: Lanes, const SIZE: usize>(group: &[[u8; 16]; SIZE]) -> [L; SIZE] {
+    let mut lanes = [L::load(&[0; 16]); SIZE];
+    for (lanes, bytes) in lanes.iter_mut().zip(group) {
+        *lanes = L::load(bytes);
+    }
+    lanes
+}
+
+#[inline(always)]
+fn loaded_from<L: Lanes, const SIZE: usize>(columns: &[&[[u8; 16]]; SIZE], place: usize) -> [L; SIZE] {
+    let mut lanes = [L::load(&[0; 16]); SIZE];
+    for (lanes, column) in lanes.iter_mut().zip(columns) {
+        *lanes = L::load(&column[place]);
+    }
+    lanes
 }
 
 /// Sixteen bytes of each of `SIZE` planes as sixteen elements. `SIZE` is a power of two.
@@ -160,8 +180,8 @@ fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
     let mut columns: [&mut [[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let groups = plane.as_chunks::<16>().0.as_chunks::<8>().0;
     for (place, group) in groups.iter().enumerate() {
-        let sorted = turned(unzip(group.each_ref().map(L::load)));
-        for (column, lanes) in columns.iter_mut().zip(sorted) {
+        let sorted = turned(unzip(loaded::<L, _>(group)));
+        for (column, lanes) in columns.iter_mut().zip(&sorted) {
             lanes.store(&mut column[place]);
         }
     }
@@ -181,8 +201,8 @@ fn plane_of_rows<L: Lanes>(rows: &[u8], plane: &mut [u8]) {
     let columns: [&[[u8; 16]]; 8] = std::array::from_fn(|_| columns.next().unwrap_or_default());
     let groups = plane.as_chunks_mut::<16>().0.as_chunks_mut::<8>().0;
     for (place, group) in groups.iter_mut().enumerate() {
-        let mixed = zip(turned(columns.map(|column| L::load(&column[place]))));
-        for (bytes, lanes) in group.iter_mut().zip(mixed) {
+        let mixed = zip(turned(loaded_from::<L, _>(&columns, place)));
+        for (bytes, lanes) in group.iter_mut().zip(&mixed) {
             lanes.store(bytes);
         }
     }
