@@ -14,6 +14,7 @@ mod cases;
 mod chart;
 mod comparison;
 mod datasets;
+mod folder;
 mod machine;
 mod programs;
 // Shared as a file: a crate for it would be one more for everybody to build.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::cases::Case;
 use super::datasets::Dataset;
+use super::folder::{Folder, remove, size_below, write_group};
 use super::machine;
 use super::programs::{Places, Program};
 use super::report::{CaseReport, Outcome, Report, Version};
@@ -17,9 +18,6 @@ use crate::say;
 
 /// Who writes the data that all read, and reads back what others wrote: the first that is there and can.
 const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
-
-/// What the names of folders of comparisons begin with; the number of the process follows.
-const PREFIX: &str = "zarr-peers-";
 
 /// Seconds after which a program needs no more rounds of a case.
 const ENOUGH: f64 = 60.0;
@@ -40,18 +38,6 @@ pub(crate) struct Comparison {
     elements: Vec<(Value, PathBuf, u64)>,
     /// The names of the datasets that are written.
     written: BTreeSet<&'static str>,
-}
-
-/// A folder that goes with this program.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = remove(&self.0) {
-            eprintln!("xtask: {error}");
-        }
-    }
 }
 
 /// What a program has done of a case so far.
@@ -76,14 +62,11 @@ impl Comparison {
         folder: &Path,
         rounds: usize,
     ) -> Result<Self, String> {
-        remove_left_over(folder)?;
-        let folder = folder.join(format!("{PREFIX}{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Self {
             places,
             programs,
             rounds,
-            folder: Folder(folder),
+            folder: Folder::new(folder)?,
             runners: BTreeMap::new(),
             elements: Vec::new(),
             written: BTreeSet::new(),
@@ -194,7 +177,7 @@ impl Comparison {
             self.runners.remove(&(program, threads));
         }
         // The folder has another name each time, and says nothing.
-        let folder = format!("{}/", self.folder.0.display());
+        let folder = format!("{}/", self.folder.path().display());
         answer.map_err(|trouble| trouble.text().replace(&folder, "").trim_end_matches([' ', ':']).to_owned())
     }
 
@@ -209,9 +192,9 @@ impl Comparison {
     /// Where a program finds its hierarchy: what is written lies in a folder of its own.
     fn folder_of(&self, case: &Case, program: Program) -> PathBuf {
         if case.is_write() && program != Program::Floor {
-            return self.folder.0.join(format!("by-{}", program.key()));
+            return self.folder.path().join(format!("by-{}", program.key()));
         }
-        self.folder.0.join(case.dataset.name)
+        self.folder.path().join(case.dataset.name)
     }
 
     fn question(&self, case: &Case, program: Program, folder: &Path) -> Value {
@@ -245,10 +228,10 @@ impl Comparison {
     /// Makes the data of a case, where they are not there yet.
     fn make(&mut self, case: &Case) -> Result<(), String> {
         let dataset = &case.dataset;
-        let folder = self.folder.0.join(dataset.name);
+        let folder = self.folder.path().join(dataset.name);
         if self.elements_of(dataset).is_none() {
             let number = self.elements.len();
-            let elements = self.folder.0.join(format!("elements-{number}"));
+            let elements = self.folder.path().join(format!("elements-{number}"));
             let file = if dataset.is_hierarchy() { folder.clone() } else { elements };
             let question = json!({"do": "generate", "data": dataset.data, "file": file});
             let checksum = self.ask(Program::Floor, 2, |floors| floors.checksum(&question))?;
@@ -379,7 +362,7 @@ impl Comparison {
         if dataset.bytes() < LARGE || self.written.contains(dataset.name) {
             return None;
         }
-        let free = machine::free_bytes(&self.folder.0)?;
+        let free = machine::free_bytes(self.folder.path())?;
         (free < wanted).then(|| format!("needs {} GiB of room, and {} are free", wanted >> 30, free >> 30))
     }
 
@@ -387,7 +370,7 @@ impl Comparison {
     fn forget(&mut self, case: &Case, later: &[Case]) -> Result<(), String> {
         if later.iter().all(|later| later.dataset.name != case.dataset.name) {
             self.written.remove(case.dataset.name);
-            remove(&self.folder.0.join(case.dataset.name))?;
+            remove(&self.folder.path().join(case.dataset.name))?;
         }
         let is_needed = |data: &Value| later.iter().any(|later| later.dataset.data == *data);
         for (data, file, _) in &self.elements {
@@ -400,20 +383,6 @@ impl Comparison {
     }
 }
 
-/// Removes what comparisons that were interrupted have left: of processes that are no more.
-fn remove_left_over(folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
-            remove(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 /// Every chunk as a box, in C order.
 fn chunk_boxes(dataset: &Dataset) -> Vec<Vec<[u64; 2]>> {
     let mut boxes = vec![Vec::new()];
@@ -424,43 +393,6 @@ fn chunk_boxes(dataset: &Dataset) -> Vec<Vec<[u64; 2]>> {
         boxes = boxes.into_iter().flat_map(longer).collect();
     }
     boxes
-}
-
-/// A folder with nothing but a group in it.
-fn write_group(folder: &Path, dataset: &Dataset) -> Result<(), String> {
-    remove(folder)?;
-    let (name, document) = dataset.group();
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(folder.join(name), document.to_string()))
-        .map_err(|error| format!("{}: {error}", folder.display()))
-}
-
-fn remove(folder: &Path) -> Result<(), String> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{}: {error}", folder.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Bytes of all files below a folder.
-fn size_below(folder: &Path) -> Result<u64, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut size = 0;
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let metadata = entry.metadata().map_err(failed)?;
-            if metadata.is_dir() {
-                open.push(entry.path());
-            } else {
-                size += metadata.len();
-            }
-        }
-    }
-    Ok(size)
 }
 
 /// The line that tells people how it goes.
@@ -484,20 +416,6 @@ mod tests {
         let boxes = chunk_boxes(&plain(Sizes { is_quick: false }));
         assert_eq!(boxes.len(), 64);
         assert_eq!(boxes[1], [[0, 128], [0, 128], [128, 256]]);
-    }
-
-    #[test]
-    fn what_an_interrupted_comparison_left_is_removed_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        // No process has the largest number there is.
-        let gone = folder.path().join(format!("{PREFIX}{}", u32::MAX));
-        let ours = folder.path().join(format!("{PREFIX}{}", std::process::id()));
-        let other = folder.path().join("zarr-peers-of-somebody");
-        for folder in [&gone, &ours, &other] {
-            fs::create_dir(folder).unwrap();
-        }
-        remove_left_over(folder.path()).unwrap();
-        assert_eq!([&gone, &ours, &other].map(|folder| folder.exists()), [false, true, true]);
     }
 
     #[test]
