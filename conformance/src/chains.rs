@@ -1,6 +1,6 @@
 //! The chains inside of a codec, run step by step: what an engine does, without its speed.
 
-use zarr_spec::codec::RunChain;
+use zarr_spec::codec::{Checksum, RunChain};
 use zarr_spec::pipeline::{Pipeline, Swap, Work};
 use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output, Size};
 
@@ -27,6 +27,7 @@ impl RunChain for StepByStep {
                 Work::ArrayToBytes(codec, array) => codec.encode(array, &bytes, &mut output)?,
                 Work::Composite(codec, array) => codec.encode(array, &bytes, &mut output, self)?,
                 Work::BytesToBytes(codec) => codec.encode(&bytes, &mut output)?,
+                Work::Checksum(checksum) => with_checksum(&**checksum, &bytes, &mut output)?,
                 other => return Err(CodecError::Unsupported(format!("{other:?} in a test"))),
             }
             bytes = output.into_written();
@@ -50,6 +51,7 @@ impl RunChain for StepByStep {
                 Work::ArrayToBytes(codec, array) => codec.decode(array, &bytes, &mut output)?,
                 Work::Composite(codec, array) => codec.decode(array, &bytes, &mut output, self)?,
                 Work::BytesToBytes(codec) => codec.decode(&bytes, &mut output)?,
+                Work::Checksum(checksum) => without_checksum(&**checksum, &bytes, &mut output)?,
                 other => return Err(CodecError::Unsupported(format!("{other:?} in a test"))),
             }
             bytes = output.into_written();
@@ -62,6 +64,36 @@ impl RunChain for StepByStep {
         }
         Ok(decoded.put(&bytes)?)
     }
+}
+
+/// What an engine stores.
+pub(crate) fn with_checksum(
+    checksum: &dyn Checksum,
+    bytes: &[u8],
+    to: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let mut written = vec![0; checksum.size()];
+    checksum.checksum(bytes, &mut written);
+    let parts = if checksum.at_start() { [&written[..], bytes] } else { [bytes, &written[..]] };
+    parts.into_iter().try_for_each(|part| Ok(to.put(part)?))
+}
+
+/// What an engine does with what it stored.
+pub(crate) fn without_checksum(
+    checksum: &dyn Checksum,
+    stored: &[u8],
+    to: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let size = checksum.size();
+    let rest = stored.len().checked_sub(size).ok_or_else(|| CodecError::corrupt("no room for a checksum"))?;
+    let (bytes, written) =
+        if checksum.at_start() { (&stored[size..], &stored[..size]) } else { stored.split_at(rest) };
+    let mut computed = vec![0; size];
+    checksum.checksum(bytes, &mut computed);
+    if computed != written {
+        return Err(CodecError::corrupt("another checksum"));
+    }
+    Ok(to.put(bytes)?)
 }
 
 /// Between native order and the order of stored elements.

@@ -1,13 +1,13 @@
 //! What plugins of the Zarr framework are tested with.
 //!
 //! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
-//! knows those and whatever is added to it. [`codecs`] and [`stores`] hold what every codec and store is held to.
+//! knows those and whatever is added to it. [`suite`] holds every kind of plugin to its rules; [`codecs`] and [`stores`] are
+//! for tests that hold a single one to some of them.
 
 pub mod chains;
 pub mod checksums;
 pub mod codecs;
 pub mod data_types;
-pub mod examples;
 pub mod linked;
 pub mod stores;
 pub mod suite;

@@ -61,18 +61,18 @@ fn rules_have_names_of_their_own_and_unknown_ones_are_refused() {
 const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::MissingIsEmpty, &["D3-STORE-11", "D3-STORE-19", "D3-STORE-12"]),
     (Fault::RangesPastTheEndAreMissing, &["D3-STORE-14"]),
-    (Fault::LimitIsIgnored, &["too large", "D3-STORE-12"]),
-    (Fault::SizeIsThatOfThePart, &["size"]),
+    (Fault::LimitIsIgnored, &["store-too-large", "D3-STORE-12"]),
+    (Fault::SizeIsThatOfThePart, &["store-size"]),
     (Fault::SetKeepsTheFirstValue, &["D3-STORE-05"]),
     (Fault::KeysAreFolded, &["D3-STORE-06"]),
     (Fault::ErasesNeighbours, &["D3-STORE-22"]),
-    (Fault::EraseDoesNothing, &["D3-STORE-19", "D3-STORE-21", "D3-STORE-24", "own values under load"]),
+    (Fault::EraseDoesNothing, &["D3-STORE-19", "D3-STORE-21", "D3-STORE-24", "store-own-values-under-load"]),
     (Fault::ListsBackwards, &["D3-STORE-25"]),
     (Fault::ListsTooMuch, &["D3-STORE-26", "D3-STORE-27"]),
     (Fault::DirectoryIsDeep, &["D3-STORE-29"]),
     (Fault::DropsRequests, &["D3-STORE-12"]),
     (Fault::ClaimsToLackEverything, &["D3-STORE-09", "D3-STORE-24"]),
-    (Fault::WritesInHalves, &["whole values under load"]),
+    (Fault::WritesInHalves, &["store-whole-values-under-load"]),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]

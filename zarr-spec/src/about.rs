@@ -36,7 +36,8 @@ pub struct Example {
     /// The format of the document.
     pub format: Format,
     /// JSON: all that the document says of the plugin. A codec of v3 is an object with `name` and `configuration`, a
-    /// data type of v2 is the value of `dtype`, a store is its description with `type`, and so on.
+    /// data type of v2 is the value of `dtype`, a store is its description with `type`, and so on. A store that has to be
+    /// somewhere says a relative `path`: whoever runs the example says relative to what.
     pub document: &'static str,
     /// Data types of arrays that it works with, by their names in v3; none for any type.
     pub data_types: &'static [&'static str],

@@ -3,20 +3,61 @@
 use zarr_spec::store::{Request, StoreError};
 use zarr_spec::{ByteRange, Key, Output};
 
-use super::Rule;
 use super::trial::{Trial, fails, key, same};
+use super::{Needs, StoreRule, rule};
+use crate::suite::Level;
 
-pub(super) const RULES: &[Rule] = &[
-    ("D3-STORE-09", what_a_store_cannot_do_it_says),
-    ("D3-STORE-10", a_value_is_read_as_it_was_set),
-    ("D3-STORE-11", a_missing_key_is_neither_an_error_nor_an_empty_value),
-    ("D3-STORE-12", many_parts_are_answered_once_each),
-    ("D3-STORE-13", a_range_is_a_start_and_a_length),
-    ("D3-STORE-14", a_range_is_cut_to_what_exists),
-    ("D3-STORE-15", parts_are_the_same_as_of_the_whole_value),
-    ("too large", more_than_the_output_takes_is_an_error),
-    ("size", the_size_is_that_of_the_whole_value),
-    ("version", a_version_tells_states_of_a_value_apart),
+pub(super) const RULES: &[StoreRule] = &[
+    (
+        rule("D3-STORE-09", Level::L0, "What a store cannot do, it says."),
+        Needs::Nothing,
+        what_a_store_cannot_do_it_says,
+    ),
+    (
+        rule("D3-STORE-10", Level::L1, "A value is read as it was set."),
+        Needs::Values,
+        a_value_is_read_as_it_was_set,
+    ),
+    (
+        rule("D3-STORE-11", Level::L1, "A missing key is neither an error nor an empty value."),
+        Needs::Values,
+        a_missing_key_is_neither_an_error_nor_an_empty_value,
+    ),
+    (
+        rule("D3-STORE-12", Level::L4, "Many parts are answered once each."),
+        Needs::Values,
+        many_parts_are_answered_once_each,
+    ),
+    (
+        rule("D3-STORE-13", Level::L1, "A range is a start and a length."),
+        Needs::Values,
+        a_range_is_a_start_and_a_length,
+    ),
+    (
+        rule("D3-STORE-14", Level::L1, "A range is cut to what exists."),
+        Needs::Values,
+        a_range_is_cut_to_what_exists,
+    ),
+    (
+        rule("D3-STORE-15", Level::L4, "Parts are the same as of the whole value."),
+        Needs::Values,
+        parts_are_the_same_as_of_the_whole_value,
+    ),
+    (
+        rule("store-too-large", Level::L2, "More than the output takes is an error."),
+        Needs::Values,
+        more_than_the_output_takes_is_an_error,
+    ),
+    (
+        rule("store-size", Level::L1, "The size is that of the whole value."),
+        Needs::Values,
+        the_size_is_that_of_the_whole_value,
+    ),
+    (
+        rule("store-version", Level::L1, "A version tells states of a value apart."),
+        Needs::Values,
+        a_version_tells_states_of_a_value_apart,
+    ),
 ];
 
 const DIGITS: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -56,17 +97,11 @@ fn what_a_store_cannot_do_it_says(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_value_is_read_as_it_was_set(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("a", b"\x00\xff")?;
     trial.has("a", b"\x00\xff")
 }
 
 fn a_missing_key_is_neither_an_error_nor_an_empty_value(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.lacks("a")?;
     trial.set("d/a", b"")?;
     trial.has("d/a", b"")?;
@@ -82,9 +117,6 @@ fn a_missing_key_is_neither_an_error_nor_an_empty_value(trial: &Trial) -> Result
 }
 
 fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("k", DIGITS)?;
     trial.set("l", b"whole")?;
     let request = |at: &str, range, limit| Ok(Request { key: key(at)?, range, limit });
@@ -161,9 +193,6 @@ fn a_range_is_cut_to_what_exists(trial: &Trial) -> Result<(), String> {
 }
 
 fn holds_ranges(trial: &Trial, ranges: &[(ByteRange, &[u8])]) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("d/k", DIGITS)?;
     for (range, wanted) in ranges {
         let found = trial.get_range("d/k", *range)?;
@@ -173,9 +202,6 @@ fn holds_ranges(trial: &Trial, ranges: &[(ByteRange, &[u8])]) -> Result<(), Stri
 }
 
 fn parts_are_the_same_as_of_the_whole_value(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     let value: Vec<u8> = (0..=255).cycle().take(70_001).collect();
     trial.set("k", &value)?;
     for offset in [0, 1, 4095, 4096, 65_536, 70_000] {
@@ -190,9 +216,6 @@ fn parts_are_the_same_as_of_the_whole_value(trial: &Trial) -> Result<(), String>
 }
 
 fn more_than_the_output_takes_is_an_error(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("k", DIGITS)?;
     let key = key("k")?;
     let get = |range, destination: &mut [u8]| {
@@ -223,9 +246,6 @@ fn is_too_large(error: &StoreError) -> bool {
 }
 
 fn the_size_is_that_of_the_whole_value(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     for value in [DIGITS, b""] {
         trial.set("d/k", value)?;
         let wanted = value.len() as u64;
@@ -240,9 +260,6 @@ fn the_size_is_that_of_the_whole_value(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_version_tells_states_of_a_value_apart(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     let version = |range| trial.got("k", range).map(|got| got.and_then(|(_, got)| got.version));
     trial.set("k", b"one")?;
     let Some(one) = version(ByteRange::Full)? else { return Ok(()) };

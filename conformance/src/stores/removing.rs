@@ -3,24 +3,50 @@
 use zarr_spec::Prefix;
 use zarr_spec::store::StoreError;
 
-use super::Rule;
 use super::trial::{Trial, fails, key, prefix, same};
+use super::{Needs, StoreRule, rule};
+use crate::suite::Level;
 
-pub(super) const RULES: &[Rule] = &[
-    ("D3-STORE-19", an_erased_value_is_gone),
-    ("D3-STORE-20", erasing_a_missing_key_succeeds),
-    ("D3-STORE-21", values_are_erased_as_a_set),
-    ("D3-STORE-22", what_begins_with_a_prefix_is_erased),
-    ("D3-STORE-23", an_erased_prefix_ends_in_a_slash),
-    ("D3-STORE-24", a_store_that_cannot_erase_says_so_and_keeps_its_values),
-    ("D3-STORE-33", derived_operations_do_as_the_basic_ones),
-    ("erase a prefix of a key", a_prefix_of_a_key_is_no_key),
+pub(super) const RULES: &[StoreRule] = &[
+    (rule("D3-STORE-19", Level::L1, "An erased value is gone."), Needs::Erasing, an_erased_value_is_gone),
+    (
+        rule("D3-STORE-20", Level::L2, "Erasing a missing key succeeds."),
+        Needs::Erasing,
+        erasing_a_missing_key_succeeds,
+    ),
+    (
+        rule("D3-STORE-21", Level::L1, "Values are erased as a set."),
+        Needs::Erasing,
+        values_are_erased_as_a_set,
+    ),
+    (
+        rule("D3-STORE-22", Level::L1, "What begins with a prefix is erased."),
+        Needs::Erasing,
+        what_begins_with_a_prefix_is_erased,
+    ),
+    (
+        rule("D3-STORE-23", Level::L1, "An erased prefix ends in a slash."),
+        Needs::Erasing,
+        an_erased_prefix_ends_in_a_slash,
+    ),
+    (
+        rule("D3-STORE-24", Level::L0, "A store that cannot erase says so and keeps its values."),
+        Needs::Values,
+        a_store_that_cannot_erase_says_so_and_keeps_its_values,
+    ),
+    (
+        rule("D3-STORE-33", Level::L1, "Derived operations do as the basic ones."),
+        Needs::Erasing,
+        derived_operations_do_as_the_basic_ones,
+    ),
+    (
+        rule("store-erase-key-prefix", Level::L1, "A prefix of a key is no key."),
+        Needs::Erasing,
+        a_prefix_of_a_key_is_no_key,
+    ),
 ];
 
 fn an_erased_value_is_gone(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b/c", "a/b/d"])?;
     trial.erase("a/b/c")?;
     trial.lacks("a/b/c")?;
@@ -33,9 +59,6 @@ fn an_erased_value_is_gone(trial: &Trial) -> Result<(), String> {
 }
 
 fn erasing_a_missing_key_succeeds(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.erase("a/b")?;
     trial.set("a/b", b"v")?;
     trial.erase("a/b")?;
@@ -46,9 +69,6 @@ fn erasing_a_missing_key_succeeds(trial: &Trial) -> Result<(), String> {
 }
 
 fn values_are_erased_as_a_set(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b", "a/c", "d"])?;
     let keys = [key("a/b")?, key("missing")?, key("d")?, key("a/b")?];
     trial.0.erase_values(&keys).map_err(|error| format!("erasing values: {error}"))?;
@@ -58,9 +78,6 @@ fn values_are_erased_as_a_set(trial: &Trial) -> Result<(), String> {
 }
 
 fn what_begins_with_a_prefix_is_erased(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.fill(&["a.b", "a/b", "a/c/d", "ab", "x/a/b"])?;
     trial.erase_prefix("a/c/d/")?;
     trial.has("a/c/d", b"a/c/d")?;
@@ -75,9 +92,6 @@ fn what_begins_with_a_prefix_is_erased(trial: &Trial) -> Result<(), String> {
 
 fn an_erased_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
     same("`a` is a prefix", Prefix::new("a").is_err(), true)?;
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.fill(&["a", "b/c"])?;
     trial.erase_prefix("a/")?;
     trial.erase_prefix("b/")?;
@@ -85,9 +99,6 @@ fn an_erased_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_store_that_cannot_erase_says_so_and_keeps_its_values(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("a/b", b"v")?;
     if trial.0.capabilities().erasable {
         trial.erase("a/b")?;
@@ -105,9 +116,6 @@ fn a_store_that_cannot_erase_says_so_and_keeps_its_values(trial: &Trial) -> Resu
 }
 
 fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     let (a, b) = (key("d/a")?, key("d/b")?);
     let store = &trial.0;
     let text = |error: StoreError| error.to_string();
@@ -123,9 +131,6 @@ fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> 
 
 /// A store of folders must not take `a` for the folder of `a/b`.
 fn a_prefix_of_a_key_is_no_key(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b/c"])?;
     trial.lacks("a")?;
     trial.lacks("a/b")?;

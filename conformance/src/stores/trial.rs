@@ -6,25 +6,9 @@ use std::sync::Arc;
 use zarr_spec::store::{Contents, Got, Store, StoreError};
 use zarr_spec::{ByteRange, Key, Output, Prefix};
 
-pub(super) struct Trial(pub(super) Arc<dyn Store>);
+pub(crate) struct Trial(pub(super) Arc<dyn Store>);
 
 impl Trial {
-    /// Whether the store can be filled and read at all; the rules about values need that.
-    pub(super) fn keeps_values(&self) -> bool {
-        let can = self.0.capabilities();
-        can.readable && can.writeable
-    }
-
-    /// Whether it can be filled and listed.
-    pub(super) fn lists_values(&self) -> bool {
-        self.keeps_values() && self.0.capabilities().listable
-    }
-
-    /// Whether it can be filled, listed and emptied.
-    pub(super) fn erases_values(&self) -> bool {
-        self.lists_values() && self.0.capabilities().erasable
-    }
-
     pub(super) fn set(&self, at: &str, value: &[u8]) -> Result<(), String> {
         self.0.set(&key(at)?, value).map_err(|error| format!("setting `{at}`: {error}"))
     }

@@ -5,12 +5,25 @@ use std::thread;
 
 use zarr_spec::ByteRange;
 
-use super::Rule;
 use super::trial::{Trial, same};
+use super::{Needs, StoreRule, rule};
+use crate::suite::Level;
 
-pub(super) const RULES: &[Rule] = &[
-    ("whole values under load", readers_see_the_old_value_or_the_new_one),
-    ("own values under load", what_a_thread_did_it_sees),
+pub(super) const RULES: &[StoreRule] = &[
+    (
+        rule(
+            "store-whole-values-under-load",
+            Level::L2,
+            "Eight threads see the old value or the new one, and nothing between.",
+        ),
+        Needs::Erasing,
+        readers_see_the_old_value_or_the_new_one,
+    ),
+    (
+        rule("store-own-values-under-load", Level::L2, "What a thread did, it sees, whatever others do."),
+        Needs::Erasing,
+        what_a_thread_did_it_sees,
+    ),
 ];
 
 const THREADS: u8 = 8;
@@ -18,9 +31,6 @@ const ROUNDS: u8 = 60;
 
 /// All threads set, read and erase the same keys.
 fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     let keys = ["a/b/c", "a/b/d", "a/e", "f"];
     on_threads(trial, |trial, thread| {
         for round in 0..ROUNDS {
@@ -58,9 +68,6 @@ fn is_uniform(trial: &Trial, key: &str) -> Result<(), String> {
 
 /// Each thread has a key of its own, in folders that the others need and empty all the time.
 fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     on_threads(trial, |trial, thread| {
         let key = format!("shared/{}/deep/{thread}", thread % 3);
         for round in 0..ROUNDS {

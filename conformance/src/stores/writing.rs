@@ -3,35 +3,89 @@
 use zarr_spec::store::{Store, StoreError};
 use zarr_spec::{Format, Key, Prefix};
 
-use super::Rule;
 use super::trial::{Trial, fails, key, same};
+use super::{Needs, StoreRule, rule};
+use crate::suite::Level;
 
-pub(super) const RULES: &[Rule] = &[
-    ("V2-STORE-01", text_keys_have_byte_values),
-    ("V2-STORE-02", keys_with_blanks_and_of_any_script_are_kept),
-    ("V2-STORE-03", flat_and_nested_keys_are_the_same_to_the_caller),
-    ("V3-STORE-01", keys_of_any_script_are_kept),
-    ("V3-STORE-11", the_root_has_the_empty_prefix),
-    ("D3-STORE-04", a_value_is_any_bytes),
-    ("D3-STORE-05", a_value_replaces_the_one_before),
-    ("D3-STORE-06", keys_are_case_sensitive),
-    ("D3-STORE-08", the_empty_prefix_is_the_whole_store),
-    ("D3-STORE-16", a_value_that_was_set_is_seen_at_once),
-    ("D3-STORE-17", parts_of_values_are_written),
-    ("D3-STORE-18", a_value_grows_with_zeros),
-    ("D3-STORE-25", every_key_is_listed),
-    ("D3-STORE-26", full_keys_below_a_prefix_are_listed),
-    ("D3-STORE-27", a_listed_prefix_ends_in_a_slash),
-    ("D3-STORE-28", nothing_is_listed_below_an_unknown_prefix),
-    ("D3-STORE-29", a_directory_has_full_keys_and_prefixes),
-    ("D3-STORE-30", a_directory_without_keys_is_empty),
-    ("D3-STORE-32", the_listings_agree),
+pub(super) const RULES: &[StoreRule] = &[
+    (
+        rule("V2-STORE-01", Level::L1, "Text keys have byte values."),
+        Needs::Erasing,
+        text_keys_have_byte_values,
+    ),
+    (
+        rule("V2-STORE-02", Level::L1, "Keys with blanks and of any script are kept."),
+        Needs::Listing,
+        keys_with_blanks_and_of_any_script_are_kept,
+    ),
+    (
+        rule("V2-STORE-03", Level::L1, "Flat and nested keys are the same to the caller."),
+        Needs::Listing,
+        flat_and_nested_keys_are_the_same_to_the_caller,
+    ),
+    (
+        rule("V3-STORE-01", Level::L1, "Keys of any script are kept."),
+        Needs::Listing,
+        keys_of_any_script_are_kept,
+    ),
+    (
+        rule("V3-STORE-11", Level::L1, "The root has the empty prefix."),
+        Needs::Listing,
+        the_root_has_the_empty_prefix,
+    ),
+    (rule("D3-STORE-04", Level::L1, "A value is any bytes."), Needs::Values, a_value_is_any_bytes),
+    (
+        rule("D3-STORE-05", Level::L1, "A value replaces the one before."),
+        Needs::Values,
+        a_value_replaces_the_one_before,
+    ),
+    (rule("D3-STORE-06", Level::L1, "Keys are case sensitive."), Needs::Listing, keys_are_case_sensitive),
+    (
+        rule("D3-STORE-08", Level::L1, "The empty prefix is the whole store."),
+        Needs::Erasing,
+        the_empty_prefix_is_the_whole_store,
+    ),
+    (
+        rule("D3-STORE-16", Level::L1, "A value that was set is seen at once."),
+        Needs::Listing,
+        a_value_that_was_set_is_seen_at_once,
+    ),
+    (
+        rule("D3-STORE-17", Level::L1, "Parts of values are written."),
+        Needs::Values,
+        parts_of_values_are_written,
+    ),
+    (rule("D3-STORE-18", Level::L1, "A value grows with zeros."), Needs::Values, a_value_grows_with_zeros),
+    (rule("D3-STORE-25", Level::L1, "Every key is listed."), Needs::Listing, every_key_is_listed),
+    (
+        rule("D3-STORE-26", Level::L1, "Full keys below a prefix are listed."),
+        Needs::Listing,
+        full_keys_below_a_prefix_are_listed,
+    ),
+    (
+        rule("D3-STORE-27", Level::L1, "A listed prefix ends in a slash."),
+        Needs::Listing,
+        a_listed_prefix_ends_in_a_slash,
+    ),
+    (
+        rule("D3-STORE-28", Level::L1, "Nothing is listed below an unknown prefix."),
+        Needs::Listing,
+        nothing_is_listed_below_an_unknown_prefix,
+    ),
+    (
+        rule("D3-STORE-29", Level::L1, "A directory has full keys and prefixes."),
+        Needs::Listing,
+        a_directory_has_full_keys_and_prefixes,
+    ),
+    (
+        rule("D3-STORE-30", Level::L1, "A directory without keys is empty."),
+        Needs::Listing,
+        a_directory_without_keys_is_empty,
+    ),
+    (rule("D3-STORE-32", Level::L1, "The listings agree."), Needs::Listing, the_listings_agree),
 ];
 
 fn text_keys_have_byte_values(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     trial.set("a/.zarray", b"{}")?;
     trial.set("a/0.0", &[0; 16])?;
     trial.has("a/0.0", &[0; 16])?;
@@ -55,9 +109,6 @@ fn keys_of_any_script_are_kept(trial: &Trial) -> Result<(), String> {
 }
 
 fn keeps(trial: &Trial, keys: &[&str]) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.fill(keys)?;
     trial.lists(keys)?;
     keys.iter().try_for_each(|key| trial.has(key, key.as_bytes()))
@@ -66,18 +117,12 @@ fn keeps(trial: &Trial, keys: &[&str]) -> Result<(), String> {
 fn the_root_has_the_empty_prefix(trial: &Trial) -> Result<(), String> {
     same("`/zarr.json` is a key", Key::new("/zarr.json").is_err(), true)?;
     same("`/` is a prefix", Prefix::new("/").is_err(), true)?;
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.fill(&["a/zarr.json", "zarr.json"])?;
     trial.has("zarr.json", b"zarr.json")?;
     trial.lists_in("", &["zarr.json"], &["a/"])
 }
 
 fn a_value_is_any_bytes(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     trial.set("empty", b"")?;
     trial.has("empty", b"")?;
     let value = noise(1 << 20);
@@ -96,9 +141,6 @@ fn noise(size: usize) -> Vec<u8> {
 }
 
 fn a_value_replaces_the_one_before(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     for value in [b"1".as_slice(), b"2", b"a longer one", b"short", b""] {
         trial.set("k", value)?;
         trial.has("k", value)?;
@@ -111,9 +153,6 @@ fn keys_are_case_sensitive(trial: &Trial) -> Result<(), String> {
 }
 
 fn the_empty_prefix_is_the_whole_store(trial: &Trial) -> Result<(), String> {
-    if !trial.erases_values() {
-        return Ok(());
-    }
     let keys = ["data/a/c0", "meta/a.array.json", "zarr.json"];
     trial.fill(&keys)?;
     trial.lists_in("", &["zarr.json"], &["data/", "meta/"])?;
@@ -130,9 +169,6 @@ fn a_value_that_was_set_is_seen_at_once(trial: &Trial) -> Result<(), String> {
 }
 
 fn parts_of_values_are_written(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     let store = &trial.0;
     let (k, l) = (key("k")?, key("d/l")?);
     let partial = |values: &[(Key, u64, &[u8])]| {
@@ -162,9 +198,6 @@ fn parts_of_values_are_written(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_value_grows_with_zeros(trial: &Trial) -> Result<(), String> {
-    if !trial.keeps_values() {
-        return Ok(());
-    }
     let partial = |at: &str, offset, part: &[u8]| {
         let written = trial.0.set_partial_values(&[(key(at)?, offset, part)]);
         written.map_err(|error| format!("writing a part: {error}"))
@@ -177,9 +210,6 @@ fn a_value_grows_with_zeros(trial: &Trial) -> Result<(), String> {
 }
 
 fn every_key_is_listed(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.lists(&[])?;
     // In the order of the keys, where `.` comes before `/` and `0` behind it.
     let keys = ["a.b", "a/b", "a/c/d/e/f", "a0", "z"];
@@ -188,9 +218,6 @@ fn every_key_is_listed(trial: &Trial) -> Result<(), String> {
 }
 
 fn full_keys_below_a_prefix_are_listed(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b", "a/c/d", "ab", "e/f/g"])?;
     trial.lists_below("a/", &["a/b", "a/c/d"])?;
     trial.lists_below("a/c/", &["a/c/d"])?;
@@ -199,17 +226,11 @@ fn full_keys_below_a_prefix_are_listed(trial: &Trial) -> Result<(), String> {
 
 fn a_listed_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
     same("`a` is a prefix", Prefix::new("a").is_err(), true)?;
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b", "ab"])?;
     trial.lists_below("a/", &["a/b"])
 }
 
 fn nothing_is_listed_below_an_unknown_prefix(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.lists_below("zz/", &[])?;
     trial.fill(&["a/b", "zz"])?;
     trial.lists_below("zz/", &[])?;
@@ -218,9 +239,6 @@ fn nothing_is_listed_below_an_unknown_prefix(trial: &Trial) -> Result<(), String
 }
 
 fn a_directory_has_full_keys_and_prefixes(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.fill(&["a/b", "a/c", "a/d/e", "a/d/f/g", "a/f/g", "a/f.x/g", "ab/c", "b"])?;
     trial.lists_in("a/", &["a/b", "a/c"], &["a/d/", "a/f.x/", "a/f/"])?;
     trial.lists_in("a/d/", &["a/d/e"], &["a/d/f/"])?;
@@ -228,9 +246,6 @@ fn a_directory_has_full_keys_and_prefixes(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_directory_without_keys_is_empty(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     trial.lists_in("", &[], &[])?;
     trial.fill(&["a/b"])?;
     trial.lists_in("b/", &[], &[])?;
@@ -239,9 +254,6 @@ fn a_directory_without_keys_is_empty(trial: &Trial) -> Result<(), String> {
 }
 
 fn the_listings_agree(trial: &Trial) -> Result<(), String> {
-    if !trial.lists_values() {
-        return Ok(());
-    }
     let keys = ["a.b/c", "a/b", "a/c/d", "a/c/e/f", "b/0/0/0", "b/0/1/0", "z"];
     trial.fill(&keys)?;
     trial.lists(&keys)?;

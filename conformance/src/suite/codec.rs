@@ -4,35 +4,24 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::registry::{DuplicateIdentifier, ExtensionPoint};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Loss, Mode, Output,
-    Reading, Registry, Representation, Size, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Example, Loss, Mode, Output, Reading, Registry,
+    Representation, Size, Value,
 };
 
 use super::elements::Sample;
-use super::{Cases, Rule, Subject, Suite, Trial};
+use super::tried::{Makes, RuleOf, Tried, suite};
+use super::{Cases, Suite};
+use crate::chains::{StepByStep, with_checksum, without_checksum};
 
 mod documents;
 mod promises;
 mod robustness;
 mod round_trips;
 
-type CodecRule = (Rule, fn(&CodecOnTrial, &mut Cases));
-
-/// Types that a codec is tried with which says of an example that it takes any.
-const ANY_TYPES: [&str; 7] = ["uint8", "int16", "uint32", "int64", "float32", "float64", "complex128"];
-
-/// Shapes of chunks for examples that fit any: without dimensions, one element, odd and even, more than one vector.
-const ANY_SHAPES: [&[u64]; 6] = [&[], &[1], &[7], &[4, 6], &[3, 1, 5], &[33, 65]];
-
-/// A codec, and what is tried with it.
-struct CodecOnTrial {
-    plugin: CodecPlugin,
-    registry: Registry,
-}
+type CodecOnTrial = Tried<CodecPlugin>;
+type CodecRule = RuleOf<CodecOnTrial>;
 
 /// One example for an array of one type and shape.
 struct Use<'a> {
@@ -51,97 +40,46 @@ impl fmt::Display for Use<'_> {
 /// What a codec did that it is held to account for: its answer, or a panic.
 type Answer = Result<Result<Vec<u8>, CodecError>, String>;
 
-pub(super) fn add(registry: &Registry, suites: &mut Vec<Suite>) {
+pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     for &plugin in registry.codecs().iter() {
-        let trial = Arc::new(CodecOnTrial { plugin, registry: with_stand_ins(registry) });
+        let tried = Tried { plugin, registry: Arc::clone(registry) };
         let groups = [documents::RULES, round_trips::RULES, robustness::RULES, promises::RULES];
-        let trials = groups.into_iter().flatten().map(|(rule, check)| {
-            let trial = Arc::clone(&trial);
-            Trial::new(rule, move |cases| check(&trial, cases))
-        });
-        suites.push(Suite { subject: Subject::of(&plugin), trials: trials.collect() });
+        suites.push(suite(tried, &groups));
     }
 }
 
-/// The registry, and plain numbers in place of the types that no linked crate has.
-fn with_stand_ins(registry: &Registry) -> Registry {
-    let mut registry = registry.clone();
-    for &plugin in crate::types::PLUGINS {
-        // What a linked crate has is better than what stands in for it.
-        let (Ok(()) | Err(DuplicateIdentifier { .. })) = registry.register(plugin);
+impl Makes for CodecPlugin {
+    fn make(
+        tried: &CodecOnTrial,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        cases: &mut Cases,
+    ) -> Result<(), String> {
+        let document = tried.parse(example, entry, reading)?;
+        for array in tried.arrays(example, cases) {
+            let created = tried.create(example, &document, &array, reading);
+            let (name, shape) = (array.data_type.name(), &array.shape);
+            created.map_err(|error| format!("for {name} {shape:?}: {error}"))?;
+        }
+        Ok(())
     }
-    registry
 }
 
 impl CodecOnTrial {
-    fn examples(&self) -> &'static [Example] {
-        self.plugin.about.examples
-    }
-
-    /// What the document of an example says.
-    fn document(&self, example: &Example) -> Result<ExtensionDocument, String> {
-        let parsed = json::parse(example.document.as_bytes(), &json::ParseOptions::default());
-        let value = parsed.map_err(|error| format!("{}: {error}", example.document))?.value;
-        let reading = Reading::new(Mode::Strict);
-        zarr_spec::metadata::parse_entry(ExtensionPoint::Codec, example.format, &value, &[4, 6], &reading)
-            .map_err(|error| error.to_string())
-    }
-
-    /// The codec of a document for an array, and the warnings that came up.
+    /// The codec of a document for an array, or for the bytes of one.
     fn create(
         &self,
-        format: Format,
+        example: &Example,
         document: &ExtensionDocument,
         array: &ArrayRepresentation,
-        mode: Mode,
-    ) -> Result<(Codec, Vec<String>), CodecError> {
-        let reading = Reading::new(mode);
-        let decoded = Representation::Array(array.clone());
-        let codec = (self.plugin.create)(&self.creation(format, document, &reading), &decoded)?;
-        Ok((codec, reading.take_warnings()))
-    }
-
-    fn creation<'a>(
-        &'a self,
-        format: Format,
-        document: &'a ExtensionDocument,
-        reading: &'a Reading,
-    ) -> Creation<'a> {
-        Creation {
-            format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: &self.registry,
-            reading,
-        }
-    }
-
-    /// The arrays that an example is for: its types, or some, in its shape, or in some. The error names a type that is
-    /// not linked.
-    fn arrays(&self, example: &Example) -> Vec<Result<ArrayRepresentation, String>> {
-        let types = if example.data_types.is_empty() { &ANY_TYPES[..] } else { example.data_types };
-        let one = [example.shape];
-        let shapes = if example.shape.is_empty() { &ANY_SHAPES[..] } else { &one };
-        let of_type = |name: &&str| {
-            let data_type = self.registry.data_type(
-                Format::V3,
-                &DataTypeDocument::named(name),
-                &Reading::new(Mode::Strict),
-            );
-            let data_type = data_type.map_err(|error| format!("data type `{name}`: {error}"));
-            let arrays = shapes.iter().map(move |shape| match &data_type {
-                Ok((data_type, byte_order)) => Ok(ArrayRepresentation {
-                    shape: shape.to_vec(),
-                    fill_value: data_type.default_fill_value(),
-                    data_type: Arc::clone(data_type),
-                    byte_order: byte_order.clone(),
-                }),
-                Err(error) => Err(error.clone()),
-            });
-            arrays.collect::<Vec<_>>()
-        };
-        types.iter().flat_map(of_type).collect()
+        reading: &Reading,
+    ) -> Result<Codec, CodecError> {
+        let creation = self.creation(example.format, document, reading);
+        let of_array = (self.plugin.create)(&creation, &Representation::Array(array.clone()));
+        of_array.or_else(|error| {
+            (self.plugin.create)(&creation, &Representation::Bytes(array.size())).map_err(|_| error)
+        })
     }
 
     /// Every use that can be made of the examples. What cannot be created is a failure of another rule.
@@ -149,29 +87,25 @@ impl CodecOnTrial {
         let mut uses = Vec::new();
         for example in self.examples() {
             let Ok(document) = self.document(example) else { continue };
-            for array in self.arrays(example) {
-                match array {
-                    Err(reason) => cases.skip(reason),
-                    Ok(array) => {
-                        if let Ok((codec, _)) = self.create(example.format, &document, &array, Mode::Strict) {
-                            uses.push(Use { example, array, codec });
-                        }
-                    }
+            for array in self.arrays(example, cases) {
+                let reading = Reading::new(Mode::Strict);
+                if let Ok(codec) = self.create(example, &document, &array, &reading) {
+                    uses.push(Use { example, array, codec });
                 }
             }
         }
         uses
     }
 
-    /// The uses of codecs that compute something themselves.
+    /// The uses of codecs that compute something, chains inside of them and checksums included.
     fn computing(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = self.uses(cases);
         uses.retain(|used| match used.codec {
-            Codec::ArrayToArray(_) | Codec::ArrayToBytes(_) | Codec::BytesToBytes(_) => true,
-            Codec::Checksum(_) => {
-                cases.skip("a checksum is verified by the engine");
-                false
-            }
+            Codec::ArrayToArray(_)
+            | Codec::ArrayToBytes(_)
+            | Codec::Composite(_)
+            | Codec::BytesToBytes(_)
+            | Codec::Checksum(_) => true,
             _ => {
                 cases.skip("the engine does what this codec says");
                 false
@@ -187,10 +121,8 @@ impl Use<'_> {
         answer(|| {
             let mut encoded = Output::at_most(usize::MAX);
             match &self.codec {
-                Codec::ArrayToArray(codec) => codec.encode(&self.array, decoded, &mut encoded)?,
-                Codec::ArrayToBytes(codec) => codec.encode(&self.array, decoded, &mut encoded)?,
-                Codec::BytesToBytes(codec) => codec.encode(decoded, &mut encoded)?,
-                _ => {}
+                Codec::Checksum(checksum) => with_checksum(&**checksum, decoded, &mut encoded)?,
+                codec => encoded.put(&crate::codecs::encode(codec, &self.array, decoded)?)?,
             }
             Ok(encoded.into_written())
         })
@@ -209,7 +141,9 @@ impl Use<'_> {
         match &self.codec {
             Codec::ArrayToArray(codec) => codec.decode(&self.array, encoded, decoded),
             Codec::ArrayToBytes(codec) => codec.decode(&self.array, encoded, decoded),
+            Codec::Composite(codec) => codec.decode(&self.array, encoded, decoded, &mut StepByStep),
             Codec::BytesToBytes(codec) => codec.decode(encoded, decoded),
+            Codec::Checksum(checksum) => without_checksum(&**checksum, encoded, decoded),
             _ => Ok(()),
         }
     }
@@ -241,7 +175,13 @@ impl Use<'_> {
         match &self.codec {
             Codec::ArrayToArray(codec) => Ok(codec.encoded(&self.array)?.size()),
             Codec::ArrayToBytes(codec) => codec.encoded_size(&self.array),
+            Codec::Composite(codec) => codec.encoded_size(&self.array),
             Codec::BytesToBytes(codec) => Ok(codec.encoded_size(self.array.size())),
+            Codec::Checksum(checksum) => Ok(match self.array.size() {
+                Size::Exact(size) => Size::Exact(size.saturating_add(checksum.size() as u64)),
+                Size::AtMost(size) => Size::AtMost(size.saturating_add(checksum.size() as u64)),
+                Size::Unknown => Size::Unknown,
+            }),
             _ => Ok(Size::Unknown),
         }
     }

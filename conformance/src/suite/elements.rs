@@ -47,18 +47,44 @@ fn settled(data_type: &dyn DataType, label: &'static str, mut bytes: Vec<u8>) ->
 }
 
 fn variable(data_type: &dyn DataType, count: usize) -> Vec<Sample> {
-    let long = "long ".repeat(50);
-    let texts = ["", "a", "null", "[1, \"é\"]", "{\"a\": 1}", "日本語", "0", "\"\"", "true", &long];
-    let may_be: Vec<&[u8]> =
-        texts.iter().map(|text| text.as_bytes()).filter(|text| data_type.check(text).is_ok()).collect();
+    let may_be = payloads(data_type);
     let of = |label, pick: &dyn Fn(usize) -> usize| {
-        let chosen: Vec<&[u8]> = (0..count).map(|number| may_be[pick(number) % may_be.len()]).collect();
+        let chosen: Vec<&[u8]> = (0..count).map(|number| &*may_be[pick(number) % may_be.len()]).collect();
         Sample { label, bytes: items(&chosen) }
     };
     if may_be.is_empty() {
         return Vec::new();
     }
     vec![of("one element again and again", &|_| 0), of("elements of many lengths", &|number| number)]
+}
+
+/// Single elements of several sizes, if the type has any.
+fn payloads(data_type: &dyn DataType) -> Vec<Vec<u8>> {
+    if let Some(there) = data_type.optional() {
+        let there = payloads(&**there).into_iter().map(|element| [&[1][..], &element].concat());
+        return [vec![]].into_iter().chain(there).collect();
+    }
+    if let Some(size) = data_type.elements().size() {
+        let bytes = extremes(4, size, data_type.kind());
+        let extremes = settled(data_type, "extremes", bytes).map_or_else(Vec::new, |sample| sample.bytes);
+        return extremes.chunks(size.max(1)).map(<[u8]>::to_vec).collect();
+    }
+    let long = "long ".repeat(50);
+    let texts = ["", "a", "null", "[1,\"é\"]", "{\"a\":1}", "日本語", "0", "\"\"", "true", &long];
+    let elements = texts.iter().map(|text| text.as_bytes().to_vec());
+    elements.filter(|element| data_type.check(element).is_ok()).collect()
+}
+
+/// The payloads of `count` elements of variable size.
+pub(super) fn pieces(bytes: &[u8], count: usize) -> Vec<Vec<u8>> {
+    let (offsets, payload) = bytes.split_at((count + 1) * 8);
+    let ends: Vec<usize> = offsets
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|offset| usize::try_from(u64::from_ne_bytes(*offset)).unwrap_or(usize::MAX))
+        .collect();
+    ends.windows(2).map(|pair| payload[pair[0]..pair[1]].to_vec()).collect()
 }
 
 /// `value(0)`, `value(1)` and so on, as numbers of a kind; bits where they are no numbers.
@@ -73,6 +99,9 @@ fn element(float: f64, bits: u64, size: usize, kind: Option<Kind>) -> Vec<u8> {
         #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
         (Some(Kind::Float), 4) => (float as f32).to_ne_bytes().to_vec(),
         (Some(Kind::Float), 2) => half::f16::from_f64(float).to_ne_bytes().to_vec(),
+        // The upper half of a binary32.
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+        (Some(Kind::BFloat), 2) => upper_half((float as f32).to_bits()),
         (Some(Kind::Complex), _) if size.is_multiple_of(2) => {
             let part = |float| element(float, bits, size / 2, Some(Kind::Float));
             [part(float), part(-float)].concat()
@@ -87,6 +116,10 @@ fn element(float: f64, bits: u64, size: usize, kind: Option<Kind>) -> Vec<u8> {
             bytes
         }
     }
+}
+
+fn upper_half(bits: u32) -> Vec<u8> {
+    u16::try_from(bits >> 16).unwrap_or_default().to_ne_bytes().to_vec()
 }
 
 /// The ends of the range and what lies beside them: NaNs with payloads, both zeros, infinities, subnormal numbers.
@@ -112,6 +145,9 @@ fn extremes(count: usize, size: usize, kind: Option<Kind>) -> Vec<u8> {
                 .to_vec()
         }
         (Some(Kind::Float), 2) => [0x7e01u16, 0xfc01, 0x8000, 0, 0x7c00, 0xfc00, 0x7bff, 1]
+            .map(|bits| bits.to_ne_bytes().to_vec())
+            .to_vec(),
+        (Some(Kind::BFloat), 2) => [0x7fc1u16, 0xff81, 0x8000, 0, 0x7f80, 0xff80, 0x7f7f, 1]
             .map(|bits| bits.to_ne_bytes().to_vec())
             .to_vec(),
         (Some(Kind::Complex), _) if size.is_multiple_of(2) => {

@@ -23,14 +23,26 @@ use super::{Level, Report, Suite, Verdict, suites_of};
 /// harness = false
 /// ```
 ///
+/// A crate that brings the plugins of others along says `conformance_tests!(all of my_collection)`: then every linked plugin
+/// is held to its suite, whatever crate it comes from.
+///
 /// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
 #[macro_export]
 macro_rules! conformance_tests {
+    (all of $($plugin:ident),+ $(,)?) => {
+        $crate::conformance_tests!(@ None, $($plugin),+);
+    };
     ($($plugin:ident),+ $(,)?) => {
+        $crate::conformance_tests!(@ Some(env!("CARGO_PKG_NAME")), $($plugin),+);
+    };
+    (@ $package:expr, $($plugin:ident),+) => {
         $(use $plugin as _;)+
 
+        #[global_allocator]
+        static ALLOCATOR: $crate::suite::CountingAllocator = $crate::suite::CountingAllocator;
+
         fn main() -> ::std::process::ExitCode {
-            $crate::suite::run_linked(env!("CARGO_PKG_NAME"), env!("CARGO_MANIFEST_DIR"), file!())
+            $crate::suite::run_linked($package, env!("CARGO_MANIFEST_DIR"), file!())
         }
 
         /// Only built where the manifest lacks `harness = false`, and then nothing else is run.
@@ -41,10 +53,10 @@ macro_rules! conformance_tests {
     };
 }
 
-/// The suites of the linked plugins that come from `package`, as tests. [`conformance_tests!`] calls it.
+/// The suites of the linked plugins that come from `package`, or of all, as tests. [`conformance_tests!`] calls it.
 ///
 /// [`conformance_tests!`]: crate::conformance_tests
-pub fn run_linked(package: &str, manifest_folder: &str, file: &str) -> ExitCode {
+pub fn run_linked(package: Option<&str>, manifest_folder: &str, file: &str) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut tests = vec![Test::test("every test of this file is run", {
         let file =
@@ -54,7 +66,8 @@ pub fn run_linked(package: &str, manifest_folder: &str, file: &str) -> ExitCode 
     match linked(package) {
         Ok(suites) if suites.is_empty() => {
             tests.push(Test::test("the crate has plugins", {
-                let what = format!("no plugin of crate `{package}` is registered in this program");
+                let whose = package.map_or_else(String::new, |package| format!(" of crate `{package}`"));
+                let what = format!("no plugin{whose} is registered in this program");
                 move || Err(Failed::from(what))
             }));
         }
@@ -67,19 +80,19 @@ pub fn run_linked(package: &str, manifest_folder: &str, file: &str) -> ExitCode 
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
-/// What the plugins that are linked from `package` come to, up to `level`.
+/// What the plugins that are linked from `package`, or all, come to, up to `level`.
 ///
 /// # Errors
 ///
 /// Two plugins with one identifier.
-pub fn report_of_linked(package: &str, level: Level) -> Result<Report, DuplicateIdentifier> {
+pub fn report_of_linked(package: Option<&str>, level: Level) -> Result<Report, DuplicateIdentifier> {
     Ok(Report::of(&linked(package)?, level))
 }
 
-fn linked(package: &str) -> Result<Vec<Suite>, DuplicateIdentifier> {
+fn linked(package: Option<&str>) -> Result<Vec<Suite>, DuplicateIdentifier> {
     let registry = Registry::linked()?;
     let mut suites = suites_of(&registry);
-    suites.retain(|suite| suite.subject.package == package);
+    suites.retain(|suite| package.is_none_or(|package| suite.subject.package == package));
     Ok(suites)
 }
 

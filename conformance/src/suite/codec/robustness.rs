@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use zarr_spec::CodecError;
+use zarr_spec::{Codec, CodecError};
 
 use super::round_trips::same_bytes;
 use super::{Answer, CodecOnTrial, CodecRule, Use};
 use crate::codecs::Random;
+use crate::suite::allocations;
 use crate::suite::elements::{Sample, noise, samples};
 use crate::suite::{Cases, Level, Rule};
 
@@ -72,7 +73,30 @@ pub(super) const RULES: &[CodecRule] = &[
         },
         threads,
     ),
+    (
+        Rule {
+            id: "codec-checksum",
+            level: Level::L2,
+            sentence: "A checksum notices every bit that flips, and is written as a whole, whatever was there before.",
+            source: "`zarr_spec::codec::Checksum`",
+            since: "0.1",
+        },
+        checksum,
+    ),
+    (
+        Rule {
+            id: "codec-allocation",
+            level: Level::L2,
+            sentence: "Decoding damaged and foreign bytes never allocates more than the chunk has, and 64 MiB.",
+            source: "No size from outside is trusted: ARCHITECTURE.md, \"Invariants\"",
+            since: "0.1",
+        },
+        allocation,
+    ),
 ];
+
+/// Bytes that decoding may take beside what it decodes to: windows and tables of all that there is.
+const WORKING_MEMORY: usize = 64 << 20;
 
 /// At most so many places of the encoded bytes are tried.
 const PLACES: usize = 32;
@@ -152,7 +176,9 @@ fn foreign(trial: &CodecOnTrial, cases: &mut Cases) {
 fn limit(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
-            let Some(short) = sample.bytes.len().checked_sub(1) else { continue };
+            // What comes back from a lossy codec may be of another size.
+            let decoded = used.decoded(&encoded, usize::MAX).map_or(0, |decoded| decoded.len());
+            let Some(short) = decoded.checked_sub(1) else { continue };
             let result = match used.decode(&encoded, short) {
                 Ok(Ok(bytes)) => Err(format!("{} bytes in place of {} are no error", bytes.len(), short + 1)),
                 Ok(Err(CodecError::TooLarge(_) | CodecError::Corrupt(_))) => Ok(()),
@@ -178,15 +204,76 @@ fn deterministic(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
+fn checksum(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in trial.uses(cases) {
+        let Codec::Checksum(checksum) = &used.codec else {
+            cases.skip("the codec is no checksum");
+            continue;
+        };
+        for size in [0, 1, 4, 9, 64] {
+            let bytes = noise(size);
+            let mut written = [vec![0x00; checksum.size()], vec![0xff; checksum.size()]];
+            written.iter_mut().for_each(|written| checksum.checksum(&bytes, written));
+            let is_whole = written[0] == written[1];
+            cases.holds(format!("{used}, {size} bytes"), is_whole, || "not all of it is written".to_owned());
+            let Ok(Ok(stored)) = used.encode(&bytes) else { continue };
+            let missed = (0..stored.len() * 8).find(|bit| {
+                let mut flipped = stored.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                !matches!(used.decode(&flipped, size), Ok(Err(CodecError::Corrupt(_))))
+            });
+            cases.holds(format!("{used}, {size} bytes"), missed.is_none(), || {
+                format!("bit {missed:?} of what is stored flips, and nobody notices")
+            });
+        }
+    }
+}
+
+fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
+    if allocations::highest(|| ()).is_none() {
+        cases.skip("this program does not count what is allocated");
+        return;
+    }
+    for used in largest(trial, cases) {
+        let limit = used.array.size().limit().and_then(|size| usize::try_from(size).ok()).unwrap_or(1 << 16);
+        let mut inputs: Vec<Vec<u8>> = [3, 64, 1000].map(noise).into_iter().chain([vec![0xff; 64]]).collect();
+        if let Some((_, encoded)) = encoded_samples(&used).last() {
+            let mut random = Random::default();
+            inputs.extend((0..PLACES).map(|_| {
+                let mut bytes = encoded.clone();
+                random.damage(&mut bytes);
+                bytes
+            }));
+            // Sizes stand at the beginning or the end, and there in whole words.
+            for place in (0..encoded.len().min(32)).chain(encoded.len().saturating_sub(16)..encoded.len()) {
+                let mut bytes = encoded.clone();
+                let end = bytes.len().min(place + 4);
+                bytes[place..end].fill(0xff);
+                inputs.push(bytes);
+            }
+        }
+        let result = inputs.iter().try_for_each(|bytes| {
+            let highest = allocations::highest(|| drop(used.decode(bytes, limit))).unwrap_or_default();
+            if highest <= limit.saturating_add(WORKING_MEMORY) {
+                return Ok(());
+            }
+            let start = &bytes[..bytes.len().min(16)];
+            Err(format!("{highest} bytes for {} that begin with {start:02x?}", bytes.len()))
+        });
+        cases.check(&used, result);
+    }
+}
+
 fn threads(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         let all: Vec<_> = encoded_samples(&used)
+            .take(3)
             .filter_map(|(sample, encoded)| {
                 Some((used.decoded(&encoded, sample.bytes.len()).ok()?, encoded, sample))
             })
             .collect();
         let work = |first: usize| {
-            for number in 0..2 * all.len() {
+            for number in 0..all.len() {
                 let (decoded, encoded, sample) = &all[(first + number) % all.len()];
                 same_bytes(&used.encoded(sample)?, encoded)?;
                 same_bytes(&used.decoded(encoded, sample.bytes.len())?, decoded)?;

@@ -1,8 +1,7 @@
 //! What goes in comes out, or as much of it as the example says.
 
-use zarr_spec::codec::Cast as _;
-use zarr_spec::codec::numbers::{Element as _, Number};
-use zarr_spec::{Loss, with_number};
+use zarr_spec::Loss;
+use zarr_spec::codec::numbers::{AnyNumber, Number, Operand, cast_each};
 
 use super::{CodecOnTrial, CodecRule, Use};
 use crate::suite::elements::{Sample, moderate, samples};
@@ -124,15 +123,16 @@ fn back_twice(used: &Use<'_>, sample: &Sample) -> Result<(Vec<u8>, Vec<u8>), Str
 fn reals(used: &Use<'_>, bytes: &[u8]) -> Result<Vec<f64>, String> {
     let data_type = &*used.array.data_type;
     let unknown = || format!("nobody here knows the numbers of data type {}", data_type.name());
-    let part = match Number::of(data_type).ok_or_else(unknown)? {
-        Number::C64 => Number::F32,
-        Number::C128 => Number::F64,
-        number => number,
+    let (AnyNumber::Number(number) | AnyNumber::Narrow(number, _)) =
+        <AnyNumber as Operand>::of(data_type).ok_or_else(unknown)?
+    else {
+        let (elements, _none) = bytes.as_chunks::<2>();
+        // The upper half of the bits of a binary32.
+        let widened = elements.iter().map(|element| u32::from(u16::from_ne_bytes(*element)) << 16);
+        return Ok(widened.map(|bits| f64::from(f32::from_bits(bits))).collect());
     };
-    let elements = bytes.chunks_exact(part.size());
-    Ok(with_number!(part, T => {
-        integer: elements.map(|element| T::read(element).cast()).collect(),
-        float: elements.map(|element| T::read(element).cast()).collect(),
-        other: elements.map(|element| f64::from(element[0])).collect(),
-    }))
+    let mut complex = vec![0; bytes.len() / number.size() * Number::C128.size()];
+    cast_each((number, bytes), (Number::C128, &mut complex));
+    let (parts, _none) = complex.as_chunks::<8>();
+    Ok(parts.iter().map(|part| f64::from_ne_bytes(*part)).collect())
 }

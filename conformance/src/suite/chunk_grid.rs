@@ -1,0 +1,408 @@
+//! What every chunk grid is held to.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
+use zarr_spec::{Example, Mode, Reading, Registry, Value};
+
+use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text};
+use super::{Cases, Level, Rule, Suite};
+
+type GridOnTrial = Tried<ChunkGridPlugin>;
+
+const RULES: &[RuleOf<GridOnTrial>] = &[
+    (
+        Rule {
+            id: "grid-partition",
+            level: Level::L1,
+            sentence: "Every element lies in exactly one chunk: ranges follow one another from the first element to the \
+                       last, without a gap, an overlap, or a range of no elements.",
+            source: "`ChunkGrid::chunk_range`; \"Chunk grids\" in the Zarr v3 core specification",
+            since: "0.1",
+        },
+        partition,
+    ),
+    (
+        Rule {
+            id: "grid-chunk-of",
+            level: Level::L1,
+            sentence: "The chunk that is said to hold an element has it in its range.",
+            source: "`ChunkGrid::chunk_of`",
+            since: "0.1",
+        },
+        chunk_of,
+    ),
+    (
+        Rule {
+            id: "grid-keys",
+            level: Level::L1,
+            sentence: "Chunks have key indices of their own, which lead back to them, and no other index does.",
+            source: "`ChunkGrid::key_index`, `ChunkGrid::chunk_of_key`",
+            since: "0.1",
+        },
+        keys,
+    ),
+    (
+        Rule {
+            id: "grid-moved",
+            level: Level::L1,
+            sentence: "In a grid that was moved with the beginning of the array, every element keeps its key and its place.",
+            source: "`ChunkGrid::moved`",
+            since: "0.1",
+        },
+        moved,
+    ),
+    (
+        Rule {
+            id: "grid-out-of-bounds",
+            level: Level::L2,
+            sentence: "Chunks and elements that there are none of are out of bounds, and never a panic.",
+            source: "`GridError::OutOfBounds`",
+            since: "0.1",
+        },
+        out_of_bounds,
+    ),
+    (
+        Rule {
+            id: "grid-huge",
+            level: Level::L2,
+            sentence: "Arrays up to 2^64 - 1 elements long are refused or divided to the last element; a chunk that would \
+                       end past 2^64 is out of bounds.",
+            source: "`zarr_spec::grid::CreateChunkGrid`",
+            since: "0.1",
+        },
+        huge,
+    ),
+    (
+        Rule {
+            id: "grid-lengths",
+            level: Level::L4,
+            sentence: "The largest chunk is the largest, and where all chunks are said to have one shape, they have it.",
+            source: "`ChunkGrid::largest_chunk`, `ChunkGrid::chunk_shape`",
+            since: "0.1",
+        },
+        lengths,
+    ),
+];
+
+/// So many chunks at either end of a dimension are looked at, and all where there are few.
+const ENDS: u64 = 50;
+
+/// An array of this many elements has no further one: a chunk must end before 2^64.
+const LENGTHS: [u64; 5] = [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32];
+
+/// One example for an array of one shape.
+struct Use {
+    label: String,
+    shape: Vec<u64>,
+    grid: Arc<dyn ChunkGrid>,
+}
+
+pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
+    for &plugin in registry.chunk_grids().iter() {
+        suites.push(suite(Tried { plugin, registry: Arc::clone(registry) }, &[RULES]));
+    }
+}
+
+impl Makes for ChunkGridPlugin {
+    fn make(
+        tried: &GridOnTrial,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        _cases: &mut Cases,
+    ) -> Result<(), String> {
+        let document = tried.parse(example, entry, reading)?;
+        tried.create(example, &document, shape_of(example), reading).map(drop).map_err(text)
+    }
+}
+
+impl GridOnTrial {
+    fn create(
+        &self,
+        example: &Example,
+        document: &ExtensionDocument,
+        shape: &[u64],
+        reading: &Reading,
+    ) -> Result<Arc<dyn ChunkGrid>, GridError> {
+        (self.plugin.create)(&self.creation(example.format, document, reading), shape)
+    }
+
+    /// The grids of all examples: for their arrays, and for those that are a little shorter or longer, or empty along a
+    /// dimension, where the grid takes them.
+    fn uses(&self) -> Vec<Use> {
+        let mut uses = Vec::new();
+        for example in self.examples() {
+            let Ok(document) = self.document(example) else { continue };
+            let own = shape_of(example).to_vec();
+            let others = (0..own.len()).flat_map(|dimension| {
+                let lengths = [0, 1, own[dimension].saturating_sub(1), own[dimension] + 1];
+                let own = own.clone();
+                lengths.into_iter().map(move |length| {
+                    let mut shape = own.clone();
+                    shape[dimension] = length;
+                    shape
+                })
+            });
+            for shape in [own.clone()].into_iter().chain(others) {
+                let reading = Reading::new(Mode::Strict);
+                if let Ok(grid) = self.create(example, &document, &shape, &reading) {
+                    uses.push(Use { label: format!("{} for {shape:?}", example.document), shape, grid });
+                }
+            }
+        }
+        uses
+    }
+}
+
+impl Use {
+    /// Dimension, its elements and its chunks.
+    fn dimensions(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
+        let dimensions = self.shape.iter().zip(self.grid.grid_shape()).enumerate();
+        dimensions.map(|(dimension, (&length, &chunks))| (dimension, length, chunks))
+    }
+
+    fn range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, String> {
+        self.grid.chunk_range(dimension, chunk).map_err(|error| format!("chunk {chunk}: {error}"))
+    }
+
+    /// Whether chunks number `first` to `last` follow one another, and begin and end where the array does, if they are
+    /// the first or last.
+    fn follow(&self, dimension: usize, length: u64, numbers: Range<u64>, chunks: u64) -> Result<(), String> {
+        let mut end = match numbers.start {
+            0 => 0,
+            first => self.range(dimension, first - 1)?.end,
+        };
+        for chunk in numbers {
+            let range = self.range(dimension, chunk)?;
+            if range.start != end || range.is_empty() || range.start >= length {
+                return Err(format!(
+                    "chunk {chunk} of dimension {dimension} is {range:?}, and the one before ends at {end}, the array at {length}"
+                ));
+            }
+            end = range.end;
+            if chunk + 1 == chunks && end < length {
+                return Err(format!(
+                    "the last chunk of dimension {dimension} ends at {end}, and the array at {length}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Use {
+    /// Whether a chunk as long as the longest would end past 2^64.
+    fn ends_too_far(&self, dimension: usize, chunk: u64) -> bool {
+        let length = self.grid.largest_chunk().get(dimension).copied().unwrap_or_default();
+        chunk.checked_add(1).and_then(|chunks| chunks.checked_mul(length)).is_none()
+    }
+}
+
+/// The numbers of chunks at both ends, or of all.
+fn both_ends(chunks: u64) -> [Range<u64>; 2] {
+    let middle = chunks.min(ENDS);
+    [0..middle, middle.max(chunks.saturating_sub(ENDS))..chunks]
+}
+
+fn partition(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let rank = used.grid.grid_shape().len();
+        cases.holds(&used.label, rank == used.shape.len(), || format!("the grid has {rank} dimensions"));
+        for (dimension, length, chunks) in used.dimensions() {
+            cases.holds(&used.label, (chunks == 0) == (length == 0), || {
+                format!("dimension {dimension} of {length} elements has {chunks} chunks")
+            });
+            for numbers in both_ends(chunks) {
+                cases.check(&used.label, used.follow(dimension, length, numbers, chunks));
+            }
+        }
+    }
+}
+
+fn chunk_of(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        for (dimension, length, chunks) in used.dimensions() {
+            for chunk in both_ends(chunks).into_iter().flatten() {
+                let Ok(range) = used.grid.chunk_range(dimension, chunk) else { continue };
+                let last = range.end.min(length).saturating_sub(1);
+                for element in [range.start, range.start.midpoint(last), last] {
+                    let result = match used.grid.chunk_of(dimension, element) {
+                        Ok(found)
+                            if used
+                                .grid
+                                .chunk_range(dimension, found)
+                                .is_ok_and(|range| range.contains(&element)) =>
+                        {
+                            Ok(())
+                        }
+                        Ok(found) => Err(format!("it is said to be in chunk {found}")),
+                        Err(error) => Err(error.to_string()),
+                    };
+                    cases
+                        .check(format!("{}, element {element} of dimension {dimension}", used.label), result);
+                }
+            }
+        }
+    }
+}
+
+fn keys(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        for (dimension, _length, chunks) in used.dimensions() {
+            let mut taken = HashSet::new();
+            for chunk in both_ends(chunks).into_iter().flatten() {
+                let index = used.grid.key_index(dimension, chunk);
+                let back = used.grid.chunk_of_key(dimension, index);
+                let result = match back {
+                    _ if !taken.insert(index) => Err(format!("another chunk has key index {index}, too")),
+                    Some(back) if back == chunk => Ok(()),
+                    _ => Err(format!("it has key index {index}, and that is chunk {back:?}")),
+                };
+                cases.check(format!("{}, chunk {chunk} of dimension {dimension}", used.label), result);
+            }
+            let near = (0..=2 * ENDS).chain([u64::MAX, u64::MAX - 1, 1 << 63]);
+            for index in near {
+                let Some(chunk) = used.grid.chunk_of_key(dimension, index) else { continue };
+                let holds = chunk < chunks && used.grid.key_index(dimension, chunk) == index;
+                cases.holds(format!("{}, key index {index}", used.label), holds, || {
+                    format!("it is chunk {chunk} of {chunks}, which has another key")
+                });
+            }
+        }
+    }
+}
+
+fn moved(trial: &GridOnTrial, cases: &mut Cases) {
+    for example in trial.examples() {
+        let Ok(document) = trial.document(example) else { continue };
+        let (shape, reading) = (shape_of(example), Reading::new(Mode::Strict));
+        let Ok(grid) = trial.create(example, &document, shape, &reading) else { continue };
+        for start in [-9_i64, -1, 0, 1, 3] {
+            let Some(configuration) = grid.moved(&vec![start; shape.len()]) else {
+                cases.skip("the grid begins where the array does");
+                continue;
+            };
+            let later: Option<Vec<u64>> =
+                shape.iter().map(|length| length.checked_add_signed(-start)).collect();
+            let Some(later) = later else { continue };
+            let document = ExtensionDocument { configuration, ..document.clone() };
+            let result = trial
+                .create(example, &document, &later, &reading)
+                .map_err(text)
+                .and_then(|moved| same_places(&*grid, &*moved, shape, start));
+            cases.check(format!("{}, {start} elements later", example.document), result);
+        }
+    }
+}
+
+/// Whether elements that both arrays have keep their key and their place in the chunk.
+fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start: i64) -> Result<(), String> {
+    let place = |grid: &dyn ChunkGrid, dimension, element: u64| -> Result<(u64, u64), String> {
+        let chunk = grid.chunk_of(dimension, element).map_err(text)?;
+        let range = grid.chunk_range(dimension, chunk).map_err(text)?;
+        let within = grid.before_array(dimension, chunk) + element.wrapping_sub(range.start);
+        Ok((grid.key_index(dimension, chunk), within))
+    };
+    for (dimension, &length) in shape.iter().enumerate() {
+        for element in 0..length {
+            let Some(later) = element.checked_add_signed(-start) else { continue };
+            let (was, is) = (place(grid, dimension, element)?, place(moved, dimension, later)?);
+            if was != is {
+                return Err(format!(
+                    "element {element} of dimension {dimension} was at (key index, place) {was:?} and is at {is:?}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn out_of_bounds(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let mut refused = |what: String, result: Result<String, GridError>| {
+            let result = match result {
+                Err(GridError::OutOfBounds(_)) => Ok(()),
+                Err(error) => Err(format!("the error is {error:?}")),
+                Ok(found) => Err(format!("it is {found}")),
+            };
+            cases.check(format!("{}, {what}", used.label), result);
+        };
+        for (dimension, length, chunks) in used.dimensions() {
+            for chunk in [chunks, chunks + 1, u64::MAX] {
+                let range = used.grid.chunk_range(dimension, chunk).map(|range| format!("{range:?}"));
+                refused(format!("chunk {chunk} of dimension {dimension}"), range);
+            }
+            for element in [length, u64::MAX] {
+                let chunk = used.grid.chunk_of(dimension, element).map(|chunk| format!("in chunk {chunk}"));
+                refused(format!("element {element} of dimension {dimension}"), chunk);
+            }
+        }
+        let rank = used.shape.len();
+        refused(
+            format!("chunk 0 of dimension {rank}"),
+            used.grid.chunk_range(rank, 0).map(|range| format!("{range:?}")),
+        );
+        refused(
+            format!("element 0 of dimension {rank}"),
+            used.grid.chunk_of(rank, 0).map(|chunk| format!("in chunk {chunk}")),
+        );
+    }
+}
+
+fn huge(trial: &GridOnTrial, cases: &mut Cases) {
+    for example in trial.examples() {
+        let Ok(document) = trial.document(example) else { continue };
+        for length in LENGTHS {
+            let shape = vec![length; shape_of(example).len()];
+            let created = trial.create(example, &document, &shape, &Reading::new(Mode::Strict));
+            let Ok(grid) = created else {
+                cases.check(example.document, Ok(()));
+                continue;
+            };
+            let used = Use { label: format!("{} for {shape:?}", example.document), shape, grid };
+            for (dimension, length, chunks) in used.dimensions() {
+                let result = used.grid.chunk_of(dimension, length - 1).map_err(text).and_then(|last| {
+                    match chunks.checked_sub(1) {
+                        Some(number) if number == last => match used.grid.chunk_range(dimension, last) {
+                            // Nobody can say where it ends.
+                            Err(GridError::OutOfBounds(_)) if used.ends_too_far(dimension, last) => Ok(()),
+                            _ => used.follow(dimension, length, last..chunks, chunks),
+                        },
+                        _ => Err(format!("the last element is in chunk {last} of {chunks}")),
+                    }
+                });
+                cases.check(&used.label, result);
+            }
+            let _fits = (used.grid.largest_chunk(), used.grid.chunk_shape());
+        }
+    }
+}
+
+fn lengths(trial: &GridOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let largest = used.grid.largest_chunk();
+        for (dimension, _length, chunks) in used.dimensions() {
+            let lengths = both_ends(chunks).into_iter().flatten().filter_map(|chunk| {
+                let range = used.grid.chunk_range(dimension, chunk).ok()?;
+                Some(range.end - range.start + used.grid.before_array(dimension, chunk))
+            });
+            let lengths: Vec<u64> = lengths.collect();
+            let given = largest.get(dimension).copied();
+            let holds = given.is_some_and(|given| lengths.iter().all(|&length| length <= given));
+            cases.holds(&used.label, holds, || {
+                format!("the largest chunk of dimension {dimension} has {given:?} elements, and there are {lengths:?}")
+            });
+            if let Some(shape) = used.grid.chunk_shape() {
+                let given = shape.get(dimension).copied();
+                let holds = lengths.iter().all(|&length| Some(length) == given);
+                cases.holds(&used.label, holds, || {
+                    format!("all chunks have {given:?} elements along dimension {dimension}, and there are {lengths:?}")
+                });
+            }
+        }
+    }
+}

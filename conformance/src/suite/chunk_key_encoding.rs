@@ -1,0 +1,184 @@
+//! What every chunk key encoding is held to.
+
+use std::sync::Arc;
+
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
+use zarr_spec::{Example, Key, Mode, Reading, Registry, Value};
+
+use super::tried::{Makes, RuleOf, Tried, suite, text};
+use super::{Cases, Level, Rule, Suite};
+
+type EncodingOnTrial = Tried<ChunkKeyEncodingPlugin>;
+
+const RULES: &[RuleOf<EncodingOnTrial>] = &[
+    (
+        Rule {
+            id: "key-round-trip",
+            level: Level::L1,
+            sentence: "The key of a chunk leads back to that chunk, so that different chunks have different keys.",
+            source: "`zarr_spec::key_encoding::ChunkKeyEncoding`",
+            since: "0.1",
+        },
+        round_trip,
+    ),
+    (
+        Rule {
+            id: "key-appended",
+            level: Level::L1,
+            sentence: "What stands before the key of a chunk is left as it is, and both together are a key.",
+            source: "`ChunkKeyEncoding::encode`; D3-STORE-01",
+            since: "0.1",
+        },
+        appended,
+    ),
+    (
+        Rule {
+            id: "key-foreign",
+            level: Level::L2,
+            sentence: "Text that is not the key of a chunk letter for letter leads to none: no leading zeros, no signs, no \
+                       empty parts, no other number of dimensions.",
+            source: "`ChunkKeyEncoding::decode`",
+            since: "0.1",
+        },
+        foreign,
+    ),
+];
+
+/// Indices that are written with one digit and with many, up to the last.
+const INDICES: [u64; 6] = [0, 1, 9, 10, 4_294_967_296, u64::MAX];
+
+/// What stands in keys where numbers should, or between them.
+const PARTS: [&str; 17] = [
+    "",
+    "0",
+    "00",
+    "01",
+    "+1",
+    "-1",
+    " 1",
+    "1 ",
+    "0x1",
+    "1e3",
+    "1.0",
+    "c",
+    "C",
+    "٣",
+    "18446744073709551616",
+    ".",
+    "/",
+];
+
+pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
+    for &plugin in registry.chunk_key_encodings().iter() {
+        suites.push(suite(Tried { plugin, registry: Arc::clone(registry) }, &[RULES]));
+    }
+}
+
+impl Makes for ChunkKeyEncodingPlugin {
+    fn make(
+        tried: &EncodingOnTrial,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        _cases: &mut Cases,
+    ) -> Result<(), String> {
+        let document = tried.parse(example, entry, reading)?;
+        (tried.plugin.create)(&tried.creation(example.format, &document, reading)).map(drop).map_err(text)
+    }
+}
+
+impl EncodingOnTrial {
+    fn uses(&self) -> Vec<(&'static Example, Arc<dyn ChunkKeyEncoding>)> {
+        let used = |example: &'static Example| {
+            let (document, reading) = (self.document(example).ok()?, Reading::new(Mode::Strict));
+            let encoding = (self.plugin.create)(&self.creation(example.format, &document, &reading)).ok()?;
+            Some((example, encoding))
+        };
+        self.examples().iter().filter_map(used).collect()
+    }
+}
+
+/// Chunks of grids with up to four dimensions.
+fn chunks() -> Vec<Vec<u64>> {
+    let mut chunks = vec![vec![]];
+    for (number, &index) in INDICES.iter().enumerate() {
+        let next = INDICES[(number + 1) % INDICES.len()];
+        chunks.extend([
+            vec![index],
+            vec![index, next],
+            vec![next, index],
+            vec![0, index, next],
+            vec![index, 0, 0, next],
+        ]);
+    }
+    chunks
+}
+
+fn key_of(encoding: &dyn ChunkKeyEncoding, chunk: &[u64]) -> String {
+    let mut key = String::new();
+    encoding.encode(chunk, &mut key);
+    key
+}
+
+fn round_trip(trial: &EncodingOnTrial, cases: &mut Cases) {
+    for (example, encoding) in trial.uses() {
+        for chunk in chunks() {
+            let key = key_of(&*encoding, &chunk);
+            let again = encoding.decode(&key, chunk.len());
+            cases.holds(
+                format!("{}, chunk {chunk:?}", example.document),
+                again.as_ref() == Some(&chunk),
+                || format!("its key is {key:?}, and that is chunk {again:?}"),
+            );
+        }
+    }
+}
+
+fn appended(trial: &EncodingOnTrial, cases: &mut Cases) {
+    for (example, encoding) in trial.uses() {
+        for chunk in chunks() {
+            let mut key = "array/".to_owned();
+            encoding.encode(&chunk, &mut key);
+            let is_there = key == format!("array/{}", key_of(&*encoding, &chunk));
+            let result = match Key::new(key.as_str()) {
+                Ok(_) if is_there => Ok(()),
+                Ok(_) => Err(format!("after `array/` the key is {key:?}")),
+                Err(error) => Err(format!("{key:?} is no key: {error}")),
+            };
+            cases.check(format!("{}, chunk {chunk:?}", example.document), result);
+        }
+    }
+}
+
+fn foreign(trial: &EncodingOnTrial, cases: &mut Cases) {
+    for (example, encoding) in trial.uses() {
+        for text in foreign_keys(&*encoding) {
+            for rank in 0..4 {
+                let Some(chunk) = encoding.decode(&text, rank) else { continue };
+                let key = key_of(&*encoding, &chunk);
+                let holds = chunk.len() == rank && key == text;
+                cases.holds(format!("{}, {text:?} with {rank} dimensions", example.document), holds, || {
+                    format!("it is chunk {chunk:?}, whose key is {key:?}")
+                });
+            }
+            cases.check("all", Ok(()));
+        }
+    }
+}
+
+/// Keys with something put in, taken out or replaced, and text that is made of the same parts.
+fn foreign_keys(encoding: &dyn ChunkKeyEncoding) -> Vec<String> {
+    let mut texts: Vec<String> = PARTS.iter().map(|part| (*part).to_owned()).collect();
+    for chunk in [vec![], vec![7], vec![1, 20], vec![3, 0, 5]] {
+        let key = key_of(encoding, &chunk);
+        let places: Vec<usize> = key.char_indices().map(|(place, _)| place).chain([key.len()]).collect();
+        for pair in places.windows(2) {
+            for part in PARTS {
+                texts.push(format!("{}{part}{}", &key[..pair[0]], &key[pair[0]..]));
+                texts.push(format!("{}{part}{}", &key[..pair[0]], &key[pair[1]..]));
+            }
+        }
+        texts.extend(PARTS.map(|part| format!("{key}{part}")));
+    }
+    texts
+}

@@ -1,0 +1,408 @@
+//! What every data type is held to.
+
+use std::sync::Arc;
+
+use zarr_spec::data_type::{DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, Example, Format, Mode,
+    Reading, Registry, Units, Value, json,
+};
+
+use super::elements::{pieces, samples};
+use super::tried::{Makes, RuleOf, Tried, suite, text, value};
+use super::{Cases, Level, Rule, Suite};
+
+type TypeOnTrial = Tried<DataTypePlugin>;
+
+const RULES: &[RuleOf<TypeOnTrial>] = &[
+    (
+        Rule {
+            id: "data-type-document",
+            level: Level::L0,
+            sentence: "What a type writes for a format is read again strictly, as the same type in the same byte order, and \
+                       written the same.",
+            source: "`DataType::document`",
+            since: "0.1",
+        },
+        document,
+    ),
+    (
+        Rule {
+            id: "data-type-elements",
+            level: Level::L1,
+            sentence: "Elements have the size that their kind has, units lie inside of them, and the fill value of an array \
+                       without one is an element.",
+            source: "`DataType::elements`, `DataType::kind`, `DataType::default_fill_value`",
+            since: "0.1",
+        },
+        elements,
+    ),
+    (
+        Rule {
+            id: "data-type-fill-value",
+            level: Level::L1,
+            sentence: "The fill value that is written for an element is read again strictly, bit for bit; the default one is \
+                       written in the format of the example.",
+            source: "`DataType::fill_value_json`, `DataType::fill_value`",
+            since: "0.1",
+        },
+        fill_value,
+    ),
+    (
+        Rule {
+            id: "data-type-settle",
+            level: Level::L1,
+            sentence: "Settled bytes are elements, and settled once; a type that settles nothing changes nothing.",
+            source: "`DataType::settle`, `DataType::check`",
+            since: "0.1",
+        },
+        settle,
+    ),
+    (
+        Rule {
+            id: "data-type-print",
+            level: Level::L2,
+            sentence: "Every element is printed as text that is not empty, and foreign bytes are no panic.",
+            source: "`DataType::print`",
+            since: "0.1",
+        },
+        print,
+    ),
+    (
+        Rule {
+            id: "data-type-foreign",
+            level: Level::L2,
+            sentence: "Bytes and JSON that are no element are an error, and never a panic.",
+            source: "`DataType::fill_value`, `DataType::fill_value_json`, `DataTypeError::FillValue`",
+            since: "0.1",
+        },
+        foreign,
+    ),
+];
+
+/// Fill values that some types have, and no type all of.
+const FOREIGN: [&str; 22] = [
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1.5",
+    "1e400",
+    "-0.0",
+    "18446744073709551616",
+    "\"\"",
+    "\"NaN\"",
+    "\"0x\"",
+    "\"0xzz\"",
+    "\"0x7fc00000\"",
+    "\"AAAA\"",
+    "\"é\"",
+    "\"-Infinity\"",
+    "[]",
+    "[1, 2, 3]",
+    "[[[[1]]]]",
+    "{}",
+    "{\"a\": 1}",
+    "[256, -1, 1.5, \"x\"]",
+];
+
+/// One example, and the type that it stands for.
+struct Use {
+    label: String,
+    format: Format,
+    data_type: Arc<dyn DataType>,
+    order: ByteOrder,
+}
+
+pub(super) fn add(registry: &Arc<Registry>, linked: &Registry, suites: &mut Vec<Suite>) {
+    for &plugin in linked.data_types().iter() {
+        suites.push(suite(Tried { plugin, registry: Arc::clone(registry) }, &[RULES]));
+    }
+}
+
+impl Makes for DataTypePlugin {
+    fn make(
+        tried: &TypeOnTrial,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        _cases: &mut Cases,
+    ) -> Result<(), String> {
+        tried.create(example.format, entry, reading).map(drop)
+    }
+}
+
+impl TypeOnTrial {
+    /// The type that `entry` stands for. In v2, what follows `O/` in the id is the object codec.
+    fn create(
+        &self,
+        format: Format,
+        entry: &Value,
+        reading: &Reading,
+    ) -> Result<(Arc<dyn DataType>, ByteOrder), String> {
+        let object_codec = self.plugin.identifiers.id.and_then(|id| id.strip_prefix("O/"));
+        let document = parse(format, entry, object_codec, reading)?;
+        let found = self.registry.data_type_plugin(format, &document, reading).map_err(text)?;
+        if found.identifiers != self.plugin.identifiers {
+            return Err(format!("`{}` is another data type", document.identifier));
+        }
+        self.registry.data_type(format, &document, reading).map_err(text)
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        let used = |example: &Example| {
+            let entry = value(example.document).ok()?;
+            let (data_type, order) = self.create(example.format, &entry, &Reading::new(Mode::Strict)).ok()?;
+            let label = format!("{} in {}", example.document, example.format);
+            Some(Use { label, format: example.format, data_type, order })
+        };
+        self.examples().iter().filter_map(used).collect()
+    }
+}
+
+fn parse(
+    format: Format,
+    entry: &Value,
+    object_codec: Option<&str>,
+    reading: &Reading,
+) -> Result<DataTypeDocument, String> {
+    let document = match format {
+        Format::V2 => DataTypeDocument::v2(entry, object_codec, reading),
+        Format::V3Draft => DataTypeDocument::draft(entry, reading),
+        Format::V3 => DataTypeDocument::v3(entry, reading),
+    };
+    document.map_err(text)
+}
+
+impl Use {
+    /// Single elements: the unusual ones, and what an array without a fill value has.
+    fn elements(&self) -> Vec<Vec<u8>> {
+        let fill_value = self.data_type.default_fill_value();
+        let array = ArrayRepresentation {
+            shape: vec![12],
+            data_type: Arc::clone(&self.data_type),
+            fill_value: fill_value.clone(),
+            byte_order: self.order.clone(),
+        };
+        let mut elements = vec![fill_value.bytes().to_vec()];
+        for sample in samples(&array) {
+            match self.data_type.elements().size() {
+                Some(0) => {}
+                Some(size) => elements.extend(sample.bytes.chunks(size).map(<[u8]>::to_vec)),
+                None => elements.extend(pieces(&sample.bytes, 12)),
+            }
+        }
+        elements.sort_unstable();
+        elements.dedup();
+        elements
+    }
+
+    /// Whether documents of `format` can name the type.
+    fn is_in(&self, format: Format) -> bool {
+        self.data_type.document(format, &self.order).is_ok()
+    }
+
+    /// What an element is after it was written to a document of `format` and read again; `None` if the format has no
+    /// form of it.
+    fn again(&self, element: &[u8], format: Format) -> Result<Option<Vec<u8>>, String> {
+        let written = match self.data_type.fill_value_json(element, format, &self.order) {
+            Ok(written) => written,
+            // v2 has no form of some, unless they are what an array has without further ado.
+            Err(_) if format != self.format => return Ok(None),
+            Err(_) if format == Format::V2 && element != self.data_type.default_fill_value().bytes() => {
+                return Ok(None);
+            }
+            Err(error) => return Err(format!("it cannot be written: {error}")),
+        };
+        let options = json::ParseOptions { bare_non_finite: true, ..json::ParseOptions::default() };
+        let parsed = json::parse(written.to_string().as_bytes(), &options).map_err(text)?.value;
+        let undefined = format != Format::V3 && parsed.is_null();
+        if undefined {
+            // Whoever reads that has what an array without a fill value has.
+            return Ok(Some(self.data_type.default_fill_value().bytes().to_vec()));
+        }
+        let reading = Reading::new(Mode::Strict);
+        let context = FillContext { format, reading: &reading, byte_order: &self.order };
+        let read = self.data_type.fill_value(&parsed, &context);
+        read.map(|fill| Some(fill.bytes().to_vec()))
+            .map_err(|error| format!("it is written as {written}: {error}"))
+    }
+}
+
+fn document(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let (name, orders) = (used.data_type.name(), [used.order.clone(), ByteOrder::Little, ByteOrder::Big]);
+        for format in Format::ALL {
+            for order in &orders {
+                let written = match used.data_type.document(format, order) {
+                    Ok(written) => written,
+                    Err(DataTypeError::NotInFormat { .. }) if format != used.format => {
+                        cases.skip(format!("{format} has no form of some"));
+                        continue;
+                    }
+                    Err(error) => {
+                        cases.check(&used.label, Err(error.to_string()));
+                        continue;
+                    }
+                };
+                let reading = Reading::new(Mode::Strict);
+                let object_codec = written.identifier.strip_prefix("O/");
+                let result = parse(format, &written.json, object_codec, &reading).and_then(|document| {
+                    let (again, declared) =
+                        trial.registry.data_type(format, &document, &reading).map_err(text)?;
+                    let twice = again.document(format, &declared).map_err(text)?;
+                    // Another format may have one form for two types.
+                    let is_same = match format == used.format {
+                        true => again.name() == name,
+                        false => again.elements() == used.data_type.elements(),
+                    };
+                    match (is_same, twice.json == written.json) {
+                        (true, true) => Ok(()),
+                        (false, _) => Err(format!("it is read again as {}", again.name())),
+                        (_, false) => Err(format!("it is written again as {}", twice.json)),
+                    }
+                });
+                let result = result.and_then(|()| match reading.take_warnings().first() {
+                    None => Ok(()),
+                    Some(warning) => Err(format!("a warning: {warning}")),
+                });
+                cases.check(format!("{}, as {} in {format}", used.label, written.json), result);
+            }
+        }
+    }
+}
+
+fn elements(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let (elements, fill) = (used.data_type.elements(), used.data_type.default_fill_value());
+        cases.check(&used.label, used.data_type.check(fill.bytes()).map_err(text));
+        let Elements::Fixed { size, units } = elements else { continue };
+        cases.holds(&used.label, fill.bytes().len() == size, || {
+            format!("the fill value has {} bytes, and elements {size}", fill.bytes().len())
+        });
+        let fits = match &units {
+            Units::Uniform(unit) => *unit > 0 && size.is_multiple_of(*unit),
+            Units::Fields(units) => units.iter().all(|unit| unit.offset + unit.size <= size),
+        };
+        cases.holds(&used.label, fits, || format!("elements of {size} bytes have the units {units:?}"));
+        let sizes: &[usize] = match used.data_type.kind() {
+            Some(Kind::Bool) => &[1],
+            Some(Kind::Int | Kind::UInt) => &[1, 2, 4, 8],
+            Some(Kind::Float) => &[2, 4, 8],
+            Some(Kind::BFloat) => &[2],
+            Some(Kind::Complex) => &[4, 8, 16],
+            _ => continue,
+        };
+        cases.holds(&used.label, sizes.contains(&size), || {
+            format!("elements of {size} bytes are of kind {:?}", used.data_type.kind())
+        });
+    }
+}
+
+fn fill_value(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        for element in used.elements() {
+            for format in Format::ALL.into_iter().filter(|format| used.is_in(*format)) {
+                let result = match used.again(&element, format) {
+                    Ok(None) => {
+                        cases.skip(format!("{format} has no form of some"));
+                        continue;
+                    }
+                    Ok(Some(again)) if again == element => Ok(()),
+                    Ok(Some(again)) => Err(format!("it comes back as {again:02x?}")),
+                    Err(what) => Err(what),
+                };
+                cases.check(format!("{}, element {element:02x?} in {format}", used.label), result);
+            }
+        }
+    }
+}
+
+impl Use {
+    /// What people read; `None` if that fails.
+    fn printed(&self, element: &[u8]) -> Option<String> {
+        let mut text = String::new();
+        self.data_type.print(element, &mut text).ok()?;
+        Some(text)
+    }
+}
+
+fn settle(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let Some(size) = used.data_type.elements().size() else {
+            cases.skip("elements of variable size are checked one by one");
+            continue;
+        };
+        if size > 1024 {
+            cases.skip("elements are large");
+            continue;
+        }
+        for byte in 0..=u8::MAX {
+            let stored = vec![byte; size * 2];
+            let mut once = stored.clone();
+            let result = used.data_type.settle(&mut once, Mode::Lenient).map_err(text).and_then(|()| {
+                let mut twice = once.clone();
+                used.data_type.settle(&mut twice, Mode::Lenient).map_err(text)?;
+                match () {
+                    () if twice != once => Err(format!("{once:02x?} is settled again as {twice:02x?}")),
+                    () if once != stored && !used.data_type.settles() => {
+                        Err(format!("it becomes {once:02x?}, and the type says that it settles nothing"))
+                    }
+                    () => Ok(()),
+                }
+            });
+            cases.check(format!("{}, bytes {byte:#04x}", used.label), result);
+        }
+    }
+}
+
+fn print(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        for element in used.elements() {
+            let is_text = used.data_type.elements().size().is_none() || element.iter().all(|byte| *byte == 0);
+            let holds = used.printed(&element).is_some_and(|text| is_text || !text.is_empty());
+            cases.holds(format!("{}, element {element:02x?}", used.label), holds, || {
+                "nothing is printed".to_owned()
+            });
+        }
+        let size = used.data_type.elements().size().unwrap_or(7);
+        for length in [0, 1, size.saturating_sub(1), size + 1] {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                let _any = (used.printed(&vec![byte; length]), used.data_type.check(&vec![byte; length]));
+            }
+        }
+    }
+}
+
+fn foreign(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let size = used.data_type.elements().size();
+        for length in [0, 1, size.unwrap_or(7) + 1, size.unwrap_or(7).saturating_sub(1)] {
+            for byte in [0, 0x7f, 0x80, 0xff] {
+                let written = used.data_type.fill_value_json(&vec![byte; length], used.format, &used.order);
+                if size.is_none_or(|size| size == length) {
+                    continue;
+                }
+                cases.holds(format!("{}, {length} bytes {byte:#04x}", used.label), written.is_err(), || {
+                    format!("they are written as {written:?}")
+                });
+            }
+        }
+        let reading = Reading::new(Mode::Lenient);
+        let context = FillContext { format: used.format, reading: &reading, byte_order: &used.order };
+        for json in FOREIGN.iter().flat_map(|text| value(text)) {
+            if used.format != Format::V3 && json.is_null() {
+                continue;
+            }
+            let result = match used.data_type.fill_value(&json, &context) {
+                Ok(fill) if size.is_some_and(|size| size != fill.bytes().len()) => {
+                    Err(format!("it is {} bytes", fill.bytes().len()))
+                }
+                Ok(fill) => used.data_type.check(fill.bytes()).map_err(text),
+                Err(DataTypeError::FillValue(_)) => Ok(()),
+                Err(error) => Err(format!("the error is {error:?}")),
+            };
+            cases.check(format!("{}, fill value {json}", used.label), result);
+        }
+    }
+}

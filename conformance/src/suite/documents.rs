@@ -1,0 +1,173 @@
+//! What everything with a suite is held to: identifiers, a summary, examples, and documents that it refuses.
+
+use std::sync::Arc;
+
+use zarr_spec::registry::split_version;
+use zarr_spec::{Format, Mode, Reading, Value, json};
+
+use super::tried::{CheckOf, OnTrial, value};
+use super::{Cases, Level, Rule, Trial};
+
+static IDENTIFIERS: Rule = Rule {
+    id: "identifiers",
+    level: Level::L0,
+    sentence: "There is an identifier in one format at least, none has white space, and a URI ends in a version.",
+    source: "`zarr_spec::Identifiers`",
+    since: "0.1",
+};
+
+static SUMMARY: Rule = Rule {
+    id: "summary",
+    level: Level::L0,
+    sentence: "A plugin says in one sentence of at most 120 characters what it does.",
+    source: "`zarr_spec::About`",
+    since: "0.1",
+};
+
+static EXAMPLES: Rule = Rule {
+    id: "examples",
+    level: Level::L0,
+    sentence: "There is an example for each format that names the plugin, and each is made strictly and without a \
+               warning for all types and shapes that it names.",
+    source: "`zarr_spec::Example`",
+    since: "0.1",
+};
+
+static UNKNOWN_MEMBER: Rule = Rule {
+    id: "unknown-member",
+    level: Level::L0,
+    sentence: "A member that the plugin does not know is refused by its name, or for want of any configuration; in v2 only \
+               by who reads strictly.",
+    source: "V2-PIPE-07; \"Extension points\" in the Zarr v3 core specification",
+    since: "0.1",
+};
+
+/// The most characters of a summary.
+const SUMMARY_LENGTH: usize = 120;
+
+/// A member that no plugin has.
+const UNKNOWN: &str = "no_such_member";
+
+pub(super) fn trials<T: OnTrial>(on_trial: &Arc<T>) -> Vec<Trial> {
+    let rules: [(&'static Rule, CheckOf<T>); 4] = [
+        (&IDENTIFIERS, identifiers),
+        (&SUMMARY, summary),
+        (&EXAMPLES, examples),
+        (&UNKNOWN_MEMBER, unknown_member),
+    ];
+    let trials = rules.into_iter().map(|(rule, check)| {
+        let on_trial = Arc::clone(on_trial);
+        Trial::new(rule, move |cases| check(&on_trial, cases))
+    });
+    trials.collect()
+}
+
+fn identifiers<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
+    let identifiers = on_trial.identifiers();
+    let has_one = Format::ALL.into_iter().any(|format| identifiers.in_format(format).is_some());
+    cases.holds("all formats", has_one, || "no format has an identifier".to_owned());
+    if let Some(uri) = identifiers.uri {
+        let has_version = split_version(uri).is_some() && uri.contains(':');
+        cases.holds(uri, has_version, || "it does not end in `/MAJOR.MINOR`".to_owned());
+    }
+    // Aliases are what others have written, whatever that is.
+    let names = [identifiers.name].into_iter().chain(identifiers.id);
+    for name in names.filter(|name| !name.is_empty()) {
+        let is_plain = name.chars().all(|character| !character.is_whitespace() && !character.is_control());
+        cases.holds(name, is_plain, || "there is white space in it".to_owned());
+    }
+}
+
+fn summary<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
+    cases.check("the summary", check_summary(on_trial.about().summary));
+}
+
+fn check_summary(summary: &str) -> Result<(), String> {
+    let Some(sentence) = summary.strip_suffix('.') else {
+        return Err(format!("no sentence with a full stop: {summary:?}"));
+    };
+    if sentence.trim().is_empty() || sentence.contains(". ") || sentence.contains('\n') {
+        return Err(format!("not one sentence: {summary:?}"));
+    }
+    match summary.chars().count() {
+        0..=SUMMARY_LENGTH => Ok(()),
+        length => Err(format!("{length} characters are more than {SUMMARY_LENGTH}")),
+    }
+}
+
+fn examples<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
+    let all = on_trial.about().examples;
+    for format in on_trial.formats() {
+        let has_one = all.iter().any(|example| example.format == format);
+        cases.holds(format, has_one, || "there is no example".to_owned());
+    }
+    for example in all {
+        let reading = Reading::new(Mode::Strict);
+        let made = value(example.document)
+            .and_then(|entry| on_trial.make(example, &entry, &reading, cases))
+            .and_then(|()| match reading.take_warnings() {
+                warnings if warnings.is_empty() => Ok(()),
+                warnings => Err(format!("warnings: {}", warnings.join("; "))),
+            });
+        cases.check(example.document, made);
+    }
+}
+
+fn unknown_member<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
+    for example in on_trial.about().examples {
+        // What cannot be made without the member breaks another rule.
+        let Ok(entry) = value(example.document) else { continue };
+        if on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases).is_err() {
+            continue;
+        }
+        let Some(entry) = with_unknown_member(example.format, &entry) else {
+            cases.skip(format!("what {} says is no object", example.format));
+            continue;
+        };
+        let mode = if example.format == Format::V2 { Mode::Strict } else { Mode::Lenient };
+        let result = match on_trial.make(example, &entry, &Reading::new(mode), cases) {
+            Ok(()) => Err(format!("`{UNKNOWN}` is taken")),
+            Err(error)
+                if [UNKNOWN, "no configuration", "`configuration`"].iter().any(|it| error.contains(it)) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(format!("the error does not name `{UNKNOWN}`: {error}")),
+        };
+        cases.check(entry, result);
+    }
+}
+
+/// The same with a member too many, where there is a place for one.
+fn with_unknown_member(format: Format, entry: &Value) -> Option<Value> {
+    if let Some(name) = entry.as_str() {
+        // The draft has no configuration of what it calls by a plain name.
+        return (format == Format::V3).then(|| json!({"name": name, "configuration": {"no_such_member": 1}}));
+    }
+    let mut entry = entry.clone();
+    let members = entry.as_object_mut()?;
+    let is_uri = |name| members.get(name).and_then(Value::as_str).is_some_and(|name| name.contains(':'));
+    if !(is_uri("extension") || is_uri("type") || members.get("name").is_some()) {
+        members.insert(UNKNOWN, 1);
+        return Some(entry);
+    }
+    let mut configuration = members.remove("configuration").unwrap_or(Value::Object(json::Object::new()));
+    configuration.as_object_mut()?.insert(UNKNOWN, 1);
+    members.insert("configuration", configuration);
+    Some(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_one_sentence() {
+        assert_eq!(check_summary("Does this, and that (RFC 1)."), Ok(()));
+        for wrong in
+            ["", ".", "No full stop", "Two. Sentences.", "Two\nlines.", &format!("{}.", "long ".repeat(30))]
+        {
+            assert!(check_summary(wrong).is_err(), "{wrong}");
+        }
+    }
+}

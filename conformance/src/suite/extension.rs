@@ -1,0 +1,145 @@
+//! What every generic extension is held to.
+
+use std::sync::Arc;
+
+use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
+use zarr_spec::{Example, Key, Mode, Reading, Registry, Value};
+
+use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text, value};
+use super::{Cases, Level, Rule, Suite};
+
+type ExtensionOnTrial = Tried<ExtensionPlugin>;
+
+const RULES: &[RuleOf<ExtensionOnTrial>] = &[
+    (
+        Rule {
+            id: "extension-brings",
+            level: Level::L1,
+            sentence: "An extension of an array has a name for each dimension or none at all, and an index of nodes has a \
+                       key.",
+            source: "`zarr_spec::extension::Extension`",
+            since: "0.1",
+        },
+        brings,
+    ),
+    (
+        Rule {
+            id: "extension-must-understand",
+            level: Level::L1,
+            sentence: "What an extension brings does not depend on `must_understand`, which is for who does not know it.",
+            source: "`zarr_spec::extension::CreateExtension`; D3-EXT-03",
+            since: "0.1",
+        },
+        must_understand,
+    ),
+    (
+        Rule {
+            id: "extension-place",
+            level: Level::L2,
+            sentence: "In another place, or an array of another shape, an extension is refused or brings what fits there.",
+            source: "`zarr_spec::extension::ExtensionPlace`",
+            since: "0.1",
+        },
+        place,
+    ),
+];
+
+pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
+    for &plugin in registry.extensions().iter() {
+        suites.push(suite(Tried { plugin, registry: Arc::clone(registry) }, &[RULES]));
+    }
+}
+
+impl Makes for ExtensionPlugin {
+    fn make(
+        tried: &ExtensionOnTrial,
+        example: &Example,
+        entry: &Value,
+        reading: &Reading,
+        _cases: &mut Cases,
+    ) -> Result<(), String> {
+        tried.create(example, entry, place_of(example), reading).map(drop)
+    }
+}
+
+/// Where an example stands: what fits any shape is not about an array.
+fn place_of(example: &Example) -> ExtensionPlace<'static> {
+    match example.shape {
+        [] => ExtensionPlace::EntryPoint,
+        shape => ExtensionPlace::Array(shape),
+    }
+}
+
+impl ExtensionOnTrial {
+    fn create(
+        &self,
+        example: &Example,
+        entry: &Value,
+        place: ExtensionPlace<'_>,
+        reading: &Reading,
+    ) -> Result<Arc<dyn Extension>, String> {
+        let document = self.parse(example, entry, reading)?;
+        (self.plugin.create)(&self.creation(example.format, &document, reading), place).map_err(text)
+    }
+
+    fn of(&self, example: &Example, place: ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, String> {
+        self.create(example, &value(example.document)?, place, &Reading::new(Mode::Strict))
+    }
+}
+
+/// Whether what an extension brings fits where it stands.
+fn fits(extension: &dyn Extension, place: ExtensionPlace<'_>) -> Result<(), String> {
+    match (extension.dimension_names(), place) {
+        (Some(names), ExtensionPlace::Array(shape)) if names.len() != shape.len() => {
+            return Err(format!("{} names for {} dimensions", names.len(), shape.len()));
+        }
+        (Some(_), ExtensionPlace::EntryPoint) => return Err("an entry point has no dimensions".to_owned()),
+        _ => {}
+    }
+    match extension.node_index().map(Key::new) {
+        Some(Err(error)) => Err(format!("the index of nodes: {error}")),
+        _ => Ok(()),
+    }
+}
+
+fn brings(trial: &ExtensionOnTrial, cases: &mut Cases) {
+    for example in trial.examples() {
+        let place = place_of(example);
+        if let Ok(extension) = trial.of(example, place) {
+            cases.check(example.document, fits(&*extension, place));
+        }
+    }
+}
+
+fn must_understand(trial: &ExtensionOnTrial, cases: &mut Cases) {
+    for example in trial.examples() {
+        let place = place_of(example);
+        let (Ok(entry), Ok(extension)) = (value(example.document), trial.of(example, place)) else {
+            continue;
+        };
+        for must in [true, false] {
+            let mut entry = entry.clone();
+            let Some(members) = entry.as_object_mut() else { continue };
+            members.insert("must_understand", must);
+            let result =
+                trial.create(example, &entry, place, &Reading::new(Mode::Strict)).and_then(|again| {
+                    let same = again.dimension_names() == extension.dimension_names()
+                        && again.node_index() == extension.node_index();
+                    same.then_some(()).ok_or_else(|| "it brings something else".to_owned())
+                });
+            cases.check(&entry, result);
+        }
+    }
+}
+
+fn place(trial: &ExtensionOnTrial, cases: &mut Cases) {
+    for example in trial.examples() {
+        let own = shape_of(example);
+        let longer = [own, &[1]].concat();
+        let arrays = [&[][..], own, &own[1..], &longer].map(ExtensionPlace::Array);
+        for place in arrays.into_iter().chain([ExtensionPlace::EntryPoint]) {
+            let result = trial.of(example, place).map_or(Ok(()), |extension| fits(&*extension, place));
+            cases.check(format!("{} in {place:?}", example.document), result);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What every store is held to, opened from its examples.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::TempDir;
+use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::store::{Store, StoreConfiguration, StorePlugin};
+use zarr_spec::{About, Example, Format, Identifiers, Reading, Registry, Value, json};
+
+use super::tried::{OnTrial, RuleOf, suite, text, value};
+use super::{Cases, Level, Rule, Subject, Suite, Trial};
+use crate::stores::{StoreRule, hold, rules};
+
+const RULES: &[RuleOf<StoreOnTrial>] = &[(
+    Rule {
+        id: "store-locations",
+        level: Level::L2,
+        sentence: "A URL that says nothing, or what no store means, is opened or refused, and never a panic.",
+        source: "`zarr_spec::store::OpenStore`",
+        since: "0.1",
+    },
+    locations,
+)];
+
+/// A store on trial, and where its examples may put what they hold.
+struct StoreOnTrial {
+    plugin: StorePlugin,
+    folder: Option<TempDir>,
+    /// How many folders there are in that.
+    count: AtomicU64,
+}
+
+pub(super) fn add(registry: &Registry, suites: &mut Vec<Suite>) {
+    for &plugin in registry.stores() {
+        let on_trial = || StoreOnTrial { plugin, folder: TempDir::new().ok(), count: AtomicU64::new(0) };
+        let mut suite = suite(on_trial(), &[RULES]);
+        let shared = Arc::new(on_trial());
+        suite.trials.extend(rules().map(|rule| {
+            let on_trial = Arc::clone(&shared);
+            Trial::new(&rule.0, move |cases| on_trial.hold(rule, cases))
+        }));
+        suites.push(suite);
+    }
+}
+
+impl OnTrial for StoreOnTrial {
+    fn subject(&self) -> Subject {
+        let StorePlugin { name, origin, .. } = self.plugin;
+        Subject {
+            point: ExtensionPoint::Store,
+            name: name.to_owned(),
+            package: origin.package.to_owned(),
+            version: origin.version.to_owned(),
+        }
+    }
+
+    fn identifiers(&self) -> Identifiers {
+        Identifiers::name(self.plugin.name)
+    }
+
+    fn about(&self) -> &About {
+        &self.plugin.about
+    }
+
+    /// Descriptions are the same in all formats; examples stand under v3.
+    fn formats(&self) -> Vec<Format> {
+        vec![Format::V3]
+    }
+
+    fn make(
+        &self,
+        _example: &Example,
+        entry: &Value,
+        _reading: &Reading,
+        _cases: &mut Cases,
+    ) -> Result<(), String> {
+        let name = entry.as_object().and_then(|members| members.get("type")).and_then(Value::as_str);
+        if name != Some(self.plugin.name) {
+            return Err(format!("it describes a store of type {name:?}"));
+        }
+        self.open(entry).map(drop)
+    }
+}
+
+impl StoreOnTrial {
+    /// Opens what is described, in a folder of its own.
+    fn open(&self, description: &Value) -> Result<Arc<dyn Store>, String> {
+        let folder = self.folder.as_ref().ok_or("there is no folder for temporary files")?;
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let described = within(&folder.path().join(number.to_string()), description);
+        let store: Box<dyn StoreConfiguration> = json::from_value(&described).map_err(text)?;
+        store.open().map_err(text)
+    }
+
+    fn hold(&self, rule: &'static StoreRule, cases: &mut Cases) {
+        for example in self.plugin.about.examples {
+            let Ok(store) = value(example.document).and_then(|entry| self.open(&entry)) else { continue };
+            match rule.1.lacking(&*store) {
+                Some(quality) => cases.skip(format!("a store that is not {quality}")),
+                None => cases.check(example.document, hold(store, rule)),
+            }
+        }
+    }
+}
+
+/// The same description, with its relative paths in `folder`.
+fn within(folder: &PathBuf, description: &Value) -> Value {
+    match description {
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, member)| {
+                let member = match member.as_str() {
+                    Some(path) if name == "path" => Value::from(folder.join(path).to_string_lossy().as_ref()),
+                    _ => within(folder, member),
+                };
+                (name.to_owned(), member)
+            });
+            Value::Object(members.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn locations(on_trial: &StoreOnTrial, cases: &mut Cases) {
+    let name = on_trial.plugin.name;
+    for scheme in on_trial.plugin.schemes.iter().filter(|scheme| !scheme.is_empty()) {
+        for rest in ["", "/", "//", "///", "//é/%", "//%zz", "//%00", "?x", "#x", "//[::1"] {
+            let _opened_or_refused = (on_trial.plugin.open)(&format!("{scheme}:{rest}"));
+            cases.check(format!("{scheme}:{rest}"), Ok(()));
+        }
+    }
+    if on_trial.plugin.schemes.is_empty() {
+        let refused = (on_trial.plugin.open)(&format!("{name}:x")).is_err();
+        cases.holds(format!("{name}:x"), refused, || "it has no URL, and one is opened".to_owned());
+    }
+}
