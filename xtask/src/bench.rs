@@ -152,11 +152,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     write(&output.join("performance.md"), &tables)?;
     write(&output.join("performance.svg"), &chart)?;
     say(&format!("\n{tables}\n"))?;
-    if options.is_published {
+    if options.is_published && report.failures().is_empty() {
         publish(workspace, &tables, &chart)?;
     }
     say(&format!("written to {}\n", output.display()))?;
-    Ok(())
+    let failures = report.failures();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    say(&format!("error: {} failed in {}\n", report.ours(), failures.join(", ")))?;
+    Err(Failure::Checks)
 }
 
 /// The programs in Rust, as their users build them. One after another: cargo would build what they share with the

@@ -81,30 +81,37 @@ impl Comparison {
         }
         let mut report = Report::new(is_quick, self.rounds, versions);
         for (number, case) in cases.iter().enumerate() {
-            let found = self.case(case).map_err(|error| format!("{}: {error}", case.name))?;
-            say(&format!("[{:>2}/{}] {}\n", number + 1, cases.len(), progress(&found, &report)))?;
+            let place = format!("[{:>2}/{}]", number + 1, cases.len());
+            if let Some(reason) = self.no_room(&case.dataset) {
+                say(&format!("{place} SKIPPED: {}: {reason}\n", case.name))?;
+                continue;
+            }
+            // One case that comes to nothing is no reason to lose the others.
+            let found = self.case(case).unwrap_or_else(|reason| self.failed(case, &reason));
+            say(&format!("{place} {}\n", progress(&found, &report)))?;
             report.cases.push(found);
             self.forget(case, &cases[number + 1..])?;
         }
         Ok(report)
     }
 
-    fn case(&mut self, case: &Case) -> Result<CaseReport, String> {
-        let participants = if case.is_floor_alone { Vec::new() } else { self.programs.clone() };
-        let mut report = CaseReport {
-            name: case.name.clone(),
-            title: case.title.clone(),
-            threads: case.threads,
-            bytes: case.bytes(),
-            floor: None,
-            results: BTreeMap::new(),
-        };
-        if let Some(reason) = self.no_room(&case.dataset) {
-            let failed =
-                |program: Program| (program.key().to_owned(), Outcome::Failed { reason: reason.clone() });
-            report.results = participants.into_iter().map(failed).collect();
-            return Ok(report);
+    fn participants(&self, case: &Case) -> Vec<Program> {
+        if case.is_floor_alone { Vec::new() } else { self.programs.clone() }
+    }
+
+    /// What is said of a case for which there are no data.
+    fn failed(&self, case: &Case, reason: &str) -> CaseReport {
+        let failed =
+            |program: Program| (program.key().to_owned(), Outcome::Failed { reason: reason.to_owned() });
+        CaseReport {
+            results: self.participants(case).into_iter().map(failed).collect(),
+            ..CaseReport::new(case)
         }
+    }
+
+    fn case(&mut self, case: &Case) -> Result<CaseReport, String> {
+        let participants = self.participants(case);
+        let mut report = CaseReport::new(case);
         self.make(case)?;
         let expected = self.expected(case)?;
         let mut tracks: Vec<Track> = participants
@@ -310,10 +317,12 @@ impl Comparison {
         // What has failed may have ended, too.
         let released = self.ask(program, case.threads, Runner::release);
         if program == Program::Floor {
-            if let Some(reason) = failure {
-                return Err(format!("the floor: {reason}"));
+            match failure {
+                Some(reason) => {
+                    _ = report.results.insert(program.key().to_owned(), Outcome::Failed { reason })
+                }
+                None => report.floor = Some(seconds),
             }
-            report.floor = Some(seconds);
             return Ok(());
         }
         let mut outcome = match failure.or(released.err()) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::cases::Case;
 use super::statistics::Spread;
 
 /// The meaning of the members below; another number where it changes.
@@ -75,6 +76,13 @@ impl Report {
         self.programs.first().map_or("", |program| &program.name)
     }
 
+    /// The cases that this engine failed in.
+    pub(crate) fn failures(&self) -> Vec<&str> {
+        let has_failed =
+            |case: &&CaseReport| matches!(case.results.get(self.ours()), Some(Outcome::Failed { .. }));
+        self.cases.iter().filter(has_failed).map(|case| case.name.as_str()).collect()
+    }
+
     /// All others.
     pub(crate) fn peers(&self) -> impl Iterator<Item = &str> {
         self.programs.iter().skip(1).map(|program| program.name.as_str())
@@ -95,6 +103,18 @@ impl Report {
 }
 
 impl CaseReport {
+    /// Of a case that nobody has done yet.
+    pub(crate) fn new(case: &Case) -> Self {
+        Self {
+            name: case.name.clone(),
+            title: case.title.clone(),
+            threads: case.threads,
+            bytes: case.bytes(),
+            floor: None,
+            results: BTreeMap::new(),
+        }
+    }
+
     /// The seconds of a program.
     pub(crate) fn spread(&self, program: &str) -> Option<Spread> {
         match self.results.get(program)? {
@@ -180,6 +200,15 @@ mod tests {
         assert_eq!(report.best_peer(&report.cases[1]), Some(("zarrs", 0.5)));
         assert!((report.cases[0].over_floor("zarr-kit").unwrap() - 4.0).abs() < 1e-9);
         assert_eq!(report.cases[1].over_floor("zarr-kit"), None);
+    }
+
+    #[test]
+    fn a_failure_of_ours_is_found_and_one_of_a_peer_is_none() {
+        let mut report = made_up();
+        assert_eq!(report.failures(), [""; 0]);
+        let failed = Outcome::Failed { reason: "the result is wrong".to_owned() };
+        report.cases[0].results.insert("zarr-kit".to_owned(), failed);
+        assert_eq!(report.failures(), ["zstd/read"]);
     }
 
     #[test]
