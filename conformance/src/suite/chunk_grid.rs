@@ -229,6 +229,10 @@ fn chunk_of(trial: &GridOnTrial, cases: &mut Cases) {
             for chunk in both_ends(chunks).into_iter().flatten() {
                 let Ok(range) = used.grid.chunk_range(dimension, chunk) else { continue };
                 let last = range.end.min(length).saturating_sub(1);
+                // A range outside of the array breaks another rule.
+                if last < range.start {
+                    continue;
+                }
                 for element in [range.start, range.start.midpoint(last), last] {
                     let result = match used.grid.chunk_of(dimension, element) {
                         Ok(found)

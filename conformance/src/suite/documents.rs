@@ -27,7 +27,7 @@ static SUMMARY: Rule = Rule {
 static EXAMPLES: Rule = Rule {
     id: "examples",
     level: Level::L0,
-    sentence: "There is an example for each format that names the plugin, and each is made strictly and without a \
+    sentence: "There is an example for each format that has an identifier, and each is made strictly and without a \
                warning for all types and shapes that it names.",
     source: "`zarr_spec::Example`",
     since: "0.1",

@@ -125,7 +125,9 @@ impl<P: Makes> OnTrial for Tried<P> {
     }
 
     fn formats(&self) -> Vec<Format> {
-        let is_named = |format: &Format| self.registry.name_in(&self.plugin, *format).is_some();
+        let identifiers = self.plugin.identifiers();
+        let is_named =
+            |format: &Format| P::POINT.is_named_in(*format) && identifiers.in_format(*format).is_some();
         Format::ALL.into_iter().filter(is_named).collect()
     }
 

@@ -1,0 +1,204 @@
+//! Codecs that do one thing wrong.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, Checksum};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
+    Representation, Size, Value,
+};
+
+use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
+
+const WRONG: &[Wrong] = &[
+    ("nothing", &[]),
+    ("takes-any-member", &["unknown-member"]),
+    ("says-nothing", &["summary"]),
+    ("has-no-example-of-v2", &["examples"]),
+    ("translates-otherwise", &["codec-canonical-form"]),
+    ("drops-negative-zero", &["codec-round-trip"]),
+    ("loses-more-than-it-says", &["codec-loss"]),
+    ("loses-again-and-again", &["codec-loses-once"]),
+    ("blames-the-encoder", &["codec-damaged", "codec-foreign", "codec-truncated"]),
+    ("stops-at-the-limit", &["codec-limit"]),
+    ("remembers-failures", &["codec-deterministic"]),
+    ("shares-scratch", &["codec-threads"]),
+    ("writes-before-its-place", &["codec-exact-destination"]),
+    ("promises-another-size", &["codec-size"]),
+    ("trusts-sizes", &["codec-allocation"]),
+    ("repeats-a-dimension", &["codec-value"]),
+    ("ignores-a-bit", &["codec-checksum"]),
+];
+
+#[test]
+fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+    each_breaks_its_rules(WRONG, |registry, name| {
+        let summary = if name == "says-nothing" { "" } else { "Does one thing wrong." };
+        let example = example(name);
+        let example = match name {
+            "loses-more-than-it-says" => example.with_loss(Loss::Absolute(0.5)).with_data_types(&["uint8"]),
+            "loses-again-and-again" => example.with_loss(Loss::Unbounded).with_data_types(&["uint8"]),
+            "drops-negative-zero" => example.with_data_types(&["float64"]),
+            "repeats-a-dimension" => example.with_shape(&[2, 3]),
+            "translates-otherwise" => zarr_spec::Example::v3(leaked(format!(
+                "{{\"name\": \"{name}\", \"configuration\": {{\"level\": 1}}}}"
+            ))),
+            _ => example,
+        };
+        let id = (name == "has-no-example-of-v2").then_some(name);
+        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, ..named(name) }, create);
+        let plugin = if name == "translates-otherwise" { plugin.translated_by(one_more) } else { plugin };
+        registry.register(plugin.about(summary, examples([example]))).unwrap();
+    });
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    level: Option<u64>,
+}
+
+fn one_more(
+    creation: &Creation<'_>,
+    _decoded: &Representation,
+    _format: Format,
+) -> Result<Object, CodecError> {
+    let level = creation.parse::<Configuration>()?.level.unwrap_or_default();
+    Ok([("level".to_owned(), Value::from(level + 1))].into_iter().collect())
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    if creation.identifier != "takes-any-member" {
+        creation.parse::<Configuration>()?;
+    }
+    Ok(match creation.identifier {
+        "repeats-a-dimension" => Codec::Permutation(vec![1, 1]),
+        "ignores-a-bit" => Codec::Checksum(Arc::new(Xor)),
+        "drops-negative-zero" => Codec::ArrayToBytes(Arc::new(Positive)),
+        name => Codec::BytesToBytes(Arc::new(Framed {
+            wrong: name.to_owned(),
+            has_failed: AtomicBool::new(false),
+            scratch: Mutex::new(()),
+        })),
+    })
+}
+
+/// The exclusive or of all bytes without their last bits.
+#[derive(Debug)]
+struct Xor;
+
+impl Checksum for Xor {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        checksum[0] = bytes.iter().fold(0, |all, byte| all ^ (byte & 0xfe));
+    }
+}
+
+/// Zeros without their signs.
+#[derive(Debug)]
+struct Positive;
+
+impl ArrayToBytesCodec for Positive {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Ok(array.size())
+    }
+
+    fn encode(
+        &self,
+        _array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let (elements, _none) = decoded.as_chunks::<8>();
+        for element in elements {
+            let is_zero = f64::from_ne_bytes(*element) == 0.0;
+            encoded.put(if is_zero { &[0; 8] } else { element })?;
+        }
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        _array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+}
+
+/// The number of bytes as eight bytes, a byte that says nothing, and the bytes.
+#[derive(Debug)]
+struct Framed {
+    wrong: String,
+    has_failed: AtomicBool,
+    scratch: Mutex<()>,
+}
+
+impl Framed {
+    fn is(&self, wrong: &str) -> bool {
+        self.wrong == wrong
+    }
+
+    fn refused(&self) -> CodecError {
+        self.has_failed.store(true, Ordering::Relaxed);
+        match self.wrong.as_str() {
+            "blames-the-encoder" => CodecError::Encode("these bytes".into()),
+            _ => CodecError::corrupt("these bytes"),
+        }
+    }
+}
+
+impl BytesToBytesCodec for Framed {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let more = if self.is("promises-another-size") { 8 } else { 9 };
+        match decoded {
+            Size::Exact(size) => Size::Exact(size + more),
+            Size::AtMost(size) => Size::AtMost(size + more),
+            Size::Unknown => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        encoded.put(&(decoded.len() as u64).to_le_bytes())?;
+        let scratch = self.scratch.try_lock();
+        if self.is("shares-scratch") && scratch.is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let differs = (self.is("remembers-failures") && self.has_failed.load(Ordering::Relaxed))
+            || (self.is("shares-scratch") && scratch.is_err());
+        encoded.put(&[u8::from(differs)])?;
+        let stored = decoded.iter().map(|byte| match self.wrong.as_str() {
+            "loses-more-than-it-says" => byte & 0xfc,
+            "loses-again-and-again" => byte / 2,
+            _ => *byte,
+        });
+        Ok(encoded.put(&stored.collect::<Vec<u8>>())?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let Some((size, rest)) = encoded.split_first_chunk::<8>() else { return Err(self.refused()) };
+        let size = u64::from_le_bytes(*size);
+        if self.is("trusts-sizes") {
+            // Never touched, so that nothing is lost but addresses.
+            drop(std::hint::black_box(Vec::<u8>::with_capacity((size % (1 << 30)) as usize)));
+        }
+        let Some((_flag, bytes)) = rest.split_first().filter(|(_, bytes)| bytes.len() as u64 == size) else {
+            return Err(self.refused());
+        };
+        let fits = bytes.len().min(decoded.remaining());
+        decoded.put(if self.is("stops-at-the-limit") { &bytes[..fits] } else { bytes })?;
+        if self.is("writes-before-its-place")
+            && let (Some(first), Some(byte)) = (decoded.written_mut().first_mut(), bytes.first())
+        {
+            *first = *byte;
+        }
+        Ok(())
+    }
+}

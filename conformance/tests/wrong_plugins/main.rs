@@ -1,0 +1,50 @@
+//! Plugins that do one thing wrong each: the suites notice, and blame nothing else.
+
+use std::collections::BTreeSet;
+
+use zarr_conformance::suite::{CountingAllocator, Level, Report, suites_of};
+use zarr_spec::{Example, Identifiers, Registry};
+
+mod arrangements;
+mod codecs;
+mod data_types;
+mod documents;
+mod stores;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// The name of a plugin, which says what is wrong with it, and the rules that it breaks.
+type Wrong = (&'static str, &'static [&'static str]);
+
+/// Registers one plugin of each name, and looks whether it breaks just its rules.
+fn each_breaks_its_rules(wrong: &[Wrong], register: impl Fn(&mut Registry, &'static str)) {
+    for &(name, rules) in wrong {
+        let mut registry = Registry::empty();
+        register(&mut registry, name);
+        let suites: Vec<_> =
+            suites_of(&registry).into_iter().filter(|suite| suite.subject.name == name).collect();
+        let report = Report::of(&suites, Level::L4);
+        assert_eq!(report.subjects.len(), 1, "{name}");
+        let broken: BTreeSet<&str> = report.failures().map(|(_, outcome)| outcome.rule.id).collect();
+        assert_eq!(broken, rules.iter().copied().collect(), "{name}: {report}");
+    }
+}
+
+/// The name in v3 alone.
+fn named(name: &'static str) -> Identifiers {
+    Identifiers::name(name)
+}
+
+/// The name without a configuration, as an example of v3. What a test leaks, nobody misses.
+fn example(name: &str) -> Example {
+    Example::v3(leaked(format!("{{\"name\": \"{name}\"}}")))
+}
+
+fn examples<const N: usize>(examples: [Example; N]) -> &'static [Example] {
+    Vec::from(examples).leak()
+}
+
+fn leaked(text: String) -> &'static str {
+    text.leak()
+}

@@ -1,0 +1,148 @@
+//! Storage transformers and stores that do one thing wrong.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_conformance::stores::MinimalStore;
+use zarr_spec::store::{
+    Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+};
+use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
+
+use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
+
+const TRANSFORMERS: &[Wrong] = &[
+    ("nothing", &[]),
+    ("loses-ranges", &["transformer-store"]),
+    ("keeps-values-aside", &["transformer-no-state"]),
+    ("drops-what-is-outside", &["transformer-outside"]),
+    ("counts-on-two-dimensions", &["transformer-shape"]),
+];
+
+const STORES: &[Wrong] = &[("wrong", &["D3-STORE-08", "D3-STORE-29", "D3-STORE-32", "V3-STORE-11"])];
+
+#[test]
+fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+    each_breaks_its_rules(TRANSFORMERS, |registry, name| {
+        let plugin = StorageTransformerPlugin::new(named(name), |creation, shape| {
+            creation.parse::<Nothing>()?;
+            if creation.identifier == "counts-on-two-dimensions" {
+                let _area = shape[0].saturating_mul(shape[1]);
+            }
+            Ok(StorageTransformer::Wrap(Arc::new(Transformer(creation.identifier.to_owned()))))
+        });
+        registry.register(plugin.about("Does one thing wrong.", examples([example(name)]))).unwrap();
+    });
+}
+
+/// Listing a folder goes down into all others.
+#[test]
+fn a_store_whose_folders_are_deep_breaks_the_rules_about_folders() {
+    each_breaks_its_rules(STORES, |registry, name| {
+        let refuse: fn(&str) -> _ = |_| Err(Invalid::new("only JSON describes it").into());
+        let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"}}")));
+        let plugin = StorePlugin::new(name, &[], refuse).about("Does one thing wrong.", examples([example]));
+        registry.register_store(plugin).unwrap();
+    });
+}
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {}
+
+#[typetag::deserialize(name = "wrong")]
+impl StoreConfiguration for Described {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(Wrapped {
+            wrong: "lists-deep".to_owned(),
+            next: empty(),
+            aside: empty(),
+            array: Prefix::root(),
+        }))
+    }
+}
+
+fn empty() -> Arc<dyn Store> {
+    Arc::new(MinimalStore::new(Capabilities::ALL))
+}
+
+#[derive(Debug)]
+struct Transformer(String);
+
+impl WrappingTransformer for Transformer {
+    fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
+        Arc::new(Wrapped { wrong: self.0.clone(), next, aside: empty(), array: array.clone() })
+    }
+}
+
+/// Another store, with one thing wrong.
+#[derive(Debug)]
+struct Wrapped {
+    wrong: String,
+    next: Arc<dyn Store>,
+    aside: Arc<dyn Store>,
+    array: Prefix,
+}
+
+impl Wrapped {
+    fn is(&self, wrong: &str) -> bool {
+        self.wrong == wrong
+    }
+
+    /// Where the value of a key is.
+    fn store(&self, key: &Key) -> &dyn Store {
+        let is_inside = self.array.strip(key.as_str()).is_some();
+        if self.is("keeps-values-aside") && is_inside { &*self.aside } else { &*self.next }
+    }
+}
+
+impl Store for Wrapped {
+    fn location(&self) -> String {
+        self.next.location()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.next.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.next.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let range = if self.is("loses-ranges") { ByteRange::Full } else { range };
+        self.store(key).get(key, range, to)
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        if self.is("drops-what-is-outside") && self.array.strip(key.as_str()).is_none() {
+            return Ok(());
+        }
+        self.store(key).set(key, value)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.store(key).erase(key)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let mut keys = self.next.list_prefix(prefix)?;
+        keys.extend(self.aside.list_prefix(prefix)?);
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        let keys = self.list_prefix(prefix)?;
+        let directory = zarr_spec::store::directory(prefix, &keys)?;
+        Ok(if self.is("lists-deep") { Directory { keys, ..directory } } else { directory })
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.store(key).size(key)
+    }
+}

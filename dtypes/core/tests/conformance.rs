@@ -1,0 +1,3 @@
+//! `core` against everything that data types are held to.
+
+zarr_conformance::conformance_tests!(zarr_dtype_core);

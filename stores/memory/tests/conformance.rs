@@ -1,0 +1,3 @@
+//! `memory` against everything that stores are held to.
+
+zarr_conformance::conformance_tests!(zarr_store_memory);
