@@ -335,19 +335,26 @@ fn not_in_this_build(catalogue: &[CatalogueEntry], identifier: &str) -> Option<S
     Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
 }
 
-/// How many characters have to be put in, left out or replaced to get from one text to another.
+/// How many characters have to be put in, left out, replaced or swapped with their neighbour to get from one text to
+/// another.
 fn distance(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
+    let mut before = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
     for (number, character) in from.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = number + 1;
+        let mut row = vec![number + 1];
         for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(character != other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+            let replaced = last[column] + usize::from(character != other);
+            let mut least = replaced.min(last[column + 1] + 1).min(row[column] + 1);
+            let are_swapped =
+                number > 0 && column > 0 && (character, from[number - 1]) == (&to[column - 1], *other);
+            if are_swapped {
+                least = least.min(before[column - 1] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[to.len()]
+    last[to.len()]
 }
 
 fn is_number(text: &str) -> bool {
@@ -600,5 +607,32 @@ impl Registry {
             registry: self,
             reading,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_that_are_swapped_count_once() {
+        let distance = |from: &str, to: &str| {
+            distance(&from.chars().collect::<Vec<_>>(), &to.chars().collect::<Vec<_>>())
+        };
+        for (from, to, expected) in [
+            ("zsdt", "zstd", 1),
+            ("gizp", "gzip", 1),
+            ("zstd", "zstd", 0),
+            ("zst", "zstd", 1),
+            ("zsstd", "zstd", 1),
+            ("zsXd", "zstd", 1),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("ab", "ba", 1),
+            ("abcd", "badc", 2),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(from, to), expected, "{from} {to}");
+        }
     }
 }
