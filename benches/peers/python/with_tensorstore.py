@@ -20,7 +20,7 @@ class Program:
             source = case.source()
             return lambda: operation(case, source)
         if case.operation == "read-kept":
-            kept = np.empty(case.shape, dtype=case.data_type)
+            kept = np.ones(case.shape, dtype=case.data_type)
             return lambda: operation(case, kept)
         return lambda: operation(case)
 

@@ -35,7 +35,7 @@ impl Program for ZarrKit {
             Operation::ReadKept => {
                 let array = open(&case, &context)?;
                 let bytes = array.read(&Selection::All)?.bytes().len();
-                let mut kept = vec![0u8; bytes];
+                let mut kept = vec![0xffu8; bytes];
                 Box::new(move || read_kept(&case, &context, &mut kept))
             }
             Operation::Write if case.data_type == "string" => {

@@ -35,7 +35,7 @@ impl Program for Zarrs {
             }
             Operation::ReadKept => {
                 let item = open(&case)?.data_type().fixed_size().ok_or("elements have no fixed size")?;
-                let mut kept = vec![0u8; usize::try_from(case.shape.iter().product::<u64>())? * item];
+                let mut kept = vec![0xffu8; usize::try_from(case.shape.iter().product::<u64>())? * item];
                 Box::new(move || read_kept(&case, &mut kept))
             }
             Operation::Write if case.data_type == "string" => {
