@@ -24,16 +24,6 @@ const RULES: &[RuleOf<ExtensionOnTrial>] = &[
     ),
     (
         Rule {
-            id: "extension-must-understand",
-            level: Level::L1,
-            sentence: "What an extension brings does not depend on `must_understand`, which is for who does not know it.",
-            source: "`zarr_spec::extension::CreateExtension`; D3-EXT-03",
-            since: "0.1",
-        },
-        must_understand,
-    ),
-    (
-        Rule {
             id: "extension-place",
             level: Level::L2,
             sentence: "In another place, or an array of another shape, an extension is refused or brings what fits there.",
@@ -107,27 +97,6 @@ fn brings(trial: &ExtensionOnTrial, cases: &mut Cases) {
         let place = place_of(example);
         if let Ok(extension) = trial.of(example, place) {
             cases.check(example.document, fits(&*extension, place));
-        }
-    }
-}
-
-fn must_understand(trial: &ExtensionOnTrial, cases: &mut Cases) {
-    for example in trial.examples() {
-        let place = place_of(example);
-        let (Ok(entry), Ok(extension)) = (value(example.document), trial.of(example, place)) else {
-            continue;
-        };
-        for must in [true, false] {
-            let mut entry = entry.clone();
-            let Some(members) = entry.as_object_mut() else { continue };
-            members.insert("must_understand", must);
-            let result =
-                trial.create(example, &entry, place, &Reading::new(Mode::Strict)).and_then(|again| {
-                    let same = again.dimension_names() == extension.dimension_names()
-                        && again.node_index() == extension.node_index();
-                    same.then_some(()).ok_or_else(|| "it brings something else".to_owned())
-                });
-            cases.check(&entry, result);
         }
     }
 }

@@ -12,11 +12,12 @@ use zarr_spec::{
     Representation, Size, Value,
 };
 
-use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
+use crate::{COMMON, Wrong, each_breaks_its_rules, example, leaked, named};
 
 const WRONG: &[Wrong] = &[
     ("nothing", &[]),
     ("takes-any-member", &["unknown-member"]),
+    ("has-no-version", &["identifiers"]),
     ("says-nothing", &["summary"]),
     ("has-no-example-of-v2", &["examples"]),
     ("translates-otherwise", &["codec-canonical-form"]),
@@ -36,6 +37,8 @@ const WRONG: &[Wrong] = &[
 
 #[test]
 fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+    let broken: Vec<&str> = WRONG.iter().flat_map(|(_, rules)| *rules).copied().collect();
+    assert!(COMMON.iter().all(|rule| broken.contains(rule)));
     each_breaks_its_rules(WRONG, |registry, name| {
         let summary = if name == "says-nothing" { "" } else { "Does one thing wrong." };
         let example = example(name);
@@ -50,9 +53,12 @@ fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
             _ => example,
         };
         let id = (name == "has-no-example-of-v2").then_some(name);
-        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, ..named(name) }, create);
+        let uri = (name == "has-no-version").then_some("https://example.com/has-no-version");
+        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, uri, ..named(name) }, create);
         let plugin = if name == "translates-otherwise" { plugin.translated_by(one_more) } else { plugin };
-        registry.register(plugin.about(summary, examples([example]))).unwrap();
+        let in_draft = uri.map(|uri| zarr_spec::Example::draft(leaked(format!("{{\"type\": \"{uri}\"}}"))));
+        let examples: Vec<_> = [example].into_iter().chain(in_draft).collect();
+        registry.register(plugin.about(summary, examples.leak())).unwrap();
     });
 }
 

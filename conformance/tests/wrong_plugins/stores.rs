@@ -3,12 +3,21 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_conformance::array;
 use zarr_conformance::stores::MinimalStore;
+use zarr_conformance::types::UINT64;
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::store::{
     Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
-use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::transformer::{
+    ShardingTransformer, StorageTransformer, StorageTransformerPlugin, WrappingTransformer,
+};
+use zarr_spec::{
+    ByteOrder, ByteRange, Codec, CodecChain, CodecPlugin, Example, Invalid, Key, Output, Prefix, Value,
+    typetag,
+};
 
 use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
 
@@ -18,9 +27,13 @@ const TRANSFORMERS: &[Wrong] = &[
     ("keeps-values-aside", &["transformer-no-state"]),
     ("drops-what-is-outside", &["transformer-outside"]),
     ("counts-on-two-dimensions", &["transformer-shape"]),
+    ("makes-empty-shards", &["transformer-shard"]),
 ];
 
-const STORES: &[Wrong] = &[("wrong", &["D3-STORE-08", "D3-STORE-29", "D3-STORE-32", "V3-STORE-11"])];
+const STORES: &[Wrong] = &[
+    ("lists-deep", &["D3-STORE-08", "D3-STORE-29", "D3-STORE-32", "V3-STORE-11"]),
+    ("panics-on-urls", &["store-locations"]),
+];
 
 #[test]
 fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
@@ -30,19 +43,33 @@ fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
             if creation.identifier == "counts-on-two-dimensions" {
                 let _area = shape[0].saturating_mul(shape[1]);
             }
+            if creation.identifier == "makes-empty-shards" {
+                let (registry, reading) = (creation.registry, creation.reading);
+                let chain = ChainCreation { format: creation.format, registry, reading };
+                let codecs = [ExtensionDocument::new("bytes", Value::Null)];
+                let index = array(&[1, 2], UINT64);
+                let index_codecs = CodecChain::create(&chain, None, &codecs, &index)
+                    .map_err(|error| Invalid::new(error.to_string()))?;
+                let chunks_per_shard = vec![0; shape.len()];
+                return Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }));
+            }
             Ok(StorageTransformer::Wrap(Arc::new(Transformer(creation.identifier.to_owned()))))
         });
+        let bytes = CodecPlugin::new(named("bytes"), |_, _| Ok(Codec::Binary(ByteOrder::Little)));
+        registry.register(bytes).unwrap();
         registry.register(plugin.about("Does one thing wrong.", examples([example(name)]))).unwrap();
     });
 }
 
-/// Listing a folder goes down into all others.
 #[test]
-fn a_store_whose_folders_are_deep_breaks_the_rules_about_folders() {
+fn stores_that_do_one_thing_wrong_break_the_rules_of_that_thing() {
     each_breaks_its_rules(STORES, |registry, name| {
-        let refuse: fn(&str) -> _ = |_| Err(Invalid::new("only JSON describes it").into());
+        let open: fn(&str) -> _ = match name {
+            "panics-on-urls" => |url| panic!("{url}"),
+            _ => |_| Err(Invalid::new("only JSON describes it").into()),
+        };
         let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"}}")));
-        let plugin = StorePlugin::new(name, &[], refuse).about("Does one thing wrong.", examples([example]));
+        let plugin = StorePlugin::new(name, &[], open).about("Does one thing wrong.", examples([example]));
         registry.register_store(plugin).unwrap();
     });
 }
@@ -54,7 +81,7 @@ struct Nothing {}
 #[serde(deny_unknown_fields)]
 struct Described {}
 
-#[typetag::deserialize(name = "wrong")]
+#[typetag::deserialize(name = "lists-deep")]
 impl StoreConfiguration for Described {
     fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(Wrapped {
@@ -63,6 +90,17 @@ impl StoreConfiguration for Described {
             aside: empty(),
             array: Prefix::root(),
         }))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain {}
+
+#[typetag::deserialize(name = "panics-on-urls")]
+impl StoreConfiguration for Plain {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(empty())
     }
 }
 
