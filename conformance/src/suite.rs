@@ -29,6 +29,7 @@ mod store;
 mod tried;
 
 pub use allocations::CountingAllocator;
+pub use codec::Fixture;
 pub use harness::{report_of_linked, run_linked};
 pub use report::{Expectations, Report, ReportError};
 

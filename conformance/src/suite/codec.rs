@@ -16,9 +16,13 @@ use super::{Cases, Suite};
 use crate::chains::{StepByStep, with_checksum, without_checksum};
 
 mod documents;
+mod fixtures;
 mod promises;
 mod robustness;
 mod round_trips;
+
+pub use fixtures::Fixture;
+pub(super) use fixtures::add_fixtures;
 
 type CodecOnTrial = Tried<CodecPlugin>;
 type CodecRule = RuleOf<CodecOnTrial>;

@@ -7,6 +7,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};
 use zarr_spec::Registry;
 use zarr_spec::registry::DuplicateIdentifier;
 
+use super::codec::{Fixture, add_fixtures};
 use super::{Level, Report, Suite, Verdict, suites_of};
 
 /// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
@@ -26,23 +27,30 @@ use super::{Level, Report, Suite, Verdict, suites_of};
 /// A crate that brings the plugins of others along says `conformance_tests!(all of my_collection)`: then every linked plugin
 /// is held to its suite, whatever crate it comes from.
 ///
+/// Bytes from elsewhere that a codec has to read are a list of [`Fixture`]s: `conformance_tests!(my_codec; fixtures: FIXTURES)`.
+///
+/// [`Fixture`]: crate::suite::Fixture
+///
 /// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
 #[macro_export]
 macro_rules! conformance_tests {
     (all of $($plugin:ident),+ $(,)?) => {
-        $crate::conformance_tests!(@ None, $($plugin),+);
+        $crate::conformance_tests!(@ None, &[], $($plugin),+);
     };
     ($($plugin:ident),+ $(,)?) => {
-        $crate::conformance_tests!(@ Some(env!("CARGO_PKG_NAME")), $($plugin),+);
+        $crate::conformance_tests!(@ Some(env!("CARGO_PKG_NAME")), &[], $($plugin),+);
     };
-    (@ $package:expr, $($plugin:ident),+) => {
+    ($($plugin:ident),+; fixtures: $fixtures:expr) => {
+        $crate::conformance_tests!(@ Some(env!("CARGO_PKG_NAME")), $fixtures, $($plugin),+);
+    };
+    (@ $package:expr, $fixtures:expr, $($plugin:ident),+) => {
         $(use $plugin as _;)+
 
         #[global_allocator]
         static ALLOCATOR: $crate::suite::CountingAllocator = $crate::suite::CountingAllocator;
 
         fn main() -> ::std::process::ExitCode {
-            $crate::suite::run_linked($package, env!("CARGO_MANIFEST_DIR"), file!())
+            $crate::suite::run_linked($package, $fixtures, env!("CARGO_MANIFEST_DIR"), file!())
         }
 
         /// Only built where the manifest lacks `harness = false`, and then nothing else is run.
@@ -56,14 +64,19 @@ macro_rules! conformance_tests {
 /// The suites of the linked plugins that come from `package`, or of all, as tests. [`conformance_tests!`] calls it.
 ///
 /// [`conformance_tests!`]: crate::conformance_tests
-pub fn run_linked(package: Option<&str>, manifest_folder: &str, file: &str) -> ExitCode {
+pub fn run_linked(
+    package: Option<&str>,
+    fixtures: &'static [Fixture],
+    manifest_folder: &str,
+    file: &str,
+) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut tests = vec![Test::test("every test of this file is run", {
         let file =
             Path::new(manifest_folder).join("tests").join(Path::new(file).file_name().unwrap_or_default());
         move || no_other_tests(&file)
     })];
-    match linked(package) {
+    match linked(package, fixtures) {
         Ok(suites) if suites.is_empty() => {
             tests.push(Test::test("the crate has plugins", {
                 let whose = package.map_or_else(String::new, |package| format!(" of crate `{package}`"));
@@ -86,13 +99,14 @@ pub fn run_linked(package: Option<&str>, manifest_folder: &str, file: &str) -> E
 ///
 /// Two plugins with one identifier.
 pub fn report_of_linked(package: Option<&str>, level: Level) -> Result<Report, DuplicateIdentifier> {
-    Ok(Report::of(&linked(package)?, level))
+    Ok(Report::of(&linked(package, &[])?, level))
 }
 
-fn linked(package: Option<&str>) -> Result<Vec<Suite>, DuplicateIdentifier> {
+fn linked(package: Option<&str>, fixtures: &'static [Fixture]) -> Result<Vec<Suite>, DuplicateIdentifier> {
     let registry = Registry::linked()?;
     let mut suites = suites_of(&registry);
     suites.retain(|suite| package.is_none_or(|package| suite.subject.package == package));
+    add_fixtures(&registry, fixtures, &mut suites);
     Ok(suites)
 }
 

@@ -1,0 +1,127 @@
+//! Bytes from elsewhere, which a codec has to read.
+
+use std::sync::Arc;
+
+use zarr_spec::metadata::parse_entry;
+use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::registry::Plugin as _;
+use zarr_spec::{Example, Mode, Reading, Registry};
+
+use super::{CodecOnTrial, Use};
+use crate::hex;
+use crate::suite::codec::round_trips::same_bytes;
+use crate::suite::tried::{OnTrial as _, Tried, text, value, with_stand_ins};
+use crate::suite::{Cases, Level, Rule, Suite, Trial};
+
+static FIXTURES: Rule = Rule {
+    id: "codec-fixtures",
+    level: Level::L3,
+    sentence: "What another program wrote, or a standard prints, decodes to what it stands for.",
+    source: "each fixture names its own",
+    since: "0.1",
+};
+
+/// A chunk that another program encoded.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixture {
+    /// The document of the codec, with one data type and the shape of the chunk.
+    pub example: Example,
+    /// The elements in hexadecimal digits, as they lie in the memory of a little endian machine.
+    pub decoded: &'static str,
+    /// The encoded bytes in hexadecimal digits.
+    pub encoded: &'static str,
+    /// The program and its version, or the standard and its section.
+    pub source: &'static str,
+}
+
+/// Holds the codecs of `suites` to `fixtures`, each to its own.
+pub(in crate::suite) fn add_fixtures(
+    registry: &Registry,
+    fixtures: &'static [Fixture],
+    suites: &mut [Suite],
+) {
+    let registry = with_stand_ins(registry);
+    for &plugin in registry.codecs().iter() {
+        let trial = Tried { plugin, registry: Arc::clone(&registry) };
+        let subject = trial.subject();
+        if let Some(suite) = suites.iter_mut().find(|suite| suite.subject == subject) {
+            suite.trials.push(Trial::new(&FIXTURES, move |cases| check(&trial, fixtures, cases)));
+        }
+    }
+}
+
+fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
+    if fixtures.is_empty() {
+        cases.skip("there are no bytes from elsewhere");
+    }
+    for fixture in fixtures {
+        let reading = Reading::new(Mode::Strict);
+        let Example { format, document, shape, .. } = fixture.example;
+        let parsed = value(document).and_then(|entry| {
+            parse_entry(ExtensionPoint::Codec, format, &entry, shape, &reading).map_err(text)
+        });
+        let document = match parsed {
+            Ok(document) => document,
+            Err(error) => {
+                cases.check(fixture.source, Err(error));
+                continue;
+            }
+        };
+        if trial.plugin.identifiers().in_format(format) != Some(&document.identifier) {
+            continue;
+        }
+        for array in trial.arrays(&fixture.example, cases) {
+            let wanted = hex(fixture.decoded);
+            let created = trial.create(&fixture.example, &document, &array, &reading).map_err(text);
+            let used = created.map(|codec| Use { example: &fixture.example, array, codec });
+            let result = used.and_then(|used| {
+                let decoded = used.decoded(&hex(fixture.encoded), wanted.len())?;
+                same_bytes(&decoded, &wanted)
+            });
+            cases.check(format!("{}, of {}", fixture.example.document, fixture.source), result);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::{Codec, CodecPlugin, Identifiers};
+
+    use super::*;
+    use crate::suite::{Verdict, suites_of};
+
+    const SUM: Example = Example::v3(r#""sum""#).with_data_types(&["uint8"]).with_shape(&[2]);
+    const FIXTURES: &[Fixture] = &[
+        Fixture { example: SUM, decoded: "0102", encoded: "0102 03", source: "right" },
+        Fixture { example: SUM, decoded: "0103", encoded: "0102 03", source: "other elements" },
+        Fixture { example: SUM, decoded: "0102", encoded: "0102 04", source: "another sum" },
+        Fixture { example: Example::v3("{}"), decoded: "", encoded: "", source: "no document" },
+    ];
+
+    #[derive(Debug)]
+    struct Sum;
+
+    impl zarr_spec::codec::Checksum for Sum {
+        fn size(&self) -> usize {
+            1
+        }
+
+        fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+            checksum[0] = bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte));
+        }
+    }
+
+    #[test]
+    fn fixtures_that_do_not_decode_to_what_they_stand_for_are_failures() {
+        let mut registry = Registry::empty();
+        let sum = CodecPlugin::new(Identifiers::name("sum"), |_, _| Ok(Codec::Checksum(Arc::new(Sum))));
+        registry.register(sum).unwrap();
+        let mut suites = suites_of(&registry);
+        add_fixtures(&registry, FIXTURES, &mut suites);
+        let verdict = suites[0].trials.last().unwrap().run().verdict;
+        let Verdict::Failed(failures) = verdict else { panic!("{verdict:?}") };
+        let failed: Vec<_> =
+            failures.iter().map(|failure| failure.case.rsplit(", of ").next().unwrap()).collect();
+        assert_eq!(failed, ["other elements", "another sum", "no document"]);
+    }
+}
