@@ -1,5 +1,4 @@
 //! What the engine writes with codecs, shards and permutations, read by other programs and compared bit for bit.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use serde_json::{Value, json};
 use zarr_interop::book::{Book, check_all, no_skip, value};
