@@ -1,5 +1,4 @@
 //! What the engine writes, read by other programs and compared bit for bit.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use serde_json::{Value, json};
 use zarr_interop::book::{Book, attributes, check_all, no_skip, value};
