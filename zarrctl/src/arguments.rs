@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -40,6 +41,11 @@ pub(crate) enum Verb {
     ///
     /// More than 1 TiB must be asked for with --select (`...` is everything); 2⁶³ bytes or more are refused.
     Get(Get),
+    /// Measures how fast an array reads in several ways, what limits that, and which chunks would be better.
+    ///
+    /// Planes along each dimension, slabs of whole chunks, chunks one by one, and boxes anywhere are read where chunks
+    /// are stored. Nothing is written, and large arrays are read in part.
+    Bench(Bench),
     /// Creates an array, and the groups above it. No chunk is written.
     Create(Box<Create>),
     /// Writes elements to an array, from an npy file or raw bytes.
@@ -60,7 +66,7 @@ pub(crate) enum Verb {
     Attrs(Attributes),
     /// Copies the metadata of all nodes below a group to one place, which readers find with one request.
     Consolidate(Consolidate),
-    /// Lists everything this build knows, by extension point: identifiers in each format, crate, version.
+    /// Lists everything this build knows, by extension point.
     Plugins(Plugins),
     /// Prints a completion script for a shell.
     Completions {
@@ -157,6 +163,22 @@ pub(crate) struct Get {
     /// How to write. Default: what FILE ends in, else raw (json on a terminal)
     #[arg(long, value_enum)]
     pub(crate) format: Option<Form>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Path of the array
+    pub(crate) path: String,
+    /// About how long each way of reading is measured; everything is read a few times in any case
+    #[arg(long, default_value = "2", value_parser = values::seconds)]
+    pub(crate) seconds: Duration,
+    /// Prints a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -339,7 +361,7 @@ pub(crate) struct Consolidate {
 pub(crate) struct Plugins {
     #[command(subcommand)]
     pub(crate) verb: Option<PluginsVerb>,
-    /// Also says what each one does
+    /// Also says what each format calls them, and which crates they come from
     #[arg(long)]
     pub(crate) long: bool,
     /// Prints a JSON array
@@ -351,7 +373,7 @@ pub(crate) struct Plugins {
 pub(crate) enum PluginsVerb {
     /// The same as `plugins` alone.
     List {
-        /// Also says what each one does
+        /// Also says what each format calls them, and which crates they come from
         #[arg(long)]
         long: bool,
         /// Prints a JSON array

@@ -106,6 +106,18 @@ impl Describer<'_> {
         parts
     }
 
+    /// The codecs that turn bytes into bytes, as short as can be, those inside of shards too.
+    pub(crate) fn compressors(&self, chain: &CodecChain) -> Vec<String> {
+        let names = chain.links().iter().flat_map(|link| match (&link.codec, &link.document) {
+            (Codec::Shard(shard), _) => self.compressors(&shard.inner_codecs),
+            (Codec::BytesToBytes(_), Some(document)) => {
+                vec![self.part("codecs", self.registry.codecs(), document).name]
+            }
+            _ => Vec::new(),
+        });
+        names.collect()
+    }
+
     fn data_type(&self, metadata: &ArrayMetadata) -> Part {
         let document = &metadata.data_type;
         let reading = format::Reading::new(self.mode);
@@ -165,7 +177,7 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
 }
 
 /// How many there are in all, if that is a number of 64 bits.
-fn product(lengths: &[u64]) -> Option<u64> {
+pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
     match lengths.contains(&0) {
         true => Some(0),
         false => lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)),

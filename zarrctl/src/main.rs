@@ -40,6 +40,7 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Tree(arguments) => verbs::tree::run(&arguments),
         Verb::Info(arguments) => verbs::info::run(&arguments),
         Verb::Get(arguments) => verbs::get::run(&arguments),
+        Verb::Bench(arguments) => verbs::bench::run(&arguments),
         Verb::Create(arguments) => verbs::create::run(*arguments),
         Verb::Put(arguments) => verbs::put::run(&arguments),
         Verb::Copy(arguments) => verbs::copy::run(&arguments),

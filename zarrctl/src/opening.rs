@@ -1,8 +1,10 @@
 //! Opening hierarchies as the command line says.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use zarr_kit::spec::metadata::draft::EntryPoint;
+use zarr_kit::spec::store::Store;
 use zarr_kit::{Context, FallbackPolicy, Format, Hierarchy, OpenOptions, UndefinedFill, open_store};
 
 use crate::arguments::Reading;
@@ -46,17 +48,31 @@ pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
 
 /// Opens what is there, through consolidated metadata where there are some.
 pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure> {
-    open_with(location, reading, true)
+    open_with(location, reading, true, |store| store)
+}
+
+/// Opens what is there, in a store around the one that is described.
+pub(crate) fn open_through<S: Store + 'static>(
+    location: &str,
+    reading: &Reading,
+    around: impl FnOnce(Arc<dyn Store>) -> Arc<S>,
+) -> Result<Opened, Failure> {
+    open_with(location, reading, true, |store| around(store))
 }
 
 /// Opens what is there by the documents of the nodes themselves: what is changed must not be an old copy.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
-    open_with(location, reading, false)
+    open_with(location, reading, false, |store| store)
 }
 
-fn open_with(location: &str, reading: &Reading, consolidated: bool) -> Result<Opened, Failure> {
+fn open_with(
+    location: &str,
+    reading: &Reading,
+    consolidated: bool,
+    around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
-    let store = open_store(context.registry(), location)?;
+    let store = around(open_store(context.registry(), location)?);
     let mut options = OpenOptions::new().consolidated(consolidated);
     if let Some(format) = reading.as_format {
         options = options.format(format);

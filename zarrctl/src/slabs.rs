@@ -13,10 +13,20 @@ const VARIABLE_SIZE: u64 = 64;
 
 /// Bytes of an element of `array`, or a guess.
 pub(crate) fn element_size(array: &Array) -> u64 {
+    fixed_size(array).unwrap_or(VARIABLE_SIZE)
+}
+
+/// Bytes of an element of `array`, if all have as many.
+pub(crate) fn fixed_size(array: &Array) -> Option<u64> {
     match array.data_type().elements() {
-        Elements::Fixed { size, .. } => size as u64,
-        Elements::Variable => VARIABLE_SIZE,
+        Elements::Fixed { size, .. } => Some(size as u64),
+        Elements::Variable => None,
     }
+}
+
+/// Bytes of all elements, or a guess.
+pub(crate) fn size(array: &Array) -> u64 {
+    array.shape().iter().copied().fold(element_size(array), u64::saturating_mul)
 }
 
 /// Parses what users select; nothing stands for everything.

@@ -24,6 +24,13 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{:.1} {}", ratio(bytes, unit), UNITS[exponent - 1])
 }
 
+/// Columns of the terminal that standard output is, or those of a page where it is none.
+pub(crate) fn width() -> usize {
+    let terminal =
+        io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
+    terminal.map_or(100, |(width, _)| usize::from(width.0))
+}
+
 /// `a` over `b`.
 #[expect(clippy::cast_precision_loss, reason = "what people read has three digits")]
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {

@@ -13,11 +13,6 @@ use crate::terminal::Progress;
 /// Small chunks are copied together, up to so many bytes.
 const TOGETHER: u64 = 32 << 20;
 
-/// Bytes of all elements, or a guess.
-pub(crate) fn size(array: &Array) -> u64 {
-    array.shape().iter().copied().fold(slabs::element_size(array), u64::saturating_mul)
-}
-
 /// Writes the chunks of `to`, whose document is not there yet.
 pub(crate) fn transfer(from: &Array, to: &Array, progress: &Progress) -> Result<(), Failure> {
     // What an earlier attempt left must not show.
@@ -48,7 +43,7 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 }
 
 fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
-    let share = size(from) / (stored.len() as u64).max(1);
+    let share = slabs::size(from) / (stored.len() as u64).max(1);
     for index in stored {
         if let Some(bytes) = from.encoded_chunk(index)? {
             to.write_encoded_chunk(index, &bytes)?;

@@ -1,6 +1,7 @@
 //! Values of options.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zarr_kit::Format;
@@ -32,6 +33,12 @@ pub(crate) struct Member {
 /// A format by its name.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["v2", "v3", "v3-draft"]).try_map(|name| name.parse::<Format>())
+}
+
+/// Seconds, also parts of them.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| format!("`{text}` is no number of seconds"))
 }
 
 /// Numbers between commas, also in brackets or parentheses.

@@ -1,5 +1,6 @@
 //! What the program does, one module for each verb.
 
+pub(crate) mod bench;
 pub(crate) mod change;
 pub(crate) mod copy;
 pub(crate) mod create;

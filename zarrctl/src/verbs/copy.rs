@@ -17,9 +17,10 @@ use crate::describe::problems;
 use crate::failure::{Failure, chain};
 use crate::losses::Losses;
 use crate::opening::{self, Opened, existing, open_to_change};
+use crate::slabs;
 use crate::target;
 use crate::terminal::{Progress, warn};
-use crate::transfer::{size, transfer};
+use crate::transfer::transfer;
 
 /// Nodes that a message names.
 const SHOWN: usize = 20;
@@ -303,7 +304,7 @@ fn write(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
         Planned::Array { path, source, metadata } => Some((path, source, metadata)),
         Planned::Group { .. } => None,
     });
-    let total = arrays.clone().map(|(_, source, _)| size(source)).fold(0, u64::saturating_add);
+    let total = arrays.clone().map(|(_, source, _)| slabs::size(source)).fold(0, u64::saturating_add);
     let progress = Progress::of_bytes(total, "copying");
     let mut done = Vec::new();
     for (path, source, metadata) in arrays {

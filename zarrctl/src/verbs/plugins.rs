@@ -11,6 +11,7 @@ use zarr_kit::{CATALOGUE, Format, Registry};
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
 use crate::opening::context;
+use crate::terminal;
 
 /// One plugin.
 #[derive(Debug)]
@@ -33,6 +34,28 @@ impl Row {
         };
         CATALOGUE.iter().find(has_it)
     }
+
+    /// The name, or where that is a URI, what `plugins show` also knows it by.
+    fn short_name(&self) -> &str {
+        let feature = self.catalogued().filter(|_| self.name.contains("://"));
+        feature.map_or(&self.name, |entry| without_kind(entry.feature).unwrap_or(entry.feature))
+    }
+}
+
+/// The name of a feature without the kind of plugin that it begins with.
+fn without_kind(feature: &str) -> Option<&str> {
+    const KINDS: [&str; 9] = [
+        "codec-",
+        "dtype-",
+        "grid-",
+        "key-encoding-",
+        "layout-",
+        "metadata-encoding-",
+        "extension-",
+        "store-",
+        "transformer-",
+    ];
+    KINDS.iter().find_map(|kind| feature.strip_prefix(kind))
 }
 
 pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
@@ -50,9 +73,11 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
         Some(PluginsVerb::List { json: true, .. }) => {
             write_json(&rows.iter().map(value).collect(), &mut output)?;
         }
-        Some(PluginsVerb::List { long, .. }) => write(&rows, *long, &mut output)?,
+        Some(PluginsVerb::List { long: true, .. }) => write(&rows, &mut output, write_long)?,
+        Some(PluginsVerb::List { .. }) => write(&rows, &mut output, write_short)?,
         None if arguments.json => write_json(&rows.iter().map(value).collect(), &mut output)?,
-        None => write(&rows, arguments.long, &mut output)?,
+        None if arguments.long => write(&rows, &mut output, write_long)?,
+        None => write(&rows, &mut output, write_short)?,
     }
     Ok(output.flush()?)
 }
@@ -111,32 +136,49 @@ fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
     }
 }
 
-fn write(rows: &[Row], is_long: bool, to: &mut dyn Write) -> Result<(), Failure> {
-    let width = |length: fn(&Row) -> usize| rows.iter().map(length).max().unwrap_or(0);
-    let (name, package) = (width(|row| row.name.len()), width(|row| row.origin.package.len()));
-    let mut point = None;
-    for row in rows {
-        if point != Some(row.point) {
-            let gap = if point.is_some() { "\n" } else { "" };
-            writeln!(to, "{gap}{}", row.point)?;
-            point = Some(row.point);
-        }
-        let identifiers = row.identifiers.iter().filter(|(_, names)| !names.is_empty());
-        let identifiers: Vec<_> =
-            identifiers.map(|(of, names)| format!("{of} {}", names.join(" "))).collect();
-        writeln!(
-            to,
-            "  {:name$}  {:package$} {}  {}",
-            row.name,
-            row.origin.package,
-            row.origin.version,
-            identifiers.join(", ")
-        )?;
-        if is_long {
-            writeln!(to, "    {}", row.about.summary)?;
-        }
+/// A heading for each extension point, and what `each` writes of its rows.
+fn write(
+    rows: &[Row],
+    to: &mut dyn Write,
+    each: impl Fn(&[Row], &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    for (number, rows) in rows.chunk_by(|a, b| a.point == b.point).enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        writeln!(to, "{gap}{}", rows[0].point)?;
+        each(rows, to)?;
     }
     Ok(())
+}
+
+/// A line for each plugin that is no longer than the terminal is wide.
+fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
+    let width = terminal::width();
+    let longest = rows.iter().map(|row| row.short_name().chars().count()).max().unwrap_or(0);
+    rows.iter().try_for_each(|row| {
+        let line = format!("  {:longest$}  {}", row.short_name(), row.about.summary);
+        writeln!(to, "{}", cut(line.trim_end(), width))
+    })
+}
+
+/// What fits in so many columns, with `…` at the end of what does not.
+fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Everything, whatever room it takes.
+fn write_long(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
+    rows.iter().try_for_each(|row| {
+        writeln!(to, "  {}  ({})", row.name, row.origin)?;
+        if !row.about.summary.is_empty() {
+            writeln!(to, "    {}", row.about.summary)?;
+        }
+        let identifiers = row.identifiers.iter().filter(|(_, names)| !names.is_empty());
+        identifiers.into_iter().try_for_each(|(of, names)| writeln!(to, "    {of:9} {}", names.join(" ")))
+    })
 }
 
 fn value(row: &Row) -> Value {
@@ -155,4 +197,17 @@ fn value(row: &Row) -> Value {
     object.insert("version", row.origin.version);
     object.insert("summary", row.about.summary);
     Value::Object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_the_width_and_say_so() {
+        assert_eq!(cut("  é is cut", 10), "  é is cut");
+        assert_eq!(cut("  é is cut", 9), "  é is c…");
+        assert_eq!(cut("  é is cut", 5), "  é…");
+        assert_eq!(cut("abc", 0), "…");
+    }
 }

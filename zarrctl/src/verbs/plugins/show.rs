@@ -7,7 +7,7 @@ use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
 use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Reading, Value, json};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
-use super::Row;
+use super::{Row, without_kind};
 use crate::failure::Failure;
 
 /// The most characters of a line.
@@ -53,19 +53,8 @@ fn is_called(row: &Row, id: &str) -> bool {
 
 /// Whether the feature is called so but for its kind: what has a URI alone has no other short name.
 fn is_for_short(row: &Row, id: &str) -> bool {
-    const KINDS: [&str; 9] = [
-        "codec-",
-        "dtype-",
-        "grid-",
-        "key-encoding-",
-        "layout-",
-        "metadata-encoding-",
-        "extension-",
-        "store-",
-        "transformer-",
-    ];
     let feature = row.catalogued().map_or("", |entry| entry.feature);
-    KINDS.iter().any(|kind| feature.strip_prefix(kind) == Some(id))
+    without_kind(feature) == Some(id)
 }
 
 /// What readers understand by an identifier that nobody has to the letter: URIs of other minor versions, data types

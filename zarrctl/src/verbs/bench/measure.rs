@@ -1,0 +1,216 @@
+//! Reading parts of an array several times, each time with less of the work left to do.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use zarr_kit::Array;
+use zarr_kit::spec::ArraySubset;
+
+use super::advice::{Measured, Times};
+use super::boxes::{Access, Budget, Geometry, Random};
+use super::tape::{Decoded, Mode, Tape};
+use crate::failure::Failure;
+use crate::opening::Opened;
+use crate::slabs;
+
+/// Bytes of decoded chunks that are in memory, where a single chunk is not more.
+const BYTES: u64 = 64 << 20;
+/// Chunks that one read touches at most.
+const CHUNKS: u64 = 4096;
+/// Reads of one kind at most.
+const READS: usize = 256;
+/// Times that everything is read at most.
+const ROUNDS: usize = 50;
+/// Parts of the time of which one is for choosing what is read: each round reads it about four times.
+const CHOOSING: u32 = 8;
+
+/// An array that is measured.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub(super) hierarchy: Opened,
+    /// What the hierarchy is in.
+    pub(super) tape: Arc<Tape>,
+    pub(super) path: String,
+    pub(super) geometry: Geometry,
+    /// Whether chunks are shards.
+    pub(super) has_shards: bool,
+    /// Whether elements are stored as they are.
+    pub(super) is_raw: bool,
+    /// The chunks that are stored, where the store can list them; never empty.
+    pub(super) stored: Option<Vec<Vec<u64>>>,
+    /// About how long one kind of access may take.
+    pub(super) seconds: Duration,
+}
+
+/// What the first pass chose and read.
+#[derive(Debug, Default)]
+struct Chosen {
+    parts: Vec<ArraySubset>,
+    elements: u64,
+    bytes: u64,
+}
+
+impl Bench {
+    /// Reads in one way as long as it may, and at least once in each pass; `None` if no chunk for that was found.
+    pub(super) fn measure(&self, access: Access) -> Result<Option<Measured>, Failure> {
+        let start = Instant::now();
+        let chosen = self.choose(access)?;
+        let Some(last) = chosen.parts.last() else { return Ok(None) };
+        let asked = self.tape.asked();
+        let decoded = self.decoded(&chosen.parts)?;
+        let elements_decoded = match (self.is_raw, slabs::fixed_size(&self.array()?)) {
+            (true, _) => asked.bytes / self.geometry.element.max(1),
+            (false, Some(size)) => decoded.bytes / size.max(1),
+            // Only how many elements a chunk has is known.
+            (false, None) => decoded.chunks.saturating_mul(self.geometry.chunk.iter().product()),
+        };
+        // The only element of an array without dimensions is never handed in.
+        let is_scalar = self.geometry.shape.is_empty() && !self.is_raw;
+        let measured = Measured {
+            access,
+            shape: last.shape(),
+            reads: chosen.parts.len() as u64,
+            elements: chosen.elements,
+            bytes: chosen.bytes,
+            chunks: if is_scalar { chosen.parts.len() as u64 } else { decoded.chunks },
+            elements_decoded: if is_scalar { chosen.elements } else { elements_decoded },
+            calls: asked.values,
+            stored: asked.bytes,
+            times: self.times(&chosen.parts, start)?,
+        };
+        self.tape.clear();
+        Ok(Some(measured))
+    }
+
+    fn decoded(&self, parts: &[ArraySubset]) -> Result<Decoded, Failure> {
+        if self.is_raw {
+            return Ok(Decoded::default());
+        }
+        self.read(parts, Mode::Counting)?;
+        Ok(self.tape.decoded())
+    }
+
+    /// The shortest of all rounds: whatever else the machine does makes them longer.
+    fn times(&self, parts: &[ArraySubset], start: Instant) -> Result<Times, Failure> {
+        let mut least = [Duration::MAX; 4];
+        for _ in 0..ROUNDS {
+            let all = self.read(parts, Mode::Passing)?;
+            let store = self.fetch()?;
+            let from_memory = self.read(parts, Mode::Replaying)?;
+            let decoded = if self.is_raw { from_memory } else { self.read(parts, Mode::Copying)? };
+            for (least, time) in least.iter_mut().zip([all, store, from_memory, decoded]) {
+                *least = time.min(*least);
+            }
+            if start.elapsed() >= self.seconds {
+                break;
+            }
+        }
+        let [all, store, from_memory, decoded] = least;
+        let codec = from_memory.saturating_sub(decoded);
+        Ok(Times { all: all.as_secs_f64(), store: store.as_secs_f64(), codec: codec.as_secs_f64() })
+    }
+
+    fn fetch(&self) -> Result<Duration, Failure> {
+        let threads = self.hierarchy.context().thread_count();
+        let start = Instant::now();
+        self.tape.fetch_again(threads).map_err(|error| Failure::Fault(error.into()))?;
+        Ok(start.elapsed())
+    }
+
+    /// Reads with a handle of its own, which knows no index of a shard yet.
+    fn read(&self, parts: &[ArraySubset], mode: Mode) -> Result<Duration, Failure> {
+        let array = self.array()?;
+        self.tape.turn_to(mode);
+        let start = Instant::now();
+        for part in parts {
+            array.read(&slabs::selection(part))?;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn array(&self) -> Result<Array, Failure> {
+        self.tape.turn_to(Mode::Passing);
+        Ok(self.hierarchy.array(&self.path)?)
+    }
+
+    /// Chooses parts and reads them, with a store that keeps its answers.
+    fn choose(&self, access: Access) -> Result<Chosen, Failure> {
+        let limit = self.seconds / CHOOSING;
+        let mut random = Random::new();
+        let (finder, array) = (self.array()?, self.array()?);
+        let budget = self.budget(access, &finder, limit, &mut random)?;
+        let mut chosen = Chosen::default();
+        let (mut touched, mut misses) = (0u64, 0);
+        let start = Instant::now();
+        while chosen.parts.len() < READS && misses < READS {
+            self.tape.turn_to(Mode::Passing);
+            let chunk = self.chunk(&finder, &mut random)?;
+            let part = chunk.map(|chunk| self.geometry.part(access, &chunk, budget, &mut random));
+            let Some(part) = part.filter(|part| !part.is_empty() && !chosen.parts.contains(part)) else {
+                misses += 1;
+                continue;
+            };
+            self.tape.turn_to(Mode::Recording);
+            let elements = array.read(&slabs::selection(&part))?;
+            chosen.elements += elements.count() as u64;
+            chosen.bytes += elements.bytes().len() as u64;
+            touched = touched.saturating_add(self.geometry.touched_size(&part));
+            chosen.parts.push(part);
+            if start.elapsed() >= limit || touched >= BYTES || self.tape.size() >= BYTES {
+                break;
+            }
+        }
+        self.tape.turn_to(Mode::Passing);
+        Ok(chosen)
+    }
+
+    /// As many chunks as can be read in the time for choosing, by how long one takes.
+    fn budget(
+        &self,
+        access: Access,
+        array: &Array,
+        limit: Duration,
+        random: &mut Random,
+    ) -> Result<Budget, Failure> {
+        let one = Budget { chunks: 1, bytes: BYTES };
+        if matches!(access, Access::Chunk | Access::Box) {
+            return Ok(one);
+        }
+        let Some(chunk) = self.chunk(array, random)? else { return Ok(one) };
+        let part = self.geometry.part(access, &chunk, one, random);
+        let start = Instant::now();
+        array.read(&slabs::selection(&part))?;
+        let time = start.elapsed().as_nanos().max(1);
+        let chunks = u64::try_from(limit.as_nanos() / time).unwrap_or(CHUNKS);
+        Ok(Budget { chunks: chunks.clamp(1, CHUNKS), bytes: BYTES })
+    }
+
+    /// One of the chunks, or inner chunks, that are stored; `None` if it has no elements, or that shard no inner chunk.
+    fn chunk(&self, array: &Array, random: &mut Random) -> Result<Option<ArraySubset>, Failure> {
+        let index = match &self.stored {
+            Some(stored) => one_of(stored, random).cloned().unwrap_or_default(),
+            None => array.chunk_grid().grid_shape().iter().map(|&count| random.below(count)).collect(),
+        };
+        let chunk = array.chunk_subset(&index)?;
+        if !self.has_shards {
+            return Ok(Some(chunk).filter(|chunk| self.is_in_array(chunk)));
+        }
+        let stored = array.stored_inner_chunks(&index)?;
+        let Some(inner) = one_of(&stored, random) else { return Ok(None) };
+        let ranges = chunk.start().into_iter().zip(inner).zip(&self.geometry.chunk).map(
+            |((start, &position), &length)| {
+                let start = start.saturating_add(position.saturating_mul(length));
+                start..start.saturating_add(length)
+            },
+        );
+        Ok(Some(ArraySubset::new(ranges.collect())).filter(|chunk| self.is_in_array(chunk)))
+    }
+
+    fn is_in_array(&self, chunk: &ArraySubset) -> bool {
+        !chunk.intersection(&ArraySubset::whole(&self.geometry.shape)).is_empty()
+    }
+}
+
+fn one_of<'a, T>(all: &'a [T], random: &mut Random) -> Option<&'a T> {
+    all.get(usize::try_from(random.below(all.len() as u64)).unwrap_or(0))
+}

@@ -1,0 +1,345 @@
+//! A store around another one that can answer a second time what it was asked for, from memory.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zarr_kit::spec::store::{
+    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
+    Request, Store, StoreError,
+};
+use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output, Prefix};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The other store answers.
+    Passing,
+    /// The same, and the answers are kept.
+    Recording,
+    /// Answers that are kept are given again.
+    Replaying,
+    /// The same, and decoded chunks are counted and kept.
+    Counting,
+    /// Decoded chunks that are kept are given again.
+    Copying,
+}
+
+const MODES: [Mode; 5] = [Mode::Passing, Mode::Recording, Mode::Replaying, Mode::Counting, Mode::Copying];
+
+/// The other store, and what it answered.
+#[derive(Debug)]
+pub(super) struct Tape {
+    store: Arc<dyn Store>,
+    mode: AtomicUsize,
+    kept: Mutex<Kept>,
+    chunks: AtomicU64,
+    size: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    answers: HashMap<(Key, ByteRange), Answer>,
+    calls: Vec<Call>,
+    decoded: HashMap<(Key, u64), Bytes>,
+    /// Bytes of answers and decoded chunks.
+    size: u64,
+}
+
+/// Bytes, and those of the whole value; `None` for a missing key.
+type Answer = Option<(Bytes, u64)>;
+
+/// One request, or many at once.
+#[derive(Debug, Clone)]
+enum Call {
+    Get(Request),
+    GetMany(Vec<Request>, usize),
+}
+
+/// What was asked of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Asked {
+    /// Values and parts of values.
+    pub(super) values: u64,
+    /// Bytes that came.
+    pub(super) bytes: u64,
+}
+
+/// What was decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Decoded {
+    /// Chunks, or inner chunks of shards.
+    pub(super) chunks: u64,
+    /// Bytes of them.
+    pub(super) bytes: u64,
+}
+
+impl Tape {
+    /// Around `store`; nothing is kept yet.
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        let (chunks, size) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { store, mode: AtomicUsize::new(0), kept: Mutex::default(), chunks, size }
+    }
+
+    /// Deals with requests in another way from now on.
+    pub(super) fn turn_to(&self, mode: Mode) {
+        let place = MODES.iter().position(|other| *other == mode).unwrap_or(0);
+        self.mode.store(place, Ordering::SeqCst);
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        *self.kept() = Kept::default();
+        self.chunks.store(0, Ordering::SeqCst);
+        self.size.store(0, Ordering::SeqCst);
+    }
+
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> u64 {
+        self.kept().size
+    }
+
+    /// What was asked for while answers were kept.
+    pub(super) fn asked(&self) -> Asked {
+        let kept = self.kept();
+        let values = kept.calls.iter().map(|call| match call {
+            Call::Get(_) => 1,
+            Call::GetMany(requests, _) => requests.len() as u64,
+        });
+        let requests = kept.calls.iter().flat_map(|call| match call {
+            Call::Get(request) => std::slice::from_ref(request),
+            Call::GetMany(requests, _) => requests.as_slice(),
+        });
+        let sizes = requests.filter_map(|request| {
+            let answer = kept.answers.get(&(request.key.clone(), request.range))?;
+            answer.as_ref().map(|(bytes, _)| bytes.len() as u64)
+        });
+        Asked { values: values.sum(), bytes: sizes.sum() }
+    }
+
+    /// What was decoded while that was counted.
+    pub(super) fn decoded(&self) -> Decoded {
+        Decoded { chunks: self.chunks.load(Ordering::SeqCst), bytes: self.size.load(Ordering::SeqCst) }
+    }
+
+    /// Asks the other store once more for all that is kept, on so many threads.
+    pub(super) fn fetch_again(&self, threads: usize) -> Result<(), StoreError> {
+        let calls = self.kept().calls.clone();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut buffer = Buffer::new();
+            while let Some(call) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.ask_again(call, &mut buffer)?;
+            }
+            Ok(())
+        };
+        if threads < 2 || calls.len() < 2 {
+            return work();
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads.min(calls.len())).map(|_| scope.spawn(work)).collect();
+            // A thread that panicked has said so itself.
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+        })
+    }
+
+    fn ask_again(&self, call: &Call, buffer: &mut Buffer) -> Result<(), StoreError> {
+        match call {
+            Call::Get(Request { key, range, limit }) => {
+                self.store.get_once(key, *range, &mut buffer.output(*limit))?;
+                Ok(())
+            }
+            Call::GetMany(requests, budget) => self
+                .store
+                .get_many(requests.clone(), *budget)
+                .try_for_each(|(_, delivered)| delivered.map(|_| ())),
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        MODES[self.mode.load(Ordering::SeqCst) % MODES.len()]
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the other store answer, keeps the answer if that is wanted, or gives it again.
+    fn answer(
+        &self,
+        key: &Key,
+        range: ByteRange,
+        to: &mut Output<'_>,
+        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
+    ) -> Result<Option<Got>, StoreError> {
+        match self.mode() {
+            Mode::Passing => get(&*self.store, to),
+            Mode::Recording => {
+                let before = to.written().len();
+                let got = get(&*self.store, to)?;
+                let answer = got.as_ref().map(|got| match &got.contents {
+                    Contents::Written => (Bytes::copy_from_slice(&to.written()[before..]), got.size),
+                    Contents::Shared(bytes) => (bytes.clone(), got.size),
+                });
+                let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
+                self.kept().calls.push(Call::Get(Request { key: key.clone(), range, limit }));
+                self.keep_answer(key, range, answer);
+                Ok(got)
+            }
+            Mode::Replaying | Mode::Counting | Mode::Copying => {
+                let answer = self.kept().answers.get(&(key.clone(), range)).cloned();
+                match answer {
+                    Some(answer) => Ok(answer.map(|(bytes, size)| Got {
+                        contents: Contents::Shared(bytes),
+                        size,
+                        version: None,
+                    })),
+                    None => get(&*self.store, to),
+                }
+            }
+        }
+    }
+
+    fn keep_answer(&self, key: &Key, range: ByteRange, answer: Answer) {
+        let mut kept = self.kept();
+        let size = answer.as_ref().map_or(0, |(bytes, _)| bytes.len() as u64);
+        if kept.answers.insert((key.clone(), range), answer).is_none() {
+            kept.size += size;
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for Tape {
+    fn location(&self) -> String {
+        self.store.location()
+    }
+
+    /// Nothing is written here.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { writeable: false, erasable: false, ..self.store.capabilities() }
+    }
+
+    fn manner(&self) -> Manner {
+        self.store.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.answer(key, range, to, |store, to| store.get(key, range, to))
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        match self.mode() {
+            Mode::Passing => self.store.get_many(requests, budget),
+            Mode::Recording => {
+                self.kept().calls.push(Call::GetMany(requests.clone(), budget));
+                let deliveries = self.store.get_many(requests.clone(), budget);
+                Box::new(deliveries.inspect(move |(number, delivered)| {
+                    if let (Some(request), Ok(bytes)) = (requests.get(*number), delivered) {
+                        let answer = bytes.as_ref().map(|bytes| (bytes.clone(), bytes.len() as u64));
+                        self.keep_answer(&request.key, request.range, answer);
+                    }
+                }))
+            }
+            Mode::Replaying | Mode::Counting | Mode::Copying => {
+                Box::new(requests.into_iter().enumerate().map(|(number, request)| {
+                    let mut output = Output::at_most(request.limit);
+                    let got = self.get(&request.key, request.range, &mut output);
+                    (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+                }))
+            }
+        }
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.answer(key, range, to, |store, to| store.get_once(key, range, to))
+    }
+
+    fn caching(&self) -> Caching<'_> {
+        match self.mode() {
+            Mode::Passing | Mode::Recording => self.store.caching(),
+            Mode::Replaying => Caching::None,
+            Mode::Counting | Mode::Copying => Caching::Decoded(self),
+        }
+    }
+
+    fn set(&self, _: &Key, _: &[u8]) -> Result<(), StoreError> {
+        Err(self.cannot("not writeable"))
+    }
+
+    fn set_partial_values(&self, _: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        Err(self.cannot("not writeable"))
+    }
+
+    fn erase(&self, _: &Key) -> Result<(), StoreError> {
+        Err(self.cannot("not erasable"))
+    }
+
+    fn erase_values(&self, _: &[Key]) -> Result<(), StoreError> {
+        Err(self.cannot("not erasable"))
+    }
+
+    fn erase_prefix(&self, _: &Prefix) -> Result<(), StoreError> {
+        Err(self.cannot("not erasable"))
+    }
+
+    fn list(&self) -> Result<Vec<Key>, StoreError> {
+        self.store.list()
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.store.list_prefix(prefix)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        self.store.list_dir(prefix)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.store.size(key)
+    }
+}
+
+impl Tape {
+    fn cannot(&self, quality: &'static str) -> StoreError {
+        StoreError::NotSupported { store: self.location(), quality }
+    }
+}
+
+impl ChunkCache for Tape {
+    fn begin(&self) -> Begun {
+        Begun(0)
+    }
+
+    fn changes(&self, _: &Key) -> Changes {
+        Changes(0)
+    }
+
+    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+        match self.mode() {
+            Mode::Copying => self.kept().decoded.get(&(chunk.key.clone(), chunk.number)).cloned(),
+            _ => None,
+        }
+    }
+
+    fn limit(&self) -> usize {
+        usize::MAX
+    }
+
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], _: Changes, _: Begun) -> bool {
+        if self.mode() == Mode::Counting {
+            self.chunks.fetch_add(1, Ordering::SeqCst);
+            self.size.fetch_add(decoded.len() as u64, Ordering::SeqCst);
+            let mut kept = self.kept();
+            let name = (chunk.key.clone(), chunk.number);
+            if kept.decoded.insert(name, Bytes::copy_from_slice(decoded)).is_none() {
+                kept.size += decoded.len() as u64;
+            }
+        }
+        true
+    }
+}
