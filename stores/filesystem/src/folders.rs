@@ -1,6 +1,6 @@
 //! The folders that values are written to.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -18,42 +18,62 @@ const MOST: usize = 10_000;
 ///
 /// Folders are prefixes here: empty, or ending in `/`.
 #[derive(Debug, Default)]
-pub(crate) struct Folders(RwLock<HashSet<Box<str>>>);
+pub(crate) struct Folders(RwLock<HashMap<Box<str>, Known>>);
+
+/// How a folder came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It was there: anything may be in it.
+    Found,
+    /// It was made here, so what is in it came through the store.
+    Made,
+}
 
 impl Folders {
-    /// Sees to it that `folder` is there, to write `key` to.
+    /// Sees to it that `folder` is there, to write `key` to, and says how it came to be known.
     ///
     /// # Errors
     ///
     /// [`StoreError::Key`] where a value or a link is in the way; [`StoreError::Io`], also when others removed a
     /// folder meanwhile.
-    pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> Result<(), StoreError> {
-        if self.know(folder) {
-            return Ok(());
+    pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> Result<Known, StoreError> {
+        if let Some(known) = self.known(folder) {
+            return Ok(known);
         }
         let mut missing = Vec::new();
         let mut above = folder;
-        while !is_there(base, key, above)? {
+        loop {
+            let prefix = parent(above);
+            // In a folder that is known, making one tells as much as looking for it.
+            let is_below_known = prefix.is_some_and(|prefix| self.known(prefix).is_some());
+            if !is_below_known && is_there(base, key, above)? {
+                self.remember(above, Known::Found);
+                break;
+            }
             missing.push(above);
-            let Some(prefix) = parent(above) else { break };
+            let Some(prefix) = prefix.filter(|_| !is_below_known) else { break };
             above = prefix;
         }
+        let mut known = Known::Found;
         for folder in missing.into_iter().rev() {
             let path = base.below(folder);
-            match make_folder(&path, folder.is_empty()) {
+            known = match make_folder(&path, folder.is_empty()) {
                 // A new folder in one that was looked at cannot lie elsewhere.
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    // Made by others just now, or a link to nothing.
+                Ok(()) if folder.is_empty() => Known::Found,
+                Ok(()) => Known::Made,
+                Err(error) => {
+                    // There before, also where nobody may make folders; made by others just now; or a link to nothing.
                     if !is_there(base, key, folder)? {
-                        return Err(failed("writing", &path, ErrorKind::NotFound.into()));
+                        let is_link = error.kind() == ErrorKind::AlreadyExists;
+                        let error = if is_link { ErrorKind::NotFound.into() } else { error };
+                        return Err(failed("writing", &path, error));
                     }
+                    Known::Found
                 }
-                Err(error) => return Err(failed("writing", &path, error)),
-            }
+            };
+            self.remember(folder, known);
         }
-        self.remember(folder);
-        Ok(())
+        Ok(known)
     }
 
     /// Whether `folder` is there, to erase `key` in it.
@@ -62,12 +82,12 @@ impl Folders {
     ///
     /// [`StoreError::Key`] when it is there through a link that leads out of the root.
     pub(crate) fn find(&self, base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
-        if self.know(folder) {
+        if self.known(folder).is_some() {
             return Ok(true);
         }
         match look(base, folder)? {
             Look::Folder => {
-                self.remember(folder);
+                self.remember(folder, Known::Found);
                 Ok(true)
             }
             Look::Nothing | Look::NoFolder => Ok(false),
@@ -83,16 +103,16 @@ impl Folders {
         self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn know(&self, folder: &str) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder)
+    fn known(&self, folder: &str) -> Option<Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(folder).copied()
     }
 
-    fn remember(&self, folder: &str) {
+    fn remember(&self, folder: &str, how: Known) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(folder.into());
+        known.insert(folder.into(), how);
     }
 }
 

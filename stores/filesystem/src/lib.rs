@@ -7,7 +7,8 @@
 //!
 //! Symbolic links are followed for reading and listing wherever they lead. Nothing is written or erased in a folder
 //! outside of the root that a link leads to, and what is erased is the link, never what it leads to. A folder is
-//! looked at once and then remembered: programs that turn folders of an open store into links are on their own.
+//! looked at once and then remembered: programs that turn folders of an open store into links, or put links to folders
+//! where it writes values, are on their own.
 //!
 //! Keys are as case sensitive as the file system is. Files whose names are no keys (no Unicode, control characters)
 //! are not listed.

@@ -12,6 +12,7 @@ use std::thread;
 use zarr_spec::store::StoreError;
 use zarr_spec::{Key, Prefix};
 
+use crate::folders::Known;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::{FilesystemStore, listing, removing};
 
@@ -36,16 +37,25 @@ impl FilesystemStore {
 
     fn write_once(&self, key: &Key, path: &Path, value: &[u8]) -> Result<(), StoreError> {
         let folder = parent(key.as_str()).unwrap_or_default();
-        self.folders.make(&self.base, key.as_str(), folder)?;
-        self.make_way(key, path)?;
+        let known = self.folders.make(&self.base, key.as_str(), folder)?;
+        // In a folder that was made here is no link, and a file does not take the place of a folder.
+        if known == Known::Found {
+            self.make_way(key, path)?;
+        }
         let begin = format!("{folder}{TEMPORARY}");
         let mut temporary = Temporary::create(|rest| self.base.below(&format!("{begin}{rest}")))
             .map_err(|error| failed("writing", path, error))?;
         temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
-        temporary.rename(path).map_err(|error| match path.is_dir() {
-            true => there_are_keys_below(key),
-            false => failed("writing", path, error),
-        })?;
+        if let Err(error) = temporary.rename(path) {
+            if !path.is_dir() {
+                return Err(failed("writing", path, error));
+            }
+            self.make_way(key, path)?;
+            temporary.rename(path).map_err(|error| match path.is_dir() {
+                true => there_are_keys_below(key),
+                false => failed("writing", path, error),
+            })?;
+        }
         if self.durable {
             self.keep_names(folder).map_err(|error| failed("writing", path, error))?;
         }

@@ -257,6 +257,25 @@ fn a_file_is_no_folder_and_a_folder_no_file() {
     assert_eq!(scratch.files(), ["foo.array.json", "meta/", "meta/x"]);
 }
 
+#[test]
+fn a_value_takes_the_place_of_a_folder_without_any_in_one_that_the_store_has_made() {
+    let scratch = scratch();
+    scratch.set("a/x", b"v").unwrap();
+    fs::create_dir_all(scratch.path("root/a/y/z")).unwrap();
+    scratch.set("a/y", b"v").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/x", "a/y"]);
+    // The same below a folder that others have made in one that is known.
+    fs::create_dir_all(scratch.path("root/a/b/c/d")).unwrap();
+    scratch.set("a/b/c", b"v").unwrap();
+    assert_eq!(scratch.files(), ["a/", "a/b/", "a/b/c", "a/x", "a/y"]);
+    // A file of others is no folder.
+    fs::write(scratch.path("root/a/file"), b"v").unwrap();
+    let error = scratch.set("a/file/x", b"v").unwrap_err();
+    assert!(matches!(error, StoreError::Key(_)), "{error}");
+    let error = scratch.set("a/file/x/y", b"v").unwrap_err();
+    assert!(matches!(error, StoreError::Key(_)), "{error}");
+}
+
 /// Tests DX-FS-06.
 #[cfg(unix)]
 #[test]
