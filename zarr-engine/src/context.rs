@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use zarr_spec::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::locks::ChunkLocks;
+
+/// So many documents of nodes are worth a second thread.
+const MANY: usize = 64;
 
 /// What to do about a data type that is unknown and names a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -208,6 +212,15 @@ impl Context {
             Threads::Global => rayon::current_num_threads(),
             Threads::Pool(pool) => pool.current_num_threads(),
         }
+    }
+
+    /// What `work` makes of each item, in their order: on several threads where there are many of them. No lock may be
+    /// held: while rayon waits, it runs what else there is.
+    pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+        if items.len() < MANY || matches!(self.threads, Threads::Caller) {
+            return items.into_iter().map(work).collect();
+        }
+        self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
     }
 
     /// Runs `work` where the threads of this context take part in it.

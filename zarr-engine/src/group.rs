@@ -6,7 +6,7 @@ use zarr_spec::{NodePath, Object};
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::error::Error;
-use crate::hierarchy::{Child, Hierarchy, Kind, Node};
+use crate::hierarchy::{Child, Hierarchy, Node};
 
 /// A group of a hierarchy. Cheap to clone.
 ///
@@ -84,8 +84,7 @@ impl Group {
     /// As [`Hierarchy::children`] and [`Hierarchy::array`], the latter for the first array that cannot be
     /// used.
     pub fn arrays(&self) -> Result<Vec<Array>, Error> {
-        let children = self.children()?.into_iter().filter(|child| child.kind == Kind::Array);
-        children.map(|child| self.hierarchy.array_at(&child.path)).collect()
+        self.hierarchy.arrays(&self.path)
     }
 
     /// The groups directly below it, sorted by name.

@@ -233,12 +233,8 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::array`].
     pub fn array_with(&self, path: &NodePath, options: ArrayOptions) -> Result<Array, Error> {
-        match self.found(path)?.metadata {
-            NodeMetadata::Array(metadata) => self.new_array(path, *metadata, options),
-            NodeMetadata::Group(_) => {
-                Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
-            }
-        }
+        let found = self.inner.dialect.read(&self.inner.access, path)?;
+        self.new_array(path, dialect::array_of(path, found)?, options)
     }
 
     /// The group at `path`. The root of a hierarchy of the draft is always one, if it is no array.
@@ -462,15 +458,18 @@ impl Hierarchy {
         self.inner.dialect.consolidate(&self.inner.access, &path)
     }
 
+    /// The arrays directly below the group at `path`, sorted by name.
+    pub(crate) fn arrays(&self, path: &NodePath) -> Result<Vec<Array>, Error> {
+        let mut found = self.inner.dialect.arrays(&self.inner.access, path)?;
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let open =
+            |(path, metadata): dialect::FoundArray| self.new_array(&path, metadata?, ArrayOptions::new());
+        self.context().map(found, open).into_iter().collect()
+    }
+
     /// The metadata of an array as its own document has it now, whatever a consolidated copy says.
     pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
-        let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
-        match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-            NodeMetadata::Array(metadata) => Ok(*metadata),
-            NodeMetadata::Group(_) => {
-                Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
-            }
-        }
+        dialect::array_of(path, self.inner.dialect.read_stored(&self.inner.access, path)?)
     }
 
     /// Writes the document of an array that is there already.

@@ -65,9 +65,18 @@ impl<'a> Variable<'a> {
 
     /// The element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
-        let start = position * OFFSET;
-        let offset = |at: usize| usize::try_from(read(&self.offsets[at..at + OFFSET])).unwrap_or(usize::MAX);
-        &self.payload[offset(start)..offset(start + OFFSET)]
+        &self.payload[self.offset(position)..self.offset(position + 1)]
+    }
+
+    /// The bytes of elements that follow one another, and where they begin in the payload.
+    fn run(&self, from: usize, count: usize) -> (usize, &'a [u8]) {
+        let start = self.offset(from);
+        (start, &self.payload[start..self.offset(from + count)])
+    }
+
+    fn offset(&self, position: usize) -> usize {
+        let at = position * OFFSET;
+        usize::try_from(read(&self.offsets[at..at + OFFSET])).unwrap_or(usize::MAX)
     }
 
     /// From `layout` to C order when `decoding`, else back.
@@ -87,14 +96,24 @@ impl<'a> Variable<'a> {
     }
 }
 
-/// Calls `visit` with the place of each element of a strided box, in the cell and in the result, counted in elements.
-pub(crate) fn each_element(
+/// Calls `visit` with the places of runs of elements of a strided box, in the cell and in the result, counted in
+/// elements, and with the length of the run.
+pub(crate) fn each_run(
     combination: &Combination,
     layout: &Layout,
     strides: &[usize],
-    mut visit: impl FnMut(usize, usize),
+    mut visit: impl FnMut(usize, usize, usize),
 ) {
-    let counts: Vec<u64> = combination.runs().iter().map(|run| run.count as u64).collect();
+    let mut counts: Vec<u64> = combination.runs().iter().map(|run| run.count as u64).collect();
+    let mut length = 1;
+    // Neighbours along the last dimension that are neighbours on both sides are one run.
+    if let (Some(run), Some(count), Some(1), Some(1)) =
+        (combination.runs().last(), counts.last_mut(), layout.strides.last(), strides.last())
+        && run.step == 1
+    {
+        length = run.count;
+        *count = 1;
+    }
     for_each_index(&counts, |_, index| {
         let (mut from, mut to) = (0, 0);
         for (dimension, (run, &number)) in combination.runs().iter().zip(index).enumerate() {
@@ -102,7 +121,7 @@ pub(crate) fn each_element(
             from += usize::try_from(element).unwrap_or(usize::MAX).saturating_mul(layout.strides[dimension]);
             to += (run.out + number) * strides[dimension];
         }
-        visit(from, to);
+        visit(from, to, length);
     });
 }
 
@@ -113,11 +132,14 @@ fn read(entry: &[u8]) -> u64 {
 /// Elements that come together in any order; those that never come are the fill value.
 #[derive(Debug)]
 pub(crate) struct Assembly {
-    /// Start and size in `payload`; `None` is the fill value.
-    places: Vec<Option<(usize, usize)>>,
+    /// Start and end in `payload`; [`FILL`] is the fill value.
+    places: Vec<(usize, usize)>,
     payload: Vec<u8>,
     fill: Vec<u8>,
 }
+
+/// The place of an element that never came: no payload is so large.
+const FILL: (usize, usize) = (usize::MAX, usize::MAX);
 
 impl Assembly {
     /// Room for the elements of `array`.
@@ -130,44 +152,64 @@ impl Assembly {
     pub(crate) fn with_count(count: usize, fill: &[u8]) -> Result<Self, CodecError> {
         let mut places = Vec::new();
         places.try_reserve_exact(count).map_err(CodecError::corrupt)?;
-        places.resize(count, None);
+        places.resize(count, FILL);
         Ok(Self { places, payload: Vec::new(), fill: fill.to_vec() })
     }
 
     /// Puts an element at its position; the last one that came stays.
     pub(crate) fn put(&mut self, position: usize, element: &[u8]) {
-        self.places[position] = Some((self.payload.len(), element.len()));
+        let start = self.payload.len();
         self.payload.extend_from_slice(element);
+        self.places[position] = (start, self.payload.len());
     }
 
-    /// Makes an element the fill value again.
-    pub(crate) fn clear(&mut self, position: usize) {
-        self.places[position] = None;
+    /// Puts `count` elements from number `from` on at the positions from `position` on.
+    pub(crate) fn put_run(&mut self, position: usize, elements: &Variable<'_>, from: usize, count: usize) {
+        let (first, run) = elements.run(from, count);
+        let before = self.payload.len();
+        self.payload.extend_from_slice(run);
+        let mut start = before;
+        for (number, place) in self.places[position..position + count].iter_mut().enumerate() {
+            let end = before + (elements.offset(from + number + 1) - first);
+            *place = (start, end);
+            start = end;
+        }
+    }
+
+    /// Makes elements the fill value again.
+    pub(crate) fn clear(&mut self, position: usize, count: usize) {
+        self.places[position..position + count].fill(FILL);
     }
 
     /// The element at a position, as it is now.
     pub(crate) fn element(&self, position: usize) -> &[u8] {
-        self.places[position].map_or(&self.fill, |(start, size)| &self.payload[start..start + size])
+        self.bytes(self.places[position])
+    }
+
+    fn bytes(&self, place: (usize, usize)) -> &[u8] {
+        if place == FILL { &self.fill } else { &self.payload[place.0..place.1] }
     }
 
     /// Offsets and payload.
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
-        let mut size = 0usize;
-        for position in 0..self.places.len() {
-            size = size.checked_add(self.element(position).len()).ok_or_else(too_large)?;
-        }
+        let sizes = self.places.iter().map(|&place| self.bytes(place).len());
+        let size = sizes.clone().try_fold(0usize, usize::checked_add).ok_or_else(too_large)?;
         let table = self.places.len().checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
         let size = table.and_then(|table| table.checked_add(size)).ok_or_else(too_large)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(CodecError::corrupt)?;
         let mut offset = 0u64;
         bytes.extend_from_slice(&offset.to_ne_bytes());
-        for position in 0..self.places.len() {
-            offset += self.element(position).len() as u64;
-            bytes.extend_from_slice(&offset.to_ne_bytes());
-        }
-        for position in 0..self.places.len() {
-            bytes.extend_from_slice(self.element(position));
+        bytes.extend(sizes.flat_map(|size| {
+            offset += size as u64;
+            offset.to_ne_bytes()
+        }));
+        // What came together is copied at once.
+        let is_next = |one: &(usize, usize), other: &(usize, usize)| one.1 == other.0 && *other != FILL;
+        for run in self.places.chunk_by(is_next) {
+            if let (Some(&first), Some(&last)) = (run.first(), run.last()) {
+                bytes.extend_from_slice(self.bytes((first.0, last.1)));
+            }
         }
         Ok(bytes)
     }

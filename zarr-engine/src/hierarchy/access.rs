@@ -14,6 +14,9 @@ use crate::error::Error;
 /// Warnings that are kept: a store with a fault in every document must not fill the memory.
 const KEPT_WARNINGS: usize = 1000;
 
+/// Documents that one thread fetches at once, where several do.
+const BATCH: usize = 16;
+
 /// A store, and how its documents are read.
 #[derive(Debug)]
 pub(super) struct Access {
@@ -69,8 +72,17 @@ impl Access {
         Ok(self.store.size(key)?.is_some())
     }
 
-    /// Values, in the order of their keys; one batch.
+    /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.
     pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
+        let is_local = self.store.manner().concurrency == 0;
+        if !is_local || keys.len() < 2 * BATCH {
+            return self.get_batch(keys);
+        }
+        let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_batch(keys));
+        Ok(values.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn get_batch(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
         let limit = self.context.limits.document_size;
         let request = |key: &Key| Request { key: key.clone(), range: ByteRange::Full, limit };
         let mut values = vec![None; keys.len()];

@@ -20,6 +20,19 @@ pub(super) struct Found {
     pub(super) is_implicit: bool,
 }
 
+/// An array in a listing.
+pub(super) type FoundArray = (NodePath, Result<ArrayMetadata, Error>);
+
+/// The metadata of the array that was found at `path`.
+pub(super) fn array_of(path: &NodePath, found: Option<Found>) -> Result<ArrayMetadata, Error> {
+    match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+        NodeMetadata::Array(metadata) => Ok(*metadata),
+        NodeMetadata::Group(_) => {
+            Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
+        }
+    }
+}
+
 impl Found {
     pub(super) fn explicit(metadata: NodeMetadata) -> Self {
         Self { metadata, is_implicit: false }
@@ -77,6 +90,16 @@ pub(super) trait Dialect: Debug + Send + Sync {
 
     /// What is directly below a group.
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error>;
+
+    /// The arrays directly below a group, with their metadata or why there are none.
+    fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
+        let children = self.children(access, path)?.into_iter().filter(|child| child.kind == Kind::Array);
+        let arrays = children.map(|Child { path, .. }| {
+            let found = self.read(access, &path).and_then(|found| array_of(&path, found));
+            (path, found)
+        });
+        Ok(arrays.collect())
+    }
 
     /// A node and all below it.
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error>;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, parse_node, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::dialect::{Dialect, Found, FoundArray, array_of, below_an_array, in_the_way, not_a_group};
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -132,6 +133,19 @@ impl V3 {
         }
     }
 
+    /// The nodes directly below the group at `path`, with their documents where these can be read.
+    fn below(&self, access: &Access, path: &NodePath) -> Result<Vec<(NodePath, Option<Value>)>, Error> {
+        match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+            NodeMetadata::Group(_) => {}
+            NodeMetadata::Array(_) => return Err(not_a_group(path)),
+        }
+        if let Some(below) = self.snapshot.below(path) {
+            return Ok(directly_below(below, path).map(|(path, node)| (path, Some(node))).collect());
+        }
+        access.check_listable("finding the children of a group")?;
+        self.listed(access, std::slice::from_ref(path))
+    }
+
     /// The nodes directly below all of `groups`, with one batch of requests for their documents.
     fn listed(&self, access: &Access, groups: &[NodePath]) -> Result<Vec<(NodePath, Option<Value>)>, Error> {
         let mut paths = Vec::new();
@@ -146,13 +160,13 @@ impl V3 {
         }
         let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
         let values = access.get_all(&keys)?;
-        let mut nodes = Vec::new();
-        for ((path, key), value) in paths.into_iter().zip(&keys).zip(values) {
-            let Some(value) = value else { continue };
-            // What is wrong with it is said when the node is opened.
-            nodes.push((path, access.parse(key, &value, DocumentKind::V3).ok()));
-        }
-        Ok(nodes)
+        let there = paths.into_iter().zip(keys).zip(values);
+        let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
+        // What is wrong with it is said when the node is opened.
+        let parse = |(path, key, value): (NodePath, Key, Bytes)| {
+            (path, access.parse(&key, &value, DocumentKind::V3).ok())
+        };
+        Ok(access.context.map(there, parse))
     }
 }
 
@@ -201,16 +215,20 @@ impl Dialect for V3 {
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
-        match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-            NodeMetadata::Group(_) => {}
-            NodeMetadata::Array(_) => return Err(not_a_group(path)),
-        }
-        if let Some(below) = self.snapshot.below(path) {
-            return Ok(directly_below(below, path).map(|(path, node)| child(path, Some(&node))).collect());
-        }
-        access.check_listable("finding the children of a group")?;
-        let nodes = self.listed(access, std::slice::from_ref(path))?;
+        let nodes = self.below(access, path)?;
         Ok(nodes.into_iter().map(|(path, node)| child(path, node.as_ref())).collect())
+    }
+
+    /// The documents that say that they are those of arrays are not fetched again.
+    fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
+        let mut arrays = self.below(access, path)?;
+        arrays.retain(|(_, document)| kind_of(document.as_ref()) == Kind::Array);
+        let array = |(path, document): (NodePath, Option<Value>)| {
+            let node = document.map(|document| parse(access, &path, &document)).transpose();
+            let metadata = node.and_then(|node| array_of(&path, node.map(Found::explicit)));
+            (path, metadata)
+        };
+        Ok(access.context.map(arrays, array))
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::pipeline::swap_of;
 use crate::plan::{Combination, Piece};
 use crate::selection::Wanted;
-use crate::variable::{Assembly, Variable, each_element};
+use crate::variable::{Assembly, Variable, each_run};
 
 /// Outputs of at least so many bytes are written past the caches.
 const STREAMED: usize = 32 << 20;
@@ -137,8 +137,8 @@ impl<'a> Want<'_, 'a> {
         };
         let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
         for combination in self.piece.combinations() {
-            each_element(&combination, &pipeline.layout, self.strides, |from, to| {
-                assembly.put(to, elements.element(from));
+            each_run(&combination, &pipeline.layout, self.strides, |from, to, count| {
+                assembly.put_run(to, &elements, from, count);
             });
         }
         Ok(())
@@ -176,9 +176,9 @@ impl<'a> Want<'_, 'a> {
 
     /// Takes back elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
-        let layout = zarr_spec::pipeline::Layout { strides: vec![0; self.strides.len()], swap: Swap::None };
+        let layout = zarr_spec::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
         for combination in self.piece.combinations() {
-            each_element(&combination, &layout, self.strides, |_, to| assembly.clear(to));
+            each_run(&combination, &layout, self.strides, |_, to, count| assembly.clear(to, count));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::copy::{self, Dimension, FillDimension, MAX_RANK};
 use crate::pipeline::{Stages, swap_of};
 use crate::plan::{Combination, Piece};
 use crate::shard::is_fill;
-use crate::variable::{Assembly, Variable, each_element};
+use crate::variable::{Assembly, Variable, each_run};
 
 /// The elements that are written, in C order.
 #[derive(Clone, Copy)]
@@ -112,11 +112,11 @@ impl Part<'_> {
         let count = pipeline.array.element_count().unwrap_or(0);
         if let Some(bytes) = existing {
             let elements = Variable::parse(bytes, &pipeline.array)?;
-            (0..count).for_each(|position| assembly.put(position, elements.element(position)));
+            assembly.put_run(0, &elements, 0, count);
         }
         for combination in self.piece.combinations() {
-            each_element(&combination, &pipeline.layout, self.strides, |in_cell, in_source| {
-                assembly.put(in_cell, source.element(in_source));
+            each_run(&combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
+                assembly.put_run(in_cell, &source, in_source, count);
             });
         }
         let fill_value = pipeline.array.fill_value.bytes();
