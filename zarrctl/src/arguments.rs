@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use zarr_kit::spec::Value;
+use zarr_conformance::suite::Level;
 use zarr_kit::{Format, Mode};
 
 use crate::values::{self, Codec, Counts, Member, Shape};
@@ -68,6 +68,9 @@ pub(crate) enum Verb {
     Consolidate(Consolidate),
     /// Lists everything this build knows, by extension point.
     Plugins(Plugins),
+    /// Holds plugins of this build to the rules of the conformance suite.
+    #[command(subcommand)]
+    Conformance(ConformanceVerb),
     /// Prints a completion script for a shell.
     Completions {
         /// Which shell.
@@ -390,6 +393,36 @@ pub(crate) enum PluginsVerb {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConformanceVerb {
+    /// Holds plugins to the rules of their kind. The status is 1 when a rule is broken.
+    Plugin(ConformancePlugin),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformancePlugin {
+    /// What a document of any format calls it, or its crate or feature; all plugins if there is none
+    pub(crate) ids: Vec<String>,
+    /// The highest level that is looked at: L0 to L4
+    #[arg(long, default_value = "L4")]
+    pub(crate) level: Level,
+    /// A file with rules that are known to be broken: on each line the name of a plugin and the id of a rule
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<PathBuf>,
+    /// Writes the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Writes the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Writes the report as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Writes what shields.io draws a badge from, for a single plugin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) badge: Option<PathBuf>,
 }
 
 #[cfg(test)]

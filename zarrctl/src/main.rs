@@ -49,6 +49,7 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
         Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
         Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
+        Verb::Conformance(verb) => verbs::conformance::run(&verb),
         Verb::Completions { shell } => completions(shell),
     }
 }

@@ -10,6 +10,8 @@ mod all_at_once;
 mod bench;
 #[path = "it/change.rs"]
 mod change;
+#[path = "it/conformance.rs"]
+mod conformance;
 #[path = "it/copying.rs"]
 mod copying;
 #[path = "it/fallback.rs"]

@@ -88,6 +88,17 @@ fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(to)?)
 }
 
+/// The kinds and names of the plugins that `id` stands for.
+///
+/// # Errors
+///
+/// If there is none here: who has it, or similar names.
+pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
+    let rows = rows(registry);
+    let found = show::find(registry, &rows, id)?.rows;
+    Ok(found.into_iter().map(|row| (row.point, row.name.clone())).collect())
+}
+
 fn rows(registry: &Registry) -> Vec<Row> {
     let mut rows = Vec::new();
     add(registry, registry.codecs(), &mut rows);

@@ -12,6 +12,8 @@ const LITTLE: u64 = 64 << 10;
 const SMALL_ANSWER: u64 = 64 << 10;
 /// Answers of a store of which it can be said what they have in common.
 const SEVERAL: u64 = 16;
+/// Bytes in a second that nobody complains of: memory itself is not many times as fast.
+const FAST: u64 = 2 << 30;
 /// Seconds that decoding one chunk may take before somebody who wants little of it minds.
 const LONG: f64 = 0.25;
 /// Elements that are decoded for one that is wanted, from which on planes should be mentioned.
@@ -189,7 +191,7 @@ fn of_store(subject: &Subject, measured: &Measured) -> Option<String> {
              {cure}"
         ));
     }
-    let speed = rate(measured.stored, measured.times.store)?;
+    let speed = rate(measured.stored, measured.times.store).filter(|&speed| speed < FAST)?;
     let cure = match subject.is_raw {
         true => "; a codec that compresses, such as lz4, zstd or blosc, leaves less to fetch",
         false => "; a codec that compresses more leaves less to fetch",
@@ -222,7 +224,7 @@ fn of_codec(subject: &Subject, measured: &Measured) -> Option<String> {
     if !measured.times.is_mostly(Limit::Codec) {
         return None;
     }
-    let speed = size(measured.rate()?);
+    let speed = size(measured.rate().filter(|&speed| speed < FAST)?);
     let slow = subject.compressors.iter().find(|name| is_slow(name));
     Some(match slow {
         Some(name) => format!(
@@ -400,6 +402,16 @@ mod tests {
         assert!(said(&["crc32c", "numcodecs.bz2"]).starts_with("decoding numcodecs.bz2 limits"));
         assert_eq!(said(&["numcodecs.lz4"]), "decoding numcodecs.lz4 limits, to 8.0 MiB/s of elements");
         assert_eq!(said(&[]), "decoding limits, to 8.0 MiB/s of elements");
+    }
+
+    #[test]
+    fn what_is_as_fast_as_memory_is_not_judged() {
+        for times in
+            [Times { all: 1e-3, store: 9e-4, codec: 0.0 }, Times { all: 1e-3, store: 0.0, codec: 9e-4 }]
+        {
+            let row = Measured { times, ..measured(Access::Chunk) };
+            assert_eq!(advice(&subject(), &[row]), [NOTHING]);
+        }
     }
 
     #[test]

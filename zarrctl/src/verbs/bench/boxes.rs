@@ -81,6 +81,9 @@ impl Geometry {
         let inside = chunk.intersection(&ArraySubset::whole(&self.shape));
         let wanted: Vec<Range<u64>> = match access {
             Access::Chunk => return inside,
+            Access::Box if self.chunk_size() > (4 * budget.bytes) >> self.shape.len().min(63) => {
+                return self.corner(&inside, random);
+            }
             Access::Box => return self.anywhere(&inside, random),
             Access::Slab => {
                 let first = inside.ranges().iter().take(1).cloned();
@@ -110,6 +113,17 @@ impl Geometry {
             let length = chunk.clamp(1, all);
             let middle = range.start + random.below(range.end.saturating_sub(range.start));
             let start = middle.saturating_sub(length / 2).min(all - length);
+            start..start + length
+        });
+        ArraySubset::new(ranges.collect())
+    }
+
+    /// Half as long as a chunk, and in one of them: several large ones may be too much for memory.
+    fn corner(&self, inside: &ArraySubset, random: &mut Random) -> ArraySubset {
+        let ranges = inside.ranges().iter().map(|range| {
+            let all = range.end.saturating_sub(range.start);
+            let length = all.div_ceil(2);
+            let start = range.start + random.below(all - length + 1);
             start..start + length
         });
         ArraySubset::new(ranges.collect())
@@ -194,6 +208,17 @@ mod tests {
             assert_eq!(part.shape(), [10, 20, 30]);
             assert!(!part.intersection(&chunk()).is_empty());
             assert!(ArraySubset::whole(&[100, 200, 30]).contains(&part));
+        }
+    }
+
+    #[test]
+    fn boxes_stay_in_one_chunk_where_chunks_are_large() {
+        let budget = Budget { chunks: 1, bytes: 1 << 10 };
+        let mut random = Random::new();
+        for _ in 0..100 {
+            let part = geometry().part(Access::Box, &chunk(), budget, &mut random);
+            assert_eq!(part.shape(), [5, 10, 15]);
+            assert!(chunk().contains(&part), "{part:?}");
         }
     }
 

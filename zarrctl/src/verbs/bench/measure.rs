@@ -111,9 +111,8 @@ impl Bench {
     }
 
     fn fetch(&self) -> Result<Duration, Failure> {
-        let threads = self.hierarchy.context().thread_count();
         let start = Instant::now();
-        self.tape.fetch_again(threads).map_err(|error| Failure::Fault(error.into()))?;
+        self.tape.fetch_again().map_err(|error| Failure::Fault(error.into()))?;
         Ok(start.elapsed())
     }
 
@@ -150,6 +149,7 @@ impl Bench {
                 misses += 1;
                 continue;
             };
+            self.tape.begin_read();
             self.tape.turn_to(Mode::Recording);
             let elements = array.read(&slabs::selection(&part))?;
             chosen.elements += elements.count() as u64;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rayon::prelude::*;
 use zarr_kit::spec::store::{
     Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
     Request, Store, StoreError,
@@ -40,7 +41,8 @@ pub(super) struct Tape {
 #[derive(Debug, Default)]
 struct Kept {
     answers: HashMap<(Key, ByteRange), Answer>,
-    calls: Vec<Call>,
+    /// What was asked for, by reads.
+    reads: Vec<Vec<Call>>,
     decoded: HashMap<(Key, u64), Bytes>,
     /// Bytes of answers and decoded chunks.
     size: u64,
@@ -102,11 +104,11 @@ impl Tape {
     /// What was asked for while answers were kept.
     pub(super) fn asked(&self) -> Asked {
         let kept = self.kept();
-        let values = kept.calls.iter().map(|call| match call {
+        let values = kept.reads.iter().flatten().map(|call| match call {
             Call::Get(_) => 1,
             Call::GetMany(requests, _) => requests.len() as u64,
         });
-        let requests = kept.calls.iter().flat_map(|call| match call {
+        let requests = kept.reads.iter().flatten().flat_map(|call| match call {
             Call::Get(request) => std::slice::from_ref(request),
             Call::GetMany(requests, _) => requests.as_slice(),
         });
@@ -122,24 +124,17 @@ impl Tape {
         Decoded { chunks: self.chunks.load(Ordering::SeqCst), bytes: self.size.load(Ordering::SeqCst) }
     }
 
-    /// Asks the other store once more for all that is kept, on so many threads.
-    pub(super) fn fetch_again(&self, threads: usize) -> Result<(), StoreError> {
-        let calls = self.kept().calls.clone();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut buffer = Buffer::new();
-            while let Some(call) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.ask_again(call, &mut buffer)?;
-            }
-            Ok(())
-        };
-        if threads < 2 || calls.len() < 2 {
-            return work();
-        }
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads.min(calls.len())).map(|_| scope.spawn(work)).collect();
-            // A thread that panicked has said so itself.
-            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    /// What is kept from now on is of one read.
+    pub(super) fn begin_read(&self) {
+        self.kept().reads.push(Vec::new());
+    }
+
+    /// Asks the other store once more for all that is kept, read by read: what a read asked for at once is asked for at
+    /// once again.
+    pub(super) fn fetch_again(&self) -> Result<(), StoreError> {
+        let reads = self.kept().reads.clone();
+        reads.iter().try_for_each(|calls| {
+            calls.par_iter().try_for_each_init(Buffer::new, |buffer, call| self.ask_again(call, buffer))
         })
     }
 
@@ -182,7 +177,7 @@ impl Tape {
                     Contents::Shared(bytes) => (bytes.clone(), got.size),
                 });
                 let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
-                self.kept().calls.push(Call::Get(Request { key: key.clone(), range, limit }));
+                self.keep_call(Call::Get(Request { key: key.clone(), range, limit }));
                 self.keep_answer(key, range, answer);
                 Ok(got)
             }
@@ -197,6 +192,12 @@ impl Tape {
                     None => get(&*self.store, to),
                 }
             }
+        }
+    }
+
+    fn keep_call(&self, call: Call) {
+        if let Some(calls) = self.kept().reads.last_mut() {
+            calls.push(call);
         }
     }
 
@@ -236,7 +237,7 @@ impl Store for Tape {
         match self.mode() {
             Mode::Passing => self.store.get_many(requests, budget),
             Mode::Recording => {
-                self.kept().calls.push(Call::GetMany(requests.clone(), budget));
+                self.keep_call(Call::GetMany(requests.clone(), budget));
                 let deliveries = self.store.get_many(requests.clone(), budget);
                 Box::new(deliveries.inspect(move |(number, delivered)| {
                     if let (Some(request), Ok(bytes)) = (requests.get(*number), delivered) {
@@ -261,8 +262,9 @@ impl Store for Tape {
 
     fn caching(&self) -> Caching<'_> {
         match self.mode() {
-            Mode::Passing | Mode::Recording => self.store.caching(),
-            Mode::Replaying => Caching::None,
+            Mode::Passing => self.store.caching(),
+            // What others keep decoded is asked for all the same.
+            Mode::Recording | Mode::Replaying => Caching::None,
             Mode::Counting | Mode::Copying => Caching::Decoded(self),
         }
     }
