@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use zarr_conformance::suite::Level;
+use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
 
 use crate::values::{self, Codec, Counts, Member, Shape};
