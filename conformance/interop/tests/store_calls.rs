@@ -8,7 +8,7 @@ use zarr_interop::documents::entry_point;
 use zarr_interop::{Calls, CountingStore};
 use zarr_kit::spec::Key;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, ArrayBuilder, Context, Hierarchy, Selection, open_store};
 
 struct Counted {
     store: Arc<CountingStore>,
@@ -275,4 +275,25 @@ fn children_are_one_listing_and_one_call_for_each() {
     assert_eq!(calls.get("list_dir"), Some(&1), "{calls:?}");
     // The document of the group itself, to know that it is one, and those of both children.
     assert!(calls.get("get").copied().unwrap_or(0) <= 3, "{calls:?}");
+}
+
+#[test]
+fn arrays_of_a_group_are_opened_from_the_documents_of_its_listing() {
+    let counted = v3(&json!([{"name": "bytes"}]));
+    let group = counted.open().group("/").unwrap();
+    let (arrays, calls) = counted.calls(|| group.arrays().unwrap());
+    assert_eq!(arrays.len(), 1);
+    // The document of the group itself, and those of both children.
+    assert_eq!((calls.get("list_dir"), total(&calls)), (Some(&1), 1 + 3), "{calls:?}");
+}
+
+#[test]
+fn creating_an_array_reads_the_document_above_and_looks_for_its_own() {
+    let counted = v3(&json!([{"name": "bytes"}]));
+    let hierarchy = counted.open();
+    let builder = ArrayBuilder::new([8, 8], "uint8");
+    let (_, calls) = counted.calls(|| hierarchy.create_array("/b", &builder).unwrap());
+    assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 2 + 1), "{calls:?}");
+    let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
+    assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 3 + 1), "{calls:?}");
 }

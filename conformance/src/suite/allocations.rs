@@ -14,6 +14,8 @@ thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
     /// The most that there were.
     static HIGHEST: Cell<usize> = const { Cell::new(0) };
+    /// How often this thread has asked for memory.
+    static REQUESTS: Cell<usize> = const { Cell::new(0) };
 }
 
 fn add(size: usize) {
@@ -22,6 +24,7 @@ fn add(size: usize) {
         held.set(held.get().saturating_add(size));
         held.get()
     });
+    let _ended = REQUESTS.try_with(|requests| requests.set(requests.get() + 1));
     if let Ok(held) = held {
         let _ended = HIGHEST.try_with(|highest| highest.set(highest.get().max(held)));
     }
@@ -59,6 +62,20 @@ unsafe impl GlobalAlloc for CountingAllocator {
         // SAFETY: the caller promises what `System` asks for, and all memory is from there.
         unsafe { System.realloc(pointer, layout, size) }
     }
+}
+
+/// How often this thread asks for memory, new or more, while `run` runs.
+///
+/// # Panics
+///
+/// Where the program has another allocator.
+pub fn requests(run: impl FnOnce()) -> usize {
+    let before = REQUESTS.get();
+    drop(black_box(Vec::<u8>::with_capacity(1)));
+    assert!(REQUESTS.get() > before, "the allocator of this program does not count");
+    let before = REQUESTS.get();
+    run();
+    REQUESTS.get() - before
 }
 
 /// The most bytes that this thread held at once while `run` ran, beside those that it held before. `None` where the

@@ -1,6 +1,7 @@
 //! Writing a value: beside its place, then renamed.
 
 use std::collections::hash_map::RandomState;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Write};
@@ -42,8 +43,7 @@ impl FilesystemStore {
         if known == Known::Found {
             self.make_way(key, path)?;
         }
-        let begin = format!("{folder}{TEMPORARY}");
-        let mut temporary = Temporary::create(|rest| self.base.below(&format!("{begin}{rest}")))
+        let mut temporary = Temporary::create(|name| path.with_file_name(name))
             .map_err(|error| failed("writing", path, error))?;
         temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
         if let Err(error) = temporary.rename(path) {
@@ -113,7 +113,7 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// Makes one that was not there, at the path that `place` gives for the rest of its name.
+    /// Makes one that was not there, at the path that `place` gives for its name.
     fn create(place: impl Fn(&str) -> PathBuf) -> io::Result<Self> {
         loop {
             let path = place(&unused_name());
@@ -151,12 +151,15 @@ impl Drop for Temporary {
     }
 }
 
-/// A random number of this process, and how many names came before.
+/// A name that is hidden: a random number of this process, and how many names came before.
 fn unused_name() -> String {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
-    format!("{process:016x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
+    let mut name = String::with_capacity(TEMPORARY.len() + 2 * 16 + 1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let _always_succeeds = write!(name, "{TEMPORARY}{process:016x}-{count:x}");
+    name
 }
 
 #[cfg(unix)]
@@ -178,7 +181,7 @@ mod tests {
     fn a_failure_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
-        let mut temporary = Temporary::create(|rest| folder.path().join(rest)).unwrap();
+        let mut temporary = Temporary::create(|name| folder.path().join(name)).unwrap();
         temporary.write(b"v", false).unwrap();
         assert!(!is_empty());
         // A file cannot take the place of a folder.
@@ -186,7 +189,7 @@ mod tests {
         drop(temporary);
         assert!(is_empty());
 
-        let mut temporary = Temporary::create(|rest| folder.path().join(rest)).unwrap();
+        let mut temporary = Temporary::create(|name| folder.path().join(name)).unwrap();
         temporary.write(b"v", true).unwrap();
         temporary.rename(&folder.path().join("k")).unwrap();
         drop(temporary);
@@ -199,9 +202,9 @@ mod tests {
         let taken = folder.path().join("taken");
         fs::write(&taken, b"by others").unwrap();
         let asked = std::cell::Cell::new(0);
-        let temporary = Temporary::create(|rest| {
+        let temporary = Temporary::create(|name| {
             asked.set(asked.get() + 1);
-            if asked.get() < 3 { taken.clone() } else { folder.path().join(rest) }
+            if asked.get() < 3 { taken.clone() } else { folder.path().join(name) }
         });
         assert_ne!(temporary.unwrap().path, taken);
         assert_eq!((asked.get(), fs::read(&taken).unwrap()), (3, b"by others".to_vec()));

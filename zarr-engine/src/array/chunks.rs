@@ -10,8 +10,12 @@ use zarr_spec::store::{Got, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, LimitExceeded, Output};
 
 use super::{Array, ArrayInner, RankZeroKey, hash};
+use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::shape::for_each_index;
+
+/// Bytes that the part of a chunk's key behind that of its array mostly has at most.
+const KEY_ROOM: usize = 48;
 
 impl Array {
     /// The key of the chunk at `index`.
@@ -163,9 +167,23 @@ impl ArrayInner {
 
     /// The key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
-        let mut key = self.place.chunks.as_str().to_owned();
-        self.resolved.key_encoding.encode(&key_indices(&*self.resolved.grid, index), &mut key);
+        let chunks = self.place.chunks.as_str();
+        // Room for what keys mostly are: one allocation.
+        let mut key = String::with_capacity(chunks.len() + KEY_ROOM);
+        key.push_str(chunks);
+        self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut key));
         Ok(Key::new(key).map_err(StoreError::from)?)
+    }
+
+    /// As [`key_indices`], without a list of them where that can be.
+    fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> R {
+        let grid = &*self.resolved.grid;
+        let mut indices = [0; MAX_RANK];
+        let Some(indices) = indices.get_mut(..index.len()) else { return work(&key_indices(grid, index)) };
+        for (dimension, (to, &chunk)) in indices.iter_mut().zip(index).enumerate() {
+            *to = grid.key_index(dimension, chunk);
+        }
+        work(indices)
     }
 
     /// The keys that a chunk may be read from, in turn.
@@ -247,7 +265,8 @@ impl ArrayInner {
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
     pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
         // By its key, which it keeps when others have changed the shape of the array.
-        self.context().locks.lock(hash(&(self.lock_seed, key_indices(&*self.resolved.grid, index))))
+        let hash = self.with_key_indices(index, |indices| hash(&(self.lock_seed, indices)));
+        self.context().locks.lock(hash)
     }
 
     /// Erases stored chunks that `grid`, another one of the same array, does not have.

@@ -12,6 +12,7 @@ use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 
 use super::ArrayInner;
 use crate::context::{Threads, UndefinedFill};
+use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::pipeline::{Bounds, Stages, StepError};
 use crate::plan::{Axis, Plan};
@@ -57,6 +58,20 @@ impl ArrayInner {
             Wanted::Box { runs, .. } => Plan::new(axes.zip(runs))?,
             Wanted::Points(points) => Plan::of_points(axes.collect(), points)?,
         })
+    }
+
+    /// The shape of the chunk of a plan.
+    ///
+    /// # Errors
+    ///
+    /// If the grid has no such chunk.
+    pub(crate) fn cell_shape(&self, cell: &[u64]) -> Result<[u64; MAX_RANK], Error> {
+        let mut shape = [0; MAX_RANK];
+        for (dimension, (length, &chunk)) in shape.iter_mut().zip(cell).enumerate() {
+            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
+            *length = range.end - range.start + self.resolved.grid.before_array(dimension, chunk);
+        }
+        Ok(shape)
     }
 
     /// What decodes and encodes the chunk at `index`, if it has this shape.

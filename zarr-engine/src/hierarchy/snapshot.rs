@@ -29,9 +29,9 @@ impl<D: Clone> Snapshot<D> {
     }
 
     /// Notes what was written, if there is a copy.
-    pub(super) fn put(&self, path: &NodePath, documents: D) {
+    pub(super) fn put(&self, path: &NodePath, documents: impl FnOnce() -> D) {
         if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
-            all.insert(path.clone(), documents);
+            all.insert(path.clone(), documents());
         }
     }
 

@@ -91,7 +91,8 @@ impl V2 {
             if let Some((node, _)) = node_of(key)
                 && self.snapshot.get(&node).is_some()
             {
-                self.snapshot.put(&node, stored(access, &node)?);
+                let documents = stored(access, &node)?;
+                self.snapshot.put(&node, || documents);
             }
         }
         Ok(())
@@ -330,7 +331,7 @@ impl Dialect for V2 {
         }
         let document = consolidated_document(&consolidated).map_err(|error| Error::document(&key, error))?;
         access.set_json(&key, &document)?;
-        all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, documents));
+        all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
         Ok(())
     }
 }

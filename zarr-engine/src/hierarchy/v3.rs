@@ -53,24 +53,23 @@ impl V3 {
     }
 
     /// The documents of the groups above `path` whose consolidated metadata the changes belong into
-    /// (V3-GRP-08), with them in it. `above` are all documents above, if they were read.
+    /// (V3-GRP-08), with them in it. `above` are all nodes above, if they were read.
     ///
     /// Nothing is written yet: a copy that cannot be kept up to date is an error before the changes are made.
     fn copies(
         access: &Access,
         path: &NodePath,
-        above: Option<Vec<Option<Value>>>,
+        above: Option<Vec<Option<NodeMetadata>>>,
         changes: &[Change<'_>],
     ) -> Result<Vec<(NodePath, Value)>, Error> {
         let ancestors: Vec<NodePath> = path.ancestors().collect();
-        let documents = match above {
-            Some(documents) => documents,
-            None => stored_all(access, &ancestors)?,
+        let above = match above {
+            Some(above) => above,
+            None => parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?,
         };
         let mut copies = Vec::new();
-        for (ancestor, document) in ancestors.into_iter().zip(documents) {
-            if let Some(document) = document
-                && let NodeMetadata::Group(mut group) = parse(access, &ancestor, &document)?
+        for (ancestor, node) in ancestors.into_iter().zip(above) {
+            if let Some(NodeMetadata::Group(mut group)) = node
                 && let Some(nodes) = &mut group.consolidated
             {
                 changes.iter().for_each(|change| apply(nodes, &ancestor, *change));
@@ -106,20 +105,25 @@ impl V3 {
 
     fn note(&self, (path, document): Change<'_>) {
         match document {
-            Some(document) => self.snapshot.put(path, document.clone()),
+            Some(document) => self.snapshot.put(path, || document.clone()),
             None => self.snapshot.remove(path),
         }
     }
 
-    /// The groups that are missing above `path`, and the documents of those that are there.
-    fn check(&self, access: &Access, path: &NodePath) -> Result<(Vec<NodePath>, Vec<Option<Value>>), Error> {
+    /// The groups that are missing above `path`, and those that are there.
+    fn check(
+        &self,
+        access: &Access,
+        path: &NodePath,
+    ) -> Result<(Vec<NodePath>, Vec<Option<NodeMetadata>>), Error> {
         let mut nodes: Vec<NodePath> = path.ancestors().collect();
         nodes.push(path.clone());
         let mut documents = stored_all(access, &nodes)?;
         let itself = documents.pop().flatten();
+        let above = parse_all(access, &nodes, &documents)?;
         let mut missing = Vec::new();
-        for (ancestor, document) in nodes.into_iter().zip(&documents) {
-            match document.as_ref().map(|document| parse(access, &ancestor, document)).transpose()? {
+        for (ancestor, node) in nodes.into_iter().zip(&above) {
+            match node {
                 None => missing.push(ancestor),
                 Some(NodeMetadata::Group(_)) => {}
                 Some(NodeMetadata::Array(_)) => return Err(below_an_array(path, &ancestor)),
@@ -129,7 +133,7 @@ impl V3 {
             Some(document) => {
                 Err(in_the_way(path, format!("{} is there already", kind_of(Some(&document)).name())))
             }
-            None => Ok((missing, documents)),
+            None => Ok((missing, above)),
         }
     }
 
@@ -263,12 +267,17 @@ impl Dialect for V3 {
             NodeMetadata::Group(group) => group_document(group),
         };
         let document = made(path, document)?;
-        let group = made(path, group_document(&GroupMetadata::new(Format::V3, Object::new())))?;
-        let mut changes: Vec<Change<'_>> = missing.iter().map(|ancestor| (ancestor, Some(&group))).collect();
+        let mut groups = Vec::new();
+        for ancestor in missing {
+            let group = made(&ancestor, group_document(&GroupMetadata::new(Format::V3, Object::new())))?;
+            groups.push((ancestor, group));
+        }
+        let mut changes: Vec<Change<'_>> =
+            groups.iter().map(|(ancestor, group)| (ancestor, Some(group))).collect();
         changes.push((path, Some(&document)));
         let copies = Self::copies(access, path, Some(above), &changes)?;
-        for ancestor in &missing {
-            access.set_json(&keyed(node_key(ancestor))?, &group)?;
+        for (ancestor, group) in &groups {
+            access.set_json(&keyed(node_key(ancestor))?, group)?;
         }
         access.set_json(&keyed(node_key(path))?, &document)?;
         self.refresh(access, &copies, &changes)
@@ -347,6 +356,17 @@ fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>,
 
 fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetadata, Error> {
     access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
+}
+
+fn parse_all(
+    access: &Access,
+    paths: &[NodePath],
+    documents: &[Option<Value>],
+) -> Result<Vec<Option<NodeMetadata>>, Error> {
+    let parse = |(path, document): (&NodePath, &Option<Value>)| {
+        document.as_ref().map(|document| parse(access, path, document)).transpose()
+    };
+    paths.iter().zip(documents).map(parse).collect()
 }
 
 /// The document that was made for the node at `path`.

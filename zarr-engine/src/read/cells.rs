@@ -47,12 +47,7 @@ impl ArrayInner {
     fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
         let Some(first) = wants.first() else { return Ok(()) };
         let cell = first.piece.cell();
-        let mut shape = [0u64; MAX_RANK];
-        for (dimension, (length, &chunk)) in shape.iter_mut().zip(cell).enumerate() {
-            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
-            *length = range.end - range.start + self.resolved.grid.before_array(dimension, chunk);
-        }
-        let pipeline = self.pipeline(cell, &shape[..cell.len()])?;
+        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
         self.read_cell(cell, &pipeline, wants, kept)
     }
 

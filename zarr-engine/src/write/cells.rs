@@ -5,6 +5,7 @@ use zarr_spec::pipeline::Pipeline;
 
 use super::source::{Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
+use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::pipeline::{Decoded, Stages, decode, encode};
 use crate::read::contents;
@@ -34,8 +35,8 @@ impl ArrayInner {
 
     fn write_cell(&self, part: &Part<'_>, is_spread: bool) -> Result<(), Error> {
         let cell = part.piece.cell();
-        let pipeline = self.pipeline(cell, &self.chunk(cell)?.shape)?;
-        let is_whole = part.piece.covers(self.lengths_inside(cell)?.into_iter());
+        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
+        let is_whole = part.piece.covers(self.lengths_inside(cell)?.into_iter().take(cell.len()));
         self.workers.with(Worker::default, |worker| match (pipeline.shard(), is_whole) {
             (Some(shard), true) => self.write_shard(cell, shard, part, is_spread, worker),
             (Some(shard), false) => self.write_to_shard(cell, shard, part, worker),
@@ -45,13 +46,14 @@ impl ArrayInner {
     }
 
     /// Elements of the chunk at `cell` that are inside of the array, per dimension.
-    fn lengths_inside(&self, cell: &[u64]) -> Result<Vec<u64>, Error> {
-        let lengths =
-            cell.iter().zip(&self.metadata.shape).enumerate().map(|(dimension, (&chunk, &length))| {
-                let range = self.resolved.grid.chunk_range(dimension, chunk)?;
-                Ok(range.end.min(length).saturating_sub(range.start))
-            });
-        lengths.collect()
+    fn lengths_inside(&self, cell: &[u64]) -> Result<[u64; MAX_RANK], Error> {
+        let mut lengths = [0; MAX_RANK];
+        let dimensions = lengths.iter_mut().zip(cell).zip(&self.metadata.shape);
+        for (dimension, ((inside, &chunk), &length)) in dimensions.enumerate() {
+            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
+            *inside = range.end.min(length).saturating_sub(range.start);
+        }
+        Ok(lengths)
     }
 
     /// Writes a whole chunk: nothing is read, and only storing it is under the lock.
