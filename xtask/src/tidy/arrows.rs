@@ -23,7 +23,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "zarr-engine" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &[]),
         "conformance" => Allowed::Only(&["zarr-spec", "zarr-engine"], &[]),
         "zarr-kit" => Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop"]),
-        "zarrctl" => Allowed::Only(&["zarr-kit"], &[]),
+        "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         // It shows what its users get: nothing of ours is built into it but the questions and answers.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
