@@ -1,7 +1,5 @@
 //! `statistics` against the rules for stores, and what it counts.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
-
 use std::sync::Arc;
 
 use zarr_conformance::stores::around::{described, empty, filled, has_no_url, holds_every_rule, key, value};
