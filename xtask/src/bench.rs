@@ -96,9 +96,11 @@ impl Options {
         if options.is_published && is_partial {
             return Err(Failure::Usage("`--publish` is for all cases and programs at full size".to_owned()));
         }
-        if options.programs.is_empty() {
-            options.programs = Program::ALL.to_vec();
-        }
+        // Everything is compared with this engine, so that it is always there and comes first.
+        let given = options.programs;
+        let is_wanted =
+            |program: &Program| given.is_empty() || *program == Program::ZarrKit || given.contains(program);
+        options.programs = Program::ALL.into_iter().filter(is_wanted).collect();
         Ok(options)
     }
 }
@@ -223,6 +225,8 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(options.programs, [Program::ZarrKit, Program::Zarrs]);
+        assert_eq!(parse(&["--peers", "--peer", "zarrs"]).unwrap().programs, options.programs);
+        assert_eq!(parse(&["--peers", "--peer", "ours"]).unwrap().programs, [Program::ZarrKit]);
         assert_eq!((options.rounds, options.is_quick), (3, true));
         assert_eq!(options.patterns, ["zstd"]);
     }
