@@ -1,13 +1,19 @@
 //! Elements of some bytes, and planes of the bytes at one place: from one to the other and back.
+//!
+//! Elements of 2, 4, 8 or 16 bytes are split into halves, these into their halves, and so on, a block of elements at a
+//! time: each step is two shifts of whole numbers, for which every compiler has vector instructions.
+
+/// Bytes of a block. What lies between two steps stays in the first-level cache.
+const BLOCK: usize = 2048;
 
 /// Byte `j` of element `i` of `elements` goes to place `i` of plane `j`. Both have the same length, a multiple of
 /// `size`.
 pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
     let done = match size {
-        2 => apart_in_groups::<2>(elements, planes),
-        4 => apart_in_groups::<4>(elements, planes),
-        8 => apart_in_groups::<8>(elements, planes),
-        16 => apart_in_groups::<16>(elements, planes),
+        2 => apart_in_blocks::<2>(elements, planes),
+        4 => apart_in_blocks::<4>(elements, planes),
+        8 => apart_in_blocks::<8>(elements, planes),
+        16 => apart_in_blocks::<16>(elements, planes),
         _ => 0,
     };
     let count = elements.len() / size;
@@ -21,10 +27,10 @@ pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
 /// The inverse of [`apart`].
 pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
     let done = match size {
-        2 => together_in_groups::<2>(planes, elements),
-        4 => together_in_groups::<4>(planes, elements),
-        8 => together_in_groups::<8>(planes, elements),
-        16 => together_in_groups::<16>(planes, elements),
+        2 => together_in_blocks::<2>(planes, elements),
+        4 => together_in_blocks::<4>(planes, elements),
+        8 => together_in_blocks::<8>(planes, elements),
+        16 => together_in_blocks::<16>(planes, elements),
         _ => 0,
     };
     let count = elements.len() / size;
@@ -35,43 +41,117 @@ pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
     }
 }
 
-/// Elements in a group: their bytes at one place fill a vector register, and the compiler sees fixed sizes only.
-const GROUP: usize = 16;
-
-/// Does what it can in whole groups, and returns the number of elements in them.
-fn apart_in_groups<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
-    let count = elements.len() / SIZE;
-    let groups = elements.chunks_exact(SIZE * GROUP);
-    let done = groups.len() * GROUP;
-    for (number, group) in groups.enumerate() {
-        let mut columns = [[0; GROUP]; SIZE];
-        for index in 0..GROUP {
-            for place in 0..SIZE {
-                columns[place][index] = group[index * SIZE + place];
+/// Does what it can in whole blocks, and returns the number of elements in them.
+fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
+    let (count, in_block) = (elements.len() / SIZE, BLOCK / SIZE);
+    let (blocks, _) = elements.as_chunks::<BLOCK>();
+    let (mut split, mut next) = (&mut [0; BLOCK], &mut [0; BLOCK]);
+    for (number, block) in blocks.iter().enumerate() {
+        let mut size = SIZE;
+        while size > 2 {
+            let wholes = if size == SIZE { block } else { &*split };
+            let pieces = wholes.chunks_exact(in_block * size).zip(next.chunks_exact_mut(in_block * size));
+            for (wholes, halves) in pieces {
+                let (low, high) = halves.split_at_mut(in_block * size / 2);
+                split_halves(size, wholes, low, high);
             }
+            std::mem::swap(&mut split, &mut next);
+            size /= 2;
         }
-        for (place, column) in columns.iter().enumerate() {
-            planes[place * count + number * GROUP..][..GROUP].copy_from_slice(column);
+        let pairs = if SIZE == 2 { block } else { &*split };
+        for (pair, bytes) in pairs.chunks_exact(2 * in_block).enumerate() {
+            let (low, high) = planes[2 * pair * count..].split_at_mut(count);
+            let place = number * in_block..(number + 1) * in_block;
+            split_halves(2, bytes, &mut low[place.clone()], &mut high[place]);
         }
     }
-    done
+    blocks.len() * in_block
 }
 
-/// The inverse of [`apart_in_groups`].
-fn together_in_groups<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
-    let count = elements.len() / SIZE;
-    let groups = elements.chunks_exact_mut(SIZE * GROUP);
-    let done = groups.len() * GROUP;
-    for (number, group) in groups.enumerate() {
-        let mut columns = [[0; GROUP]; SIZE];
-        for (place, column) in columns.iter_mut().enumerate() {
-            column.copy_from_slice(&planes[place * count + number * GROUP..][..GROUP]);
+/// The inverse of [`apart_in_blocks`].
+fn together_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
+    let (count, in_block) = (elements.len() / SIZE, BLOCK / SIZE);
+    let (blocks, _) = elements.as_chunks_mut::<BLOCK>();
+    let (mut split, mut next) = (&mut [0; BLOCK], &mut [0; BLOCK]);
+    for (number, block) in blocks.iter_mut().enumerate() {
+        let pairs = if SIZE == 2 { &mut *block } else { &mut *split };
+        for (pair, bytes) in pairs.chunks_exact_mut(2 * in_block).enumerate() {
+            let (low, high) = planes[2 * pair * count..].split_at(count);
+            let place = number * in_block..(number + 1) * in_block;
+            join_halves(2, &low[place.clone()], &high[place], bytes);
         }
-        for index in 0..GROUP {
-            for place in 0..SIZE {
-                group[index * SIZE + place] = columns[place][index];
+        let mut size = 4;
+        while size <= SIZE {
+            let wholes = if size == SIZE { &mut *block } else { &mut *next };
+            let pieces = split.chunks_exact(in_block * size).zip(wholes.chunks_exact_mut(in_block * size));
+            for (halves, wholes) in pieces {
+                let (low, high) = halves.split_at(in_block * size / 2);
+                join_halves(size, low, high, wholes);
             }
+            std::mem::swap(&mut split, &mut next);
+            size *= 2;
         }
     }
-    done
+    blocks.len() * in_block
+}
+
+/// Splits numbers of `size` bytes: the first halves of their bytes, and the second ones.
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+fn split_halves(size: usize, wholes: &[u8], low: &mut [u8], high: &mut [u8]) {
+    macro_rules! split {
+        ($whole:ty, $half:ty) => {
+            let (wholes, _) = wholes.as_chunks::<{ size_of::<$whole>() }>();
+            let (low, _) = low.as_chunks_mut::<{ size_of::<$half>() }>();
+            let (high, _) = high.as_chunks_mut::<{ size_of::<$half>() }>();
+            for ((whole, low), high) in wholes.iter().zip(low).zip(high) {
+                let whole = <$whole>::from_le_bytes(*whole);
+                *low = (whole as $half).to_le_bytes();
+                *high = ((whole >> <$half>::BITS) as $half).to_le_bytes();
+            }
+        };
+    }
+    match size {
+        2 => {
+            split!(u16, u8);
+        }
+        4 => {
+            split!(u32, u16);
+        }
+        8 => {
+            split!(u64, u32);
+        }
+        _ => {
+            split!(u128, u64);
+        }
+    }
+}
+
+/// The inverse of [`split_halves`].
+fn join_halves(size: usize, low: &[u8], high: &[u8], wholes: &mut [u8]) {
+    macro_rules! join {
+        ($half:ty, $whole:ty) => {
+            let (low, _) = low.as_chunks::<{ size_of::<$half>() }>();
+            let (high, _) = high.as_chunks::<{ size_of::<$half>() }>();
+            let (wholes, _) = wholes.as_chunks_mut::<{ size_of::<$whole>() }>();
+            for ((low, high), whole) in low.iter().zip(high).zip(wholes) {
+                let low = <$whole>::from(<$half>::from_le_bytes(*low));
+                let high = <$whole>::from(<$half>::from_le_bytes(*high));
+                *whole = (low | (high << <$half>::BITS)).to_le_bytes();
+            }
+        };
+    }
+    match size {
+        2 => {
+            join!(u8, u16);
+        }
+        4 => {
+            join!(u16, u32);
+        }
+        8 => {
+            join!(u32, u64);
+        }
+        _ => {
+            join!(u64, u128);
+        }
+    }
 }

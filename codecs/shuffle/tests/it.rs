@@ -55,8 +55,10 @@ fn bytes_of_other_programs_are_the_same_both_ways_and_half_elements_are_refused(
 #[test]
 fn byte_j_of_element_i_is_byte_i_of_plane_j_for_every_size() {
     for size in [1usize, 2, 3, 4, 5, 8, 12, 16, 17, 255] {
-        for count in [0usize, 1, 7, 15, 16, 17, 100] {
-            let decoded: Vec<u8> = (0..size * count).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
+        // Blocks of elements, and what is left of them.
+        for count in [0usize, 1, 7, 16, 100, 1023, 1024, 2500] {
+            let decoded: Vec<u8> =
+                (0..size * count).map(|i| u8::try_from(i * (i % 509) % 251).unwrap()).collect();
             let wanted: Vec<u8> =
                 (0..size).flat_map(|j| (0..count).map(move |i| i * size + j)).map(|at| decoded[at]).collect();
             let codec = v2(&format!(r#"{{"elementsize":{size}}}"#));
