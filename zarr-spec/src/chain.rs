@@ -203,7 +203,7 @@ impl Builder<'_> {
     fn add(
         &mut self,
         document: &ExtensionDocument,
-        create: crate::codec::CreateCodec,
+        create: crate::codec::CodecMaker,
     ) -> Result<(), CodecError> {
         let creation = Creation {
             format: self.creation.format,

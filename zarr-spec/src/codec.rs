@@ -20,7 +20,7 @@ use crate::chain::{ChainError, CodecChain};
 use crate::format::{Format, Invalid};
 use crate::json::{Object, Value};
 use crate::output::{LimitExceeded, Output};
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
 pub use casts::Cast;
@@ -303,8 +303,22 @@ pub struct Shard {
 /// exception.
 pub type CreateCodec = fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError>;
 
+maker! {
+    /// Makes codecs as [`CreateCodec`] does.
+    CodecMaker,
+    CreateCodec,
+    dyn Fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError> + Send + Sync
+}
+
 /// The configuration that another format has for a codec: from one that was created, to a format.
 pub type TranslateCodec = fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError>;
+
+maker! {
+    /// Translates configurations as [`TranslateCodec`] does.
+    CodecTranslator,
+    TranslateCodec,
+    dyn Fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError> + Send + Sync
+}
 
 /// A codec that a program knows.
 #[derive(Debug, Clone, Copy)]
@@ -312,9 +326,9 @@ pub struct CodecPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateCodec,
+    pub create: CodecMaker,
     /// Rewrites a configuration for another format.
-    pub translate: TranslateCodec,
+    pub translate: CodecTranslator,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -327,8 +341,8 @@ impl CodecPlugin {
     pub const fn new(identifiers: Identifiers, create: CreateCodec) -> Self {
         Self {
             identifiers,
-            create,
-            translate: same_configuration,
+            create: CodecMaker::Linked(create),
+            translate: CodecTranslator::Linked(same_configuration),
             about: About::NOTHING,
             origin: Origin::UNKNOWN,
         }
@@ -337,7 +351,7 @@ impl CodecPlugin {
     /// With configurations that differ by format.
     #[must_use]
     pub const fn translated_by(self, translate: TranslateCodec) -> Self {
-        Self { translate, ..self }
+        Self { translate: CodecTranslator::Linked(translate), ..self }
     }
 
     /// With a sentence on what it does, and uses of it.

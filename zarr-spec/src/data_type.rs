@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::about::{About, Example};
 use crate::format::{Format, Invalid, Mode, Reading};
 use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::representation::{ByteOrder, Elements, FillValue};
 
 pub use objects::ObjectNames;
@@ -214,6 +214,13 @@ pub type Created = (Arc<dyn DataType>, ByteOrder);
 /// Makes a data type from a document.
 pub type CreateDataType = fn(&Creation<'_>) -> Result<Created, DataTypeError>;
 
+maker! {
+    /// Makes data types as [`CreateDataType`] does.
+    DataTypeMaker,
+    CreateDataType,
+    dyn Fn(&Creation<'_>) -> Result<Created, DataTypeError> + Send + Sync
+}
+
 /// A data type that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct DataTypePlugin {
@@ -222,7 +229,7 @@ pub struct DataTypePlugin {
     /// Whether a name of final v3 or the draft that is nobody's belongs to this family, such as `r16` to raw bits.
     pub recognises: fn(&str) -> bool,
     /// Makes one from a document.
-    pub create: CreateDataType,
+    pub create: DataTypeMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -233,7 +240,13 @@ impl DataTypePlugin {
     /// A data type that has fixed names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateDataType) -> Self {
-        Self { identifiers, recognises: |_| false, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            recognises: |_| false,
+            create: DataTypeMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With names that follow a pattern.

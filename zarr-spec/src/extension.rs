@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +57,20 @@ pub enum ExtensionPlace<'a> {
 /// Applies a generic extension, whatever its `must_understand` says.
 pub type CreateExtension = fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid>;
 
+maker! {
+    /// Applies extensions as [`CreateExtension`] does.
+    ExtensionMaker,
+    CreateExtension,
+    dyn Fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> + Send + Sync
+}
+
 /// A generic extension that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtensionPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Applies one from a document.
-    pub create: CreateExtension,
+    pub create: ExtensionMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -74,7 +81,12 @@ impl ExtensionPlugin {
     /// A generic extension of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateExtension) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: ExtensionMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::subset::ArraySubset;
 
 /// Why a chunk grid could not be used.
@@ -128,13 +128,20 @@ pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Option<Vec<u64
 /// Makes a grid for an array of a shape, in elements per dimension.
 pub type CreateChunkGrid = fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError>;
 
+maker! {
+    /// Makes grids as [`CreateChunkGrid`] does.
+    ChunkGridMaker,
+    CreateChunkGrid,
+    dyn Fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> + Send + Sync
+}
+
 /// A chunk grid that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkGridPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateChunkGrid,
+    pub create: ChunkGridMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -145,7 +152,12 @@ impl ChunkGridPlugin {
     /// A chunk grid of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateChunkGrid) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: ChunkGridMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::about::{About, Example};
 use crate::format::Invalid;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// Turns chunk indices into the last part of a key, and back.
 ///
@@ -30,13 +30,20 @@ pub fn decode_index(text: &str) -> Option<u64> {
 /// Makes a chunk key encoding.
 pub type CreateChunkKeyEncoding = fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid>;
 
+maker! {
+    /// Makes key encodings as [`CreateChunkKeyEncoding`] does.
+    ChunkKeyEncodingMaker,
+    CreateChunkKeyEncoding,
+    dyn Fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> + Send + Sync
+}
+
 /// A chunk key encoding that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkKeyEncodingPlugin {
     /// Its names. The draft's chunk identifiers and the keys of v2 are looked up in the same way.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateChunkKeyEncoding,
+    pub create: ChunkKeyEncodingMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -47,7 +54,12 @@ impl ChunkKeyEncodingPlugin {
     /// A chunk key encoding of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateChunkKeyEncoding) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: ChunkKeyEncodingMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

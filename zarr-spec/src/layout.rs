@@ -2,11 +2,18 @@
 
 use crate::about::{About, Example};
 use crate::codec::{Codec, CodecError};
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// Makes the layout of chunks with a number of dimensions: a [`Codec::Permutation`], or a [`Codec::ArrayToArray`]
 /// that moves elements about.
 pub type CreateMemoryLayout = fn(&Creation<'_>, usize) -> Result<Codec, CodecError>;
+
+maker! {
+    /// Makes layouts as [`CreateMemoryLayout`] does.
+    MemoryLayoutMaker,
+    CreateMemoryLayout,
+    dyn Fn(&Creation<'_>, usize) -> Result<Codec, CodecError> + Send + Sync
+}
 
 /// A chunk memory layout that a program knows.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +21,7 @@ pub struct MemoryLayoutPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateMemoryLayout,
+    pub create: MemoryLayoutMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -25,7 +32,12 @@ impl MemoryLayoutPlugin {
     /// A chunk memory layout of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateMemoryLayout) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: MemoryLayoutMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

@@ -7,7 +7,7 @@ use crate::BoxError;
 use crate::about::{About, Example};
 use crate::format::{Invalid, Reading};
 use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// Bytes to and from the JSON value model.
 ///
@@ -34,13 +34,20 @@ pub trait MetadataEncoding: Debug + Send + Sync {
 /// Makes a metadata encoding.
 pub type CreateMetadataEncoding = fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid>;
 
+maker! {
+    /// Makes metadata encodings as [`CreateMetadataEncoding`] does.
+    MetadataEncodingMaker,
+    CreateMetadataEncoding,
+    dyn Fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> + Send + Sync
+}
+
 /// A metadata encoding that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct MetadataEncodingPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateMetadataEncoding,
+    pub create: MetadataEncodingMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -51,7 +58,12 @@ impl MetadataEncodingPlugin {
     /// A metadata encoding of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateMetadataEncoding) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: MetadataEncodingMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

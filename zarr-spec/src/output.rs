@@ -25,12 +25,30 @@ enum Memory<'a> {
     Destination(&'a mut [u8]),
     Buffer(&'a mut Vec<u8>),
     Owned(Vec<u8>),
+    Lent(&'a mut dyn LentMemory),
+}
+
+/// Memory of somebody else, who alone can make more of it: of a program that a plugin was loaded into.
+pub trait LentMemory: std::fmt::Debug {
+    /// All bytes there are, initialised.
+    fn bytes(&self) -> &[u8];
+
+    /// As [`LentMemory::bytes`], to be changed.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Makes them at least `size` bytes, of which the first ones stay as they are. False if that cannot be.
+    fn grow(&mut self, size: usize) -> bool;
 }
 
 impl<'a> Output<'a> {
     /// Writes to `destination`, which is also the limit.
     pub fn to(destination: &'a mut [u8]) -> Self {
         Self { limit: destination.len(), memory: Memory::Destination(destination), len: 0 }
+    }
+
+    /// Writes at most `limit` bytes to memory of somebody else.
+    pub fn lent(memory: &'a mut dyn LentMemory, limit: usize) -> Self {
+        Self { memory: Memory::Lent(memory), len: 0, limit }
     }
 
     /// Memory of its own for at most `limit` bytes; see [`Output::into_written`]. Nothing is allocated yet.
@@ -57,6 +75,12 @@ impl<'a> Output<'a> {
             Memory::Destination(destination) => &mut **destination,
             Memory::Buffer(buffer) => grow(buffer, end, self.limit)?,
             Memory::Owned(buffer) => grow(buffer, end, self.limit)?,
+            Memory::Lent(memory) => {
+                if memory.bytes().len() < end && !memory.grow(end) {
+                    return Err(LimitExceeded { limit: self.limit });
+                }
+                memory.bytes_mut()
+            }
         };
         let bytes = memory.len().min(self.limit);
         Ok(&mut memory[self.len..bytes])
@@ -72,6 +96,7 @@ impl<'a> Output<'a> {
             Memory::Destination(destination) => destination.len(),
             Memory::Buffer(buffer) => buffer.len(),
             Memory::Owned(buffer) => buffer.len(),
+            Memory::Lent(memory) => memory.bytes().len(),
         };
         assert!(size <= there.min(self.limit) - self.len, "advanced past the bytes of `spare`");
         self.len += size;
@@ -101,6 +126,7 @@ impl<'a> Output<'a> {
             Memory::Destination(destination) => &destination[..self.len],
             Memory::Buffer(buffer) => &buffer[..self.len],
             Memory::Owned(buffer) => &buffer[..self.len],
+            Memory::Lent(memory) => &memory.bytes()[..self.len],
         }
     }
 
@@ -111,6 +137,7 @@ impl<'a> Output<'a> {
             Memory::Destination(destination) => &mut destination[..self.len],
             Memory::Buffer(buffer) => &mut buffer[..self.len],
             Memory::Owned(buffer) => &mut buffer[..self.len],
+            Memory::Lent(memory) => &mut memory.bytes_mut()[..self.len],
         }
     }
 }
@@ -126,6 +153,7 @@ impl Output<'static> {
             }
             Memory::Destination(destination) => destination[..self.len].to_vec(),
             Memory::Buffer(buffer) => buffer[..self.len].to_vec(),
+            Memory::Lent(memory) => memory.bytes()[..self.len].to_vec(),
         }
     }
 }
@@ -215,6 +243,36 @@ mod tests {
         let len = output.written().len();
         assert_eq!(buffer.bytes(len)[100], 1);
         assert_eq!(buffer.output(10).spare(1).unwrap().len(), 10);
+    }
+
+    #[derive(Debug)]
+    struct Lent(Vec<u8>);
+
+    impl LentMemory for Lent {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+
+        fn grow(&mut self, size: usize) -> bool {
+            let may = size <= 8;
+            self.0.resize(if may { size } else { self.0.len() }, 0);
+            may
+        }
+    }
+
+    #[test]
+    fn lent_memory_grows_as_far_as_its_owner_lets_it() {
+        let mut memory = Lent(vec![0; 2]);
+        let mut output = Output::lent(&mut memory, 100);
+        output.put(&[1, 2, 3]).unwrap();
+        output.put(&[4, 5]).unwrap();
+        assert_eq!(output.written(), [1, 2, 3, 4, 5]);
+        assert_eq!(output.put(&[0; 4]), Err(LimitExceeded { limit: 100 }));
+        assert_eq!(memory.0, [1, 2, 3, 4, 5]);
     }
 
     #[test]

@@ -62,6 +62,54 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Defines what makes the extensions of a plugin: a function of a crate that is linked, or what stands for one in a
+/// library that was loaded. It is called like a function: `(plugin.create)(…)`.
+macro_rules! maker {
+    ($(#[$doc:meta])* $maker:ident, $function:ty, $called:ty) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub enum $maker {
+            /// Of a crate that is linked.
+            Linked($function),
+            /// Of a library that was loaded, and stays as long as the program.
+            Loaded(&'static $called),
+        }
+
+        impl $maker {
+            /// Tells one from another in this run of the program.
+            #[must_use]
+            pub fn address(&self) -> usize {
+                match self {
+                    Self::Linked(function) => *function as usize,
+                    Self::Loaded(closure) => std::ptr::from_ref(*closure).cast::<()>() as usize,
+                }
+            }
+        }
+
+        impl std::ops::Deref for $maker {
+            type Target = $called;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    Self::Linked(function) => function,
+                    Self::Loaded(closure) => *closure,
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $maker {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    Self::Linked(_) => "Linked(..)",
+                    Self::Loaded(_) => "Loaded(..)",
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use maker;
+
 /// Registers a plugin of this crate, so that every program that links the crate knows it.
 ///
 /// A whole codec:

@@ -7,7 +7,7 @@ use crate::about::{About, Example};
 use crate::chain::CodecChain;
 use crate::format::Invalid;
 use crate::key::Prefix;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::store::Store;
 
 /// What a storage transformer does with the chunks of one array.
@@ -42,13 +42,20 @@ pub trait WrappingTransformer: Debug + Send + Sync {
 /// Makes a storage transformer for an array of a shape, in elements per dimension.
 pub type CreateStorageTransformer = fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid>;
 
+maker! {
+    /// Makes transformers as [`CreateStorageTransformer`] does.
+    StorageTransformerMaker,
+    CreateStorageTransformer,
+    dyn Fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid> + Send + Sync
+}
+
 /// A storage transformer that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct StorageTransformerPlugin {
     /// Its names.
     pub identifiers: Identifiers,
     /// Makes one from a document.
-    pub create: CreateStorageTransformer,
+    pub create: StorageTransformerMaker,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -59,7 +66,12 @@ impl StorageTransformerPlugin {
     /// A storage transformer of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateStorageTransformer) -> Self {
-        Self { identifiers, create, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            identifiers,
+            create: StorageTransformerMaker::Linked(create),
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// With a sentence on what it does, and uses of it.

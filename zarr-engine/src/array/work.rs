@@ -181,10 +181,10 @@ impl ArrayInner {
 /// Tells the plugins of one registry from those of another that have the same names.
 fn plugins(registry: &Registry) -> u64 {
     let mut hasher = DefaultHasher::new();
-    registry.codecs().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
-    registry.data_types().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
-    registry.chunk_grids().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
-    registry.memory_layouts().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
-    registry.storage_transformers().iter().for_each(|plugin| (plugin.create as usize).hash(&mut hasher));
+    registry.codecs().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
+    registry.data_types().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
+    registry.chunk_grids().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
+    registry.memory_layouts().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
+    registry.storage_transformers().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
     hasher.finish()
 }
