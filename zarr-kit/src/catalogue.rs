@@ -64,6 +64,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "codec-categorize",
         &["https://zarr-kit.example/spec/codecs/categorize/1.0", "numcodecs.categorize", "categorize"],
     ),
+    entry(Codec, "codec-conditional", &["conditional"]),
     entry(
         Codec,
         "codec-crc32",
@@ -149,6 +150,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "codec-msgpack2",
         &["https://zarr-kit.example/spec/codecs/msgpack2/1.0", "numcodecs.msgpack2", "msgpack2"],
     ),
+    entry(Codec, "codec-n5-default", &["n5_default"]),
     entry(Codec, "codec-optional", &["https://zarr-kit.example/spec/codecs/optional/1.0", "zarrs.optional"]),
     entry(
         Codec,
@@ -175,6 +177,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
         "codec-quantize",
         &["https://zarr-kit.example/spec/codecs/quantize/1.0", "numcodecs.quantize", "quantize"],
     ),
+    entry(Codec, "codec-reshape", &["reshape"]),
     entry(
         Codec,
         "codec-scale-offset",
@@ -335,6 +338,35 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(
         DataType,
+        "dtype-small-float",
+        &[
+            "complex_bfloat16",
+            "complex_float16",
+            "complex_float4_e2m1fn",
+            "complex_float6_e2m3fn",
+            "complex_float6_e3m2fn",
+            "complex_float8_e3m4",
+            "complex_float8_e4m3",
+            "complex_float8_e4m3b11fnuz",
+            "complex_float8_e4m3fnuz",
+            "complex_float8_e5m2",
+            "complex_float8_e5m2fnuz",
+            "complex_float8_e8m0fnu",
+            "float4_e2m1fn",
+            "float6_e2m3fn",
+            "float6_e3m2fn",
+            "float8_e3m4",
+            "float8_e4m3",
+            "float8_e4m3b11fnuz",
+            "float8_e4m3fnuz",
+            "float8_e5m2",
+            "float8_e5m2fnuz",
+            "float8_e8m0fnu",
+            "https://zarr-kit.example/spec/data-types/small-float/1.0",
+        ],
+    ),
+    entry(
+        DataType,
         "dtype-string",
         &["https://zarr-kit.example/spec/data-types/string/1.0", "string", "O/vlen-utf8", "O/categorize"],
     ),
@@ -420,4 +452,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 }

@@ -18,6 +18,8 @@ use zarr_codec_bz2 as _;
 use zarr_codec_cast_value as _;
 #[cfg(feature = "codec-categorize")]
 use zarr_codec_categorize as _;
+#[cfg(feature = "codec-conditional")]
+use zarr_codec_conditional as _;
 #[cfg(feature = "codec-crc32")]
 use zarr_codec_crc32 as _;
 #[cfg(feature = "codec-crc32c")]
@@ -40,6 +42,8 @@ use zarr_codec_lz4 as _;
 use zarr_codec_lzma as _;
 #[cfg(feature = "codec-msgpack2")]
 use zarr_codec_msgpack2 as _;
+#[cfg(feature = "codec-n5-default")]
+use zarr_codec_n5_default as _;
 #[cfg(feature = "codec-optional")]
 use zarr_codec_optional as _;
 #[cfg(feature = "codec-packbits")]
@@ -48,6 +52,8 @@ use zarr_codec_packbits as _;
 use zarr_codec_pcodec as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
+#[cfg(feature = "codec-reshape")]
+use zarr_codec_reshape as _;
 #[cfg(feature = "codec-scale-offset")]
 use zarr_codec_scale_offset as _;
 #[cfg(feature = "codec-sharding-indexed")]
@@ -80,6 +86,8 @@ use zarr_dtype_fixed_length as _;
 use zarr_dtype_json as _;
 #[cfg(feature = "dtype-optional")]
 use zarr_dtype_optional as _;
+#[cfg(feature = "dtype-small-float")]
+use zarr_dtype_small_float as _;
 #[cfg(feature = "dtype-string")]
 use zarr_dtype_string as _;
 #[cfg(feature = "dtype-struct")]

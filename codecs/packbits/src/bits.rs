@@ -39,6 +39,7 @@ impl Component {
             ("float4_e2m1fn", _) => (4, 1, Kind::Float),
             ("float6_e2m3fn" | "float6_e3m2fn", _) => (6, 1, Kind::Float),
             ("bfloat16" | "float16", _) => (16, 2, Kind::Float),
+            (float, _) if float.starts_with("float8_") => (8, 1, Kind::Float),
             (_, Some(kind @ (Kind::Int | Kind::UInt | Kind::Float | Kind::Complex))) => {
                 let bytes = size / count;
                 (u32::try_from(bytes).ok()?.checked_mul(8)?, bytes, kind)

@@ -1,0 +1,255 @@
+//! The `conditional` codec of Zarr: each chunk says which of a list of codecs it went through.
+//!
+//! Bytes to bytes. `header_bits / 8` bytes stand first, least significant one first: bit `i` is set when codec `i` of the
+//! list was applied. A reader undoes those in reverse order.
+//!
+//! Which ones to apply is the writer's affair. This one applies as many of the list, from its start, as leave the fewest
+//! bytes, and checksums always: what does not become smaller is stored as it is, so that a chunk never grows by more than
+//! the header and its checksums.
+//!
+//! Source: `codecs/conditional` in the Zarr extension registry.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::{BytesToBytesCodec, Checksum};
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::metadata::v3;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("conditional"), create)
+        .about("Applies codecs of a list to those chunks alone that they make smaller.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "conditional", "configuration": {"codecs": []}}"#),
+    Example::v3(r#"{"name": "conditional", "configuration": {"codecs": [], "header_bits": 16}}"#),
+];
+
+/// The most bits that a header may have: far more than anybody has codecs.
+const MOST_BITS: u64 = 1 << 16;
+
+/// A codec of the list.
+#[derive(Debug)]
+enum Inner {
+    Computed(Arc<dyn BytesToBytesCodec>),
+    Checksum(Arc<dyn Checksum>),
+}
+
+/// Applies codecs to the chunks that they make smaller.
+#[derive(Debug)]
+struct Conditional {
+    codecs: Vec<Inner>,
+    header: usize,
+}
+
+#[derive(Deserialize)]
+struct ConditionalConfiguration {
+    codecs: Value,
+    header_bits: Option<u64>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let ConditionalConfiguration { codecs, header_bits } = creation.parse()?;
+    let documents = v3::extensions("codecs", &codecs, creation.reading)
+        .map_err(|error| CodecError::configuration(error.to_string()))?;
+    let least = (documents.len() as u64).max(1).next_multiple_of(8);
+    let bits = header_bits.unwrap_or(least);
+    if bits % 8 != 0 || bits < least || bits > MOST_BITS {
+        return Err(CodecError::configuration(format!(
+            "header_bits is {bits}, and must be a multiple of 8 from {least} to {MOST_BITS} for {} codecs",
+            documents.len()
+        )));
+    }
+    let inner = |(position, document): (usize, &ExtensionDocument)| {
+        inner(creation, document, decoded).map_err(|error| at(position, document, &error))
+    };
+    let codecs = documents.iter().enumerate().map(inner).collect::<Result<_, _>>()?;
+    let header =
+        usize::try_from(bits / 8).map_err(|_| CodecError::configuration("header_bits is too large"))?;
+    Ok(Codec::BytesToBytes(Arc::new(Conditional { codecs, header })))
+}
+
+fn at(position: usize, document: &ExtensionDocument, error: &CodecError) -> CodecError {
+    CodecError::configuration(format!(
+        "codec `{}` at position {position} of `codecs`: {error}",
+        document.identifier
+    ))
+}
+
+fn inner(
+    creation: &Creation<'_>,
+    document: &ExtensionDocument,
+    decoded: &Representation,
+) -> Result<Inner, CodecError> {
+    let &Creation { format, registry, reading, .. } = creation;
+    let plugin = registry.codecs().find(format, &document.identifier, reading);
+    let plugin = plugin.map_err(|unknown| CodecError::Unsupported(unknown.to_string()))?;
+    let creation = Creation {
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: None,
+        ..*creation
+    };
+    match (plugin.create)(&creation, decoded)? {
+        Codec::BytesToBytes(codec) => Ok(Inner::Computed(codec)),
+        Codec::Checksum(checksum) => Ok(Inner::Checksum(checksum)),
+        _ => Err(CodecError::Unsupported("it does not turn bytes into bytes".to_owned())),
+    }
+}
+
+impl Conditional {
+    /// What the first `count` codecs and all checksums leave of `decoded`; nothing if that is more than `limit` bytes.
+    fn applied(&self, count: usize, decoded: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodecError> {
+        let mut bytes = decoded.to_vec();
+        for (_, inner) in self.used(count) {
+            let mut encoded = Output::at_most(limit);
+            match inner.encode(&bytes, &mut encoded) {
+                Err(CodecError::TooLarge(_)) => return Ok(None),
+                result => result?,
+            }
+            bytes = encoded.into_written();
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The codecs that are applied with the first `count`, by their place in the list.
+    fn used(&self, count: usize) -> impl DoubleEndedIterator<Item = (usize, &Inner)> {
+        let codecs = self.codecs.iter().enumerate();
+        codecs.filter(move |(position, inner)| *position < count || matches!(inner, Inner::Checksum(_)))
+    }
+
+    /// Codecs that need not be applied: all from the first one, or as many as some number of them.
+    fn choices(&self) -> impl Iterator<Item = usize> {
+        let computed = |position: &usize| matches!(self.codecs[*position], Inner::Computed(_));
+        std::iter::once(0).chain((0..self.codecs.len()).filter(computed).map(|position| position + 1))
+    }
+
+    /// The most bytes that the codecs that are always applied add.
+    fn checksums(&self) -> usize {
+        self.used(0).map(|(_, inner)| inner.added()).sum()
+    }
+}
+
+impl Inner {
+    /// Bytes of a checksum.
+    fn added(&self) -> usize {
+        match self {
+            Self::Computed(_) => 0,
+            Self::Checksum(checksum) => checksum.size(),
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let checksum = match self {
+            Self::Computed(codec) => return codec.encode(decoded, encoded),
+            Self::Checksum(checksum) => checksum,
+        };
+        let mut sum = vec![0; checksum.size()];
+        checksum.checksum(decoded, &mut sum);
+        let parts = if checksum.at_start() { [&sum, decoded] } else { [decoded, &sum] };
+        Ok(parts.into_iter().try_for_each(|part| encoded.put(part))?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let checksum = match self {
+            Self::Computed(codec) => return codec.decode(encoded, decoded),
+            Self::Checksum(checksum) => checksum,
+        };
+        let Some(rest) = encoded.len().checked_sub(checksum.size()) else {
+            return Err(CodecError::corrupt(format!("{} bytes have no room for a checksum", encoded.len())));
+        };
+        let (inside, stored) = match checksum.at_start() {
+            true => (&encoded[checksum.size()..], &encoded[..checksum.size()]),
+            false => encoded.split_at(rest),
+        };
+        let mut sum = vec![0; checksum.size()];
+        checksum.checksum(inside, &mut sum);
+        if sum != stored {
+            return Err(CodecError::corrupt("the checksum is not that of the bytes"));
+        }
+        Ok(decoded.put(inside)?)
+    }
+
+    /// The most bytes that `encode` leaves of so many. Codecs that do not say get as much again, and some more.
+    fn most(&self, decoded: usize) -> usize {
+        let said = match self {
+            Self::Computed(codec) => codec.encoded_size(Size::AtMost(decoded as u64)),
+            Self::Checksum(checksum) => return decoded.saturating_add(checksum.size()),
+        };
+        match said {
+            Size::Exact(size) | Size::AtMost(size) => usize::try_from(size).unwrap_or(usize::MAX),
+            Size::Unknown => decoded.saturating_mul(2).saturating_add(1 << 16),
+        }
+    }
+}
+
+impl BytesToBytesCodec for Conditional {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let more = (self.header + self.checksums()) as u64;
+        match decoded {
+            Size::Exact(size) | Size::AtMost(size) => {
+                size.checked_add(more).map_or(Size::Unknown, Size::AtMost)
+            }
+            Size::Unknown => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut best = None;
+        for count in self.choices() {
+            // On the way to a smaller form it may grow a little.
+            let limit = decoded.len().saturating_mul(2).saturating_add(1 << 16);
+            let Some(bytes) = self.applied(count, decoded, limit)? else { continue };
+            if best.as_ref().is_none_or(|(_, shortest): &(usize, Vec<u8>)| bytes.len() < shortest.len()) {
+                best = Some((count, bytes));
+            }
+        }
+        let Some((count, bytes)) = best else {
+            return Err(CodecError::encode("the checksums need more room than the bytes"));
+        };
+        let mut header = vec![0; self.header];
+        for (position, _) in self.used(count) {
+            header[position / 8] |= 1 << (position % 8);
+        }
+        encoded.put(&header)?;
+        Ok(encoded.put(&bytes)?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let Some((header, bytes)) = encoded.split_at_checked(self.header) else {
+            return Err(CodecError::corrupt(format!("{} bytes have no room for the header", encoded.len())));
+        };
+        let is_set = |position: usize| header[position / 8] >> (position % 8) & 1 == 1;
+        if let Some(position) = (self.codecs.len()..self.header * 8).find(|&position| is_set(position)) {
+            return Err(CodecError::corrupt(format!(
+                "bit {position} of the header is set, and there are {} codecs",
+                self.codecs.len()
+            )));
+        }
+        let applied: Vec<&Inner> = self
+            .codecs
+            .iter()
+            .enumerate()
+            .filter(|(position, _)| is_set(*position))
+            .map(|(_, inner)| inner)
+            .collect();
+        let Some((first, others)) = applied.split_first() else { return Ok(decoded.put(bytes)?) };
+        // What may lie between two of them, from the first one on.
+        let mut limits = vec![first.most(decoded.remaining())];
+        for inner in others {
+            let before = limits.last().copied().unwrap_or_default();
+            limits.push(inner.most(before));
+        }
+        let mut bytes = std::borrow::Cow::Borrowed(bytes);
+        for (inner, limit) in others.iter().zip(&limits).rev() {
+            let mut before = Output::at_most(*limit);
+            inner.decode(&bytes, &mut before)?;
+            bytes = before.into_written().into();
+        }
+        first.decode(&bytes, decoded)
+    }
+}

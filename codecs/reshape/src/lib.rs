@@ -1,0 +1,180 @@
+//! The `reshape` codec of Zarr: the elements of a chunk, in the order of C, as a chunk of another shape.
+//!
+//! Array to array. Bytes stay as they are; codecs behind it see other dimensions.
+//!
+//! Source: `codecs/reshape` in the Zarr extension registry.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::{self, ArrayToArrayCodec};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Value,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("reshape"), create)
+        .about("Gives codecs behind it the same elements in another shape.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "reshape", "configuration": {"shape": [[0, 1], [2]]}}"#).with_shape(&[4, 3, 2]),
+    Example::v3(r#"{"name": "reshape", "configuration": {"shape": [-1]}}"#),
+    Example::v3(r#"{"name": "reshape", "configuration": {"shape": [2, -1, [2]]}}"#).with_shape(&[4, 3, 2]),
+];
+
+/// One dimension of the encoded side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Dimension {
+    /// So many elements.
+    Size(u64),
+    /// As many as these dimensions of the decoded side have together.
+    Of(Vec<usize>),
+    /// As many as are left.
+    Rest,
+}
+
+/// The same elements in another shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reshape {
+    shape: Vec<Dimension>,
+}
+
+#[derive(Deserialize)]
+struct ReshapeConfiguration {
+    shape: Vec<Value>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let ReshapeConfiguration { shape } = creation.parse()?;
+    let shape = shape.iter().enumerate().map(|(at, entry)| dimension(at, entry)).collect::<Result<_, _>>()?;
+    let reshape = Reshape { shape };
+    reshape.check_order()?;
+    reshape.shape_of(&codec::array(decoded)?.shape)?;
+    Ok(Codec::ArrayToArray(Arc::new(reshape)))
+}
+
+fn dimension(position: usize, entry: &Value) -> Result<Dimension, CodecError> {
+    let wrong = || {
+        CodecError::configuration(format!(
+            "shape[{position}] is {entry}, which is neither a positive number of elements, nor a list of dimensions, \
+             nor -1"
+        ))
+    };
+    match entry {
+        Value::Array(dimensions) => {
+            let dimension = |dimension: &Value| usize::try_from(dimension.as_u64()?).ok();
+            dimensions.iter().map(dimension).collect::<Option<_>>().map(Dimension::Of).ok_or_else(wrong)
+        }
+        Value::Number(number) => match number.as_i128() {
+            Some(-1) => Ok(Dimension::Rest),
+            Some(size @ 1..) => u64::try_from(size).map(Dimension::Size).map_err(|_| wrong()),
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
+}
+
+impl Reshape {
+    /// What can be wrong whatever the chunk is.
+    fn check_order(&self) -> Result<(), CodecError> {
+        if self.shape.iter().filter(|dimension| **dimension == Dimension::Rest).count() > 1 {
+            return Err(CodecError::configuration("shape has more than one -1"));
+        }
+        let named = self.shape.iter().filter_map(|dimension| match dimension {
+            Dimension::Of(dimensions) => Some(dimensions),
+            _ => None,
+        });
+        if named.flatten().is_sorted_by(|one, next| one < next) {
+            return Ok(());
+        }
+        Err(CodecError::configuration(
+            "shape names dimensions in another order than theirs: it does not transpose",
+        ))
+    }
+
+    /// Elements per dimension of the encoded side.
+    fn shape_of(&self, decoded: &[u64]) -> Result<Vec<u64>, CodecError> {
+        let wrong = |what: String| {
+            CodecError::configuration(format!("shape does not fit chunks of shape {decoded:?}: {what}"))
+        };
+        let too_large = || wrong("they have too many elements".to_owned());
+        let size = |dimension: &Dimension| match dimension {
+            Dimension::Size(size) => Ok(Some(*size)),
+            Dimension::Rest => Ok(None),
+            Dimension::Of(dimensions) => {
+                let sizes = dimensions.iter().map(|&dimension| {
+                    let rank = decoded.len();
+                    let missing = || wrong(format!("there is no dimension {dimension} among {rank}"));
+                    decoded.get(dimension).copied().ok_or_else(missing)
+                });
+                let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+                product(&sizes).map(Some).ok_or_else(too_large)
+            }
+        };
+        let sizes = self.shape.iter().map(size).collect::<Result<Vec<_>, _>>()?;
+        let known: Vec<u64> = sizes.iter().copied().flatten().collect();
+        let (elements, known) = product(decoded).zip(product(&known)).ok_or_else(too_large)?;
+        let rest = elements.checked_div(known).unwrap_or(0);
+        let has_rest = sizes.contains(&None);
+        let encoded: Vec<u64> = sizes.into_iter().map(|size| size.unwrap_or(rest)).collect();
+        if product(&encoded) != Some(elements) {
+            return Err(wrong(match has_rest {
+                true => format!("{known} does not divide {elements} elements"),
+                false => format!("it has {known} elements of {elements}"),
+            }));
+        }
+        self.check_places(decoded, &encoded, wrong)?;
+        Ok(encoded)
+    }
+
+    /// Dimensions that are named stay where they are: as many elements lie outside of them as before.
+    fn check_places(
+        &self,
+        decoded: &[u64],
+        encoded: &[u64],
+        wrong: impl Fn(String) -> CodecError,
+    ) -> Result<(), CodecError> {
+        for (position, dimension) in self.shape.iter().enumerate() {
+            let Dimension::Of(dimensions) = dimension else { continue };
+            let (Some(&first), Some(&last)) = (dimensions.first(), dimensions.last()) else { continue };
+            let outside = product(&encoded[..position]) == product(&decoded[..first]);
+            let inside = product(&encoded[position + 1..]) == product(&decoded[last + 1..]);
+            if !outside || !inside {
+                return Err(wrong(format!(
+                    "what stands around shape[{position}] is not as large as what stands around dimensions {dimensions:?}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn product(sizes: &[u64]) -> Option<u64> {
+    sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
+}
+
+impl ArrayToArrayCodec for Reshape {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        Ok(ArrayRepresentation { shape: self.shape_of(&decoded.shape)?, ..decoded.clone() })
+    }
+
+    fn encode(
+        &self,
+        _array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(encoded.put(decoded)?)
+    }
+
+    fn decode(
+        &self,
+        _array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+}

@@ -1,0 +1,398 @@
+//! Floats of 4, 6 and 8 bits, and complex numbers of floats of up to 16 bits.
+//!
+//! The names say how many bits of exponent (`e`) and mantissa (`m`) there are, what is left being the sign, and what
+//! else differs from IEEE 754: `fn` has no infinity and no NaN, `fnuz` one NaN, no infinity and no negative zero.
+//!
+//! | name | bias | largest | NaN |
+//! |---|--:|--:|---|
+//! | `float4_e2m1fn` | 1 | 6 | – |
+//! | `float6_e2m3fn` | 1 | 7.5 | – |
+//! | `float6_e3m2fn` | 3 | 28 | – |
+//! | `float8_e3m4` | 3 | 15.5, infinity `0x70` | `0x78` |
+//! | `float8_e4m3` | 7 | 240, infinity `0x78` | `0x7c` |
+//! | `float8_e4m3b11fnuz` | 11 | 30 | `0x80` |
+//! | `float8_e4m3fnuz` | 8 | 240 | `0x80` |
+//! | `float8_e5m2` | 15 | 57344, infinity `0x7c` | `0x7e` |
+//! | `float8_e5m2fnuz` | 16 | 57344 | `0x80` |
+//! | `float8_e8m0fnu` | 127 | 2^127; a power of two, unsigned, no zero | `0xff` |
+//!
+//! Each is one byte; bits above those of the name are 0, and whatever a stored chunk holds there is ignored. `complex_`
+//! and the name of a float is a real part and an imaginary part: the floats above, `bfloat16` and `float16`.
+//!
+//! | format | form |
+//! |---|---|
+//! | v3 | the name |
+//! | draft | an extension of ours with the same names as types, and raw bits as fallback |
+//! | v2 | none |
+//!
+//! Source: `data-types/float4_e2m1fn` and its neighbours in the Zarr extension registry;
+//! `docs/spec/data-types-small-float.md` for the draft.
+
+mod float;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Mode, Number, Units, Value,
+};
+
+use float::{Float, Special};
+
+/// What the draft calls the extension.
+const URI: &str = "https://zarr-kit.example/spec/data-types/small-float/1.0";
+
+/// A float of up to 8 bits, or a complex number of floats of up to 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SmallFloat {
+    /// The name of the float that it is made of.
+    part: &'static str,
+    float: &'static Float,
+    is_complex: bool,
+}
+
+macro_rules! small_floats {
+    ($($name:literal $exponent:literal $mantissa:literal $bias:literal $special:ident)*) => {
+        /// What elements are made of.
+        const PARTS: &[(&str, Float)] = &[$((
+            $name,
+            Float { exponent: $exponent, mantissa: $mantissa, bias: $bias, special: Special::$special },
+        )),*];
+    };
+}
+
+small_floats! {
+    "float4_e2m1fn" 2 1 1 Nothing
+    "float6_e2m3fn" 2 3 1 Nothing
+    "float6_e3m2fn" 3 2 3 Nothing
+    "float8_e3m4" 3 4 3 Ieee
+    "float8_e4m3" 4 3 7 Ieee
+    "float8_e4m3b11fnuz" 4 3 11 NegativeZero
+    "float8_e4m3fnuz" 4 3 8 NegativeZero
+    "float8_e5m2" 5 2 15 Ieee
+    "float8_e5m2fnuz" 5 2 16 NegativeZero
+    "float8_e8m0fnu" 8 0 127 ExponentAlone
+    "bfloat16" 8 7 127 Ieee
+    "float16" 5 10 15 Ieee
+}
+
+// All share the URI, which can be registered once: the draft's `type` tells.
+zarr_spec::register!(
+    DataTypePlugin::new(
+        Identifiers { uri: Some(URI), name: "float4_e2m1fn", id: None, aliases: &[] },
+        create
+    )
+    .about(
+        "Floats of 4 bits, from -6 to 6; the draft names all small floats so.",
+        const {
+            &[
+                Example::v3(r#""float4_e2m1fn""#),
+                Example::draft(
+                    r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
+                    "type": "float8_e4m3", "fallback": ["r8"]}"#,
+                ),
+                Example::draft(
+                    r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
+                    "type": ">complex_bfloat16", "fallback": ["r32"]}"#,
+                ),
+            ]
+        },
+    )
+);
+
+macro_rules! plugins {
+    ($($name:literal $summary:literal;)*) => {$(
+        zarr_spec::register!(
+            DataTypePlugin::new(Identifiers::name($name), create)
+                .about($summary, const { &[Example::v3(concat!('"', $name, '"'))] })
+        );
+    )*};
+}
+
+plugins! {
+    "float6_e2m3fn" "Floats of 6 bits with 3 of mantissa, from -7.5 to 7.5.";
+    "float6_e3m2fn" "Floats of 6 bits with 2 of mantissa, from -28 to 28.";
+    "float8_e3m4" "Floats of 8 bits with 4 of mantissa, up to 15.5 and infinite.";
+    "float8_e4m3" "Floats of 8 bits with 3 of mantissa, up to 240 and infinite.";
+    "float8_e4m3b11fnuz" "Floats of 8 bits with 3 of mantissa, up to 30 and never infinite.";
+    "float8_e4m3fnuz" "Floats of 8 bits with 3 of mantissa, up to 240 and never infinite.";
+    "float8_e5m2" "Floats of 8 bits with 2 of mantissa, up to 57344 and infinite.";
+    "float8_e5m2fnuz" "Floats of 8 bits with 2 of mantissa, up to 57344 and never infinite.";
+    "float8_e8m0fnu" "Powers of two from 2^-127 to 2^127, in a byte.";
+    "complex_bfloat16" "Complex numbers of two bfloat16.";
+    "complex_float16" "Complex numbers of two float16.";
+    "complex_float4_e2m1fn" "Complex numbers of two float4_e2m1fn.";
+    "complex_float6_e2m3fn" "Complex numbers of two float6_e2m3fn.";
+    "complex_float6_e3m2fn" "Complex numbers of two float6_e3m2fn.";
+    "complex_float8_e3m4" "Complex numbers of two float8_e3m4.";
+    "complex_float8_e4m3" "Complex numbers of two float8_e4m3.";
+    "complex_float8_e4m3b11fnuz" "Complex numbers of two float8_e4m3b11fnuz.";
+    "complex_float8_e4m3fnuz" "Complex numbers of two float8_e4m3fnuz.";
+    "complex_float8_e5m2" "Complex numbers of two float8_e5m2.";
+    "complex_float8_e5m2fnuz" "Complex numbers of two float8_e5m2fnuz.";
+    "complex_float8_e8m0fnu" "Complex numbers of two float8_e8m0fnu.";
+}
+
+/// There is nothing to configure; the draft's `type` is the name, with a byte order where that is big endian.
+fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+    match creation.configuration {
+        Value::Null => {}
+        Value::Object(members) if members.is_empty() => {}
+        _ => return Err(Invalid::new("there is no configuration").into()),
+    }
+    let name = match creation.format {
+        Format::V3Draft => creation.type_name.and_then(Value::as_str).unwrap_or_default(),
+        Format::V2 | Format::V3 => creation.identifier,
+    };
+    let big = name.strip_prefix('>').filter(|_| creation.format == Format::V3Draft);
+    let order = if big.is_some() { ByteOrder::Big } else { ByteOrder::Little };
+    let found =
+        SmallFloat::named(big.unwrap_or(name)).filter(|found| big.is_none() || found.float.bytes() > 1);
+    let found = found.ok_or_else(|| Invalid::new(format!("`type` is `{name}`, which is no small float")))?;
+    Ok((Arc::new(found), order))
+}
+
+impl SmallFloat {
+    /// The one of that name in the registry.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let complex = name.strip_prefix("complex_");
+        let &(part, ref float) = PARTS.iter().find(|(part, _)| *part == complex.unwrap_or(name))?;
+        // Alone, floats of two bytes are in other crates.
+        (complex.is_some() || float.bytes() == 1).then_some(Self {
+            part,
+            float,
+            is_complex: complex.is_some(),
+        })
+    }
+
+    /// Bytes of an element.
+    fn size(&self) -> usize {
+        self.float.bytes() * if self.is_complex { 2 } else { 1 }
+    }
+
+    /// Raw bits of the same size.
+    fn fallback(&self) -> &'static str {
+        match self.size() {
+            1 => "r8",
+            2 => "r16",
+            _ => "r32",
+        }
+    }
+
+    /// The codes of the parts of an element.
+    fn codes<'a>(&self, element: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
+        element.chunks_exact(self.float.bytes()).map(|bytes| match *bytes {
+            [low, high] => u16::from_ne_bytes([low, high]),
+            [byte, ..] => byte.into(),
+            [] => 0,
+        })
+    }
+
+    /// A part of an element.
+    fn bytes_of(&self, code: u16) -> Vec<u8> {
+        let bytes = code.to_le_bytes();
+        if self.float.bytes() == 1 { bytes[..1].to_vec() } else { code.to_ne_bytes().to_vec() }
+    }
+
+    fn parse(&self, json: &Value, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
+        if let (Value::String(text), Format::V3Draft) = (json, context.format)
+            && let Some(digits) = text.strip_prefix("0x")
+        {
+            let bytes = from_digits(digits, self.size()).ok_or_else(|| self.no_digits(text, self.size()))?;
+            let bytes = self.swapped(bytes, context.byte_order);
+            return match self.check(&bytes) {
+                Ok(()) => Ok(bytes),
+                Err(_) => Err(format!("\"{text}\" has other bits than those of an element")),
+            };
+        }
+        match (json, self.is_complex) {
+            (Value::Array(parts), true) if parts.len() == 2 => {
+                let codes = parts.iter().map(|part| self.parse_part(part, context));
+                let bytes = codes.map(|code| code.map(|code| self.bytes_of(code)));
+                Ok(bytes.collect::<Result<Vec<_>, _>>()?.concat())
+            }
+            (_, true) => Err(format!("{json} is no pair of a real and an imaginary part")),
+            (_, false) => Ok(self.bytes_of(self.parse_part(json, context)?)),
+        }
+    }
+
+    fn parse_part(&self, json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
+        let text = match json {
+            Value::Number(number) if number.is_finite_token() => return self.float.nearest(number),
+            Value::String(text) => text.as_str(),
+            _ => return Err(format!("{json} is no number")),
+        };
+        let special = match text {
+            "NaN" => self.float.nan(),
+            "Infinity" => self.float.infinity(false),
+            "-Infinity" => self.float.infinity(true),
+            "+Infinity" => {
+                if context.format == Format::V3 {
+                    let what = "fill value \"+Infinity\" is a spelling of older drafts";
+                    context.reading.tolerate(what).map_err(|invalid| invalid.to_string())?;
+                }
+                self.float.infinity(false)
+            }
+            _ => {
+                let digits =
+                    text.strip_prefix("0x").and_then(|digits| from_digits(digits, self.float.bytes()));
+                let bytes = digits.ok_or_else(|| self.no_digits(text, self.float.bytes()))?;
+                let code = bytes.iter().fold(0, |code, byte| code << 8 | u16::from(*byte));
+                return match code & !self.float.mask() {
+                    0 => Ok(code),
+                    _ => Err(format!("\"{text}\" has other bits than those of an element")),
+                };
+            }
+        };
+        special.ok_or_else(|| format!("{} has no {text}", self.part))
+    }
+
+    fn no_digits(&self, text: &str, bytes: usize) -> String {
+        format!("\"{text}\" is neither NaN or an infinity nor `0x` and {} digits", 2 * bytes)
+    }
+
+    /// Between the bytes of an element and those that are stored.
+    fn swapped(&self, mut bytes: Vec<u8>, order: &ByteOrder) -> Vec<u8> {
+        let is_native = (*order == ByteOrder::Big) == cfg!(target_endian = "big");
+        if !is_native {
+            bytes.chunks_exact_mut(self.float.bytes()).for_each(<[u8]>::reverse);
+        }
+        bytes
+    }
+
+    /// The form of a part that gives the same bits again.
+    fn part_json(&self, code: u16) -> Value {
+        let value = self.float.value(code);
+        match Number::from_f64(value) {
+            Some(number) => Value::Number(number),
+            None if Some(code) == self.float.nan() => Value::from("NaN"),
+            None if value.is_nan() => {
+                Value::from(format!("0x{code:0digits$x}", digits = 2 * self.float.bytes()))
+            }
+            None if value > 0.0 => Value::from("Infinity"),
+            None => Value::from("-Infinity"),
+        }
+    }
+}
+
+/// So many bytes of two digits each.
+fn from_digits(digits: &str, bytes: usize) -> Option<Vec<u8>> {
+    let are_digits = digits.len() == 2 * bytes && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    let byte = |pair: Option<&str>| u8::from_str_radix(pair?, 16).ok();
+    if are_digits { pairs.map(byte).collect() } else { None }
+}
+
+impl DataType for SmallFloat {
+    fn name(&self) -> Cow<'_, str> {
+        if self.is_complex { Cow::Owned(format!("complex_{}", self.part)) } else { Cow::Borrowed(self.part) }
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: self.size(), units: Units::Uniform(self.float.bytes()) }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let name = self.name();
+        match format {
+            Format::V3 => Ok(DataTypeDocument::named(&name)),
+            Format::V2 => Err(DataTypeError::NotInFormat {
+                name: name.into_owned(),
+                format,
+                hint: "; `float16` or `complex64` has every value of most small floats".to_owned(),
+            }),
+            Format::V3Draft => {
+                let is_big = *order == ByteOrder::Big && self.float.bytes() > 1;
+                let type_name = Value::from(if is_big { format!(">{name}") } else { name.into_owned() });
+                let fallback = self.fallback();
+                let members = [
+                    ("extension", Value::from(URI)),
+                    ("type", type_name.clone()),
+                    ("fallback", [fallback].into_iter().collect()),
+                ];
+                Ok(DataTypeDocument {
+                    json: members.into_iter().collect(),
+                    type_name: Some(type_name),
+                    fallback: vec![DataTypeDocument::named(fallback)],
+                    ..DataTypeDocument::named(URI)
+                })
+            }
+        }
+    }
+
+    /// A number, `"NaN"`, an infinity or `0x` and the digits of the code, in a pair when complex; in the draft also the
+    /// stored bytes.
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let bytes = self.parse(json, context);
+        bytes
+            .map(FillValue::new)
+            .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {}", self.name())))
+    }
+
+    /// In the draft the stored bytes, which the fallback reads too.
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        if element.len() != self.size() {
+            let what = format!("{} bytes are no element of {}", element.len(), self.name());
+            return Err(DataTypeError::FillValue(what));
+        }
+        self.check(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
+        if format == Format::V3Draft {
+            let stored = self.swapped(element.to_vec(), order);
+            let digits: String = stored.iter().map(|byte| format!("{byte:02x}")).collect();
+            return Ok(Value::from(format!("0x{digits}")));
+        }
+        let mut parts: Vec<_> = self.codes(element).map(|code| self.part_json(code)).collect();
+        Ok(if self.is_complex { Value::Array(parts) } else { parts.remove(0) })
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        if element.len() != self.size() {
+            return element.iter().try_for_each(|byte| write!(to, "{byte:02x}"));
+        }
+        for (index, code) in self.codes(element).enumerate() {
+            let value = self.float.value(code);
+            let text = format!("{value:?}");
+            let text = text.strip_suffix(".0").unwrap_or(&text);
+            match (index, text.starts_with('-')) {
+                (1, false) => write!(to, "+{text}i")?,
+                (1, true) => write!(to, "{text}i")?,
+                _ => to.write_str(text)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        let unused = !self.float.mask();
+        match self.codes(elements).find(|code| self.float.bytes() == 1 && code & unused != 0) {
+            None => Ok(()),
+            Some(code) => Err(Invalid::new(format!("byte {code:#04x} is no {}", self.part))),
+        }
+    }
+
+    /// Whatever the upper bits hold, in every mode: they are ignored.
+    fn settle(&self, elements: &mut [u8], _mode: Mode) -> Result<(), Invalid> {
+        let [mask, _] = self.float.mask().to_le_bytes();
+        if self.settles() {
+            elements.iter_mut().for_each(|byte| *byte &= mask);
+        }
+        Ok(())
+    }
+
+    fn settles(&self) -> bool {
+        self.float.bits() < 8
+    }
+}
