@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use workspace::Workspace;
 
 mod bench;
+mod instructions;
 mod requirements;
 mod rust_source;
 mod suite;
@@ -19,7 +20,7 @@ usage: cargo xtask COMMAND [OPTION]…
 
   test [STEP]…      every check that this workspace has, or only the named steps
                     (format, clippy, clippy-all-features, tidy, tests, features, docs, package,
-                    deny, requirements)
+                    deny, requirements, instructions)
   tidy              arrows between crates, names, manifests, plugin table, source rules
   requirements [--open [LEDGER]…] [--level LEVEL] [--json]
                     how many rows of each ledger in conformance/requirements are tested;
@@ -29,6 +30,9 @@ usage: cargo xtask COMMAND [OPTION]…
         [--list] [--publish]
                     this engine, zarrs, tensorstore and zarr-python in one run; see docs/performance.md.
                     --large adds the cases that take long, --publish puts the figures into that page
+  instructions [--write]
+                    how many instructions jobs of the engine take under valgrind, beside the counts that
+                    are written down; --write writes new ones down
   help              this text
 ";
 
@@ -78,6 +82,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
     };
     match command.as_str() {
         "bench" => bench::run(&Workspace::find()?, arguments),
+        "instructions" => instructions::run(&Workspace::find()?, arguments),
         "test" => suite::run(&Workspace::find()?, arguments),
         "tidy" => tidy::run(&Workspace::find()?, arguments),
         "requirements" => requirements::run(&Workspace::find()?, arguments),

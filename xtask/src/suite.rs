@@ -12,7 +12,7 @@ use std::time::Instant;
 use counts::Counts;
 
 use crate::workspace::Workspace;
-use crate::{Failure, requirements, tidy};
+use crate::{Failure, instructions, requirements, tidy};
 
 mod counts;
 mod package;
@@ -49,6 +49,7 @@ const STEPS: &[(&str, Step)] = &[
     ("package", package::step),
     ("deny", deny),
     ("requirements", requirements_step),
+    ("instructions", instructions_step),
 ];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
@@ -164,6 +165,13 @@ fn tidy_step(run: &mut Run<'_>) -> Result<Outcome, String> {
 
 fn requirements_step(run: &mut Run<'_>) -> Result<Outcome, String> {
     own_command(requirements::run(run.workspace, &[]), "cargo xtask requirements")
+}
+
+fn instructions_step(run: &mut Run<'_>) -> Result<Outcome, String> {
+    if let Some(lacks) = instructions::lacks() {
+        return Ok(Outcome::Skipped(lacks));
+    }
+    own_command(instructions::run(run.workspace, &[]), "cargo xtask instructions")
 }
 
 fn own_command(result: Result<(), Failure>, name: &str) -> Result<Outcome, String> {

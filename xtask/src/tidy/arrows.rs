@@ -24,7 +24,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "conformance" => Allowed::Only(&["zarr-spec", "zarr-engine"], &[]),
         "zarr-kit" => Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop"]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
-        "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
+        "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         // It shows what its users get: nothing of ours is built into it but the questions and answers.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
         "benches" | "conformance/interop" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),

@@ -1,0 +1,296 @@
+//! The jobs.
+
+use std::sync::Arc;
+
+use zarr_kit::spec::metadata::draft::Generation;
+use zarr_kit::spec::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
+use zarr_kit::spec::pipeline::Pipeline;
+use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Key, Reading, Representation};
+use zarr_kit::{Array, Context, Format, Hierarchy, Mode, Selection, open_store};
+
+use crate::documents::{self, Codecs};
+use crate::{Failure, Job};
+
+type Make = fn() -> Result<Box<dyn Job>, Failure>;
+
+/// Elements along each side of the cube that kernels work on, in one chunk.
+const CUBE: u64 = 64;
+
+/// All jobs by name.
+pub(crate) const ALL: &[(&str, Make)] = &[
+    // Each chunk is a few elements that are not stored: what is left is the way to them.
+    ("plan/4096-missing-chunks", || Read::missing(4, 0, "...")),
+    ("copy/rows", || Read::cube(Codecs::Uncompressed, "1:63, 1:63, 3:61")),
+    ("copy/rows-swapped", || Read::cube(Codecs::BigEndian, "1:63, 1:63, 3:61")),
+    ("copy/tiles", || Read::cube(Codecs::Transposed, "1:63, 1:63, 3:61")),
+    ("copy/every-third", || Read::cube(Codecs::Uncompressed, "::3, ::3, ::3")),
+    ("copy/list", || Read::cube(Codecs::Uncompressed, "[3, 1, 40], :, [60, 2, 33, 32]")),
+    ("copy/points", Read::points),
+    ("copy/fill", || Read::missing(CUBE, 7, "...")),
+    ("copy/equal-to-fill", Write::of_fill_value),
+    ("resolve/transposed", || Resolve::of(Codecs::Transposed)),
+    ("resolve/zstd", || Resolve::of(Codecs::Zstd)),
+    ("resolve/shard", || Resolve::of(Codecs::Shard)),
+    ("parse/v2", || Parse::of(Format::V2)),
+    ("parse/v3-draft", || Parse::of(Format::V3Draft)),
+    ("parse/v3", || Parse::of(Format::V3)),
+    ("open/array", Open::make),
+    ("read/uncompressed", || Read::small(Codecs::Uncompressed, 16)),
+    ("read/zstd", || Read::small(Codecs::Zstd, 16)),
+    ("read/shard", || Read::small(Codecs::Shard, 32)),
+    ("write/uncompressed", || Write::small(Codecs::Uncompressed, 16)),
+    ("write/zstd", || Write::small(Codecs::Zstd, 16)),
+    ("write/shard", || Write::small(Codecs::Shard, 32)),
+];
+
+fn context() -> Result<Context, Failure> {
+    Ok(Context::linked()?.with_one_thread())
+}
+
+/// A store in memory with a group and an array in it.
+fn store(context: &Context, document: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = open_store(context.registry(), "memory:")?;
+    store.set(&Key::new("zarr.json")?, documents::GROUP.as_bytes())?;
+    store.set(&Key::new("array/zarr.json")?, document.as_bytes())?;
+    Ok(store)
+}
+
+fn array(document: &str) -> Result<Array, Failure> {
+    let context = context()?;
+    Ok(Hierarchy::open(store(&context, document)?, &context)?.array("/array")?)
+}
+
+/// Smooth with some noise, as many as `array` has.
+fn elements(array: &Array) -> Result<Vec<u8>, Failure> {
+    let count = usize::try_from(array.shape().iter().product::<u64>())?;
+    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::with_capacity(2 * count);
+    for position in 0..count {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        bytes.extend(u16::try_from(((position * 3) & 0x0fff) + usize::try_from(noise & 15)?)?.to_ne_bytes());
+    }
+    Ok(bytes)
+}
+
+/// A part of an array is read into memory that is kept.
+struct Read {
+    array: Array,
+    selection: Selection,
+    expected: Vec<u8>,
+    found: Vec<u8>,
+}
+
+impl Read {
+    fn cube(codecs: Codecs, selection: &str) -> Result<Box<dyn Job>, Failure> {
+        Self::stored(codecs, CUBE, CUBE, selection)
+    }
+
+    /// Eight chunks of 8 KiB, or one shard with as many.
+    fn small(codecs: Codecs, chunk: u64) -> Result<Box<dyn Job>, Failure> {
+        Self::stored(codecs, 32, chunk, "...")
+    }
+
+    fn stored(codecs: Codecs, length: u64, chunk: u64, selection: &str) -> Result<Box<dyn Job>, Failure> {
+        let array = array(&codecs.document(length, chunk, 0))?;
+        let elements = elements(&array)?;
+        array.write(&Selection::All, &elements)?;
+        let selection = Selection::parse(selection, array.shape())?;
+        Self::of(array, selection, |position| elements.get(2 * position..2 * position + 2))
+    }
+
+    fn missing(chunk: u64, fill_value: u16, selection: &str) -> Result<Box<dyn Job>, Failure> {
+        let array = array(&Codecs::Uncompressed.document(CUBE, chunk, fill_value))?;
+        let selection = Selection::parse(selection, array.shape())?;
+        let fill = fill_value.to_ne_bytes();
+        Self::of(array, selection, |_| Some(&fill))
+    }
+
+    /// A thousand elements here and there.
+    fn points() -> Result<Box<dyn Job>, Failure> {
+        let array = array(&Codecs::Uncompressed.document(CUBE, CUBE / 4, 0))?;
+        let elements = elements(&array)?;
+        array.write(&Selection::All, &elements)?;
+        let along = |factor: u64| (0..1000).map(|number| number * factor % CUBE).collect::<Vec<_>>();
+        let selection = Selection::Coordinates(vec![along(7), along(29), along(37)]);
+        Self::of(array, selection, |position| elements.get(2 * position..2 * position + 2))
+    }
+
+    /// What is expected is told by the positions of elements in C order.
+    fn of<'e>(
+        array: Array,
+        selection: Selection,
+        element: impl Fn(usize) -> Option<&'e [u8]>,
+    ) -> Result<Box<dyn Job>, Failure> {
+        let mut expected = Vec::new();
+        for position in positions(&selection, array.shape())? {
+            expected.extend_from_slice(element(position).ok_or("an element outside of the array")?);
+        }
+        let found = vec![0xff; expected.len()];
+        Ok(Box::new(Self { array, selection, expected, found }))
+    }
+}
+
+impl Job for Read {
+    fn run(&mut self) -> Result<(), Failure> {
+        Ok(self.array.read_into(&self.selection, &mut self.found)?)
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        Ok(self.found == self.expected)
+    }
+}
+
+/// Where the elements of a selection lie in C order.
+fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure> {
+    use zarr_kit::Along;
+    let place = |index: &[u64]| index.iter().zip(shape).fold(0, |place, (at, length)| place * length + at);
+    let lists = match selection {
+        Selection::All => shape.iter().map(|&length| (0..length).collect()).collect(),
+        Selection::Dimensions(dimensions) => dimensions
+            .iter()
+            .map(|along| match along {
+                Along::Range { start, stop, step } => {
+                    (*start..*stop).step_by(usize::try_from(*step).unwrap_or(usize::MAX)).collect()
+                }
+                Along::Index(index) => vec![*index],
+                Along::List(list) => list.clone(),
+            })
+            .collect::<Vec<Vec<u64>>>(),
+        Selection::Coordinates(lists) => {
+            let count = lists.first().map_or(0, Vec::len);
+            let points = (0..count).map(|number| lists.iter().map(|list| list[number]).collect::<Vec<_>>());
+            return points.map(|index| Ok(usize::try_from(place(&index))?)).collect();
+        }
+        Selection::Mask(_) => return Err("no job has a mask".into()),
+    };
+    let mut indices = vec![Vec::new()];
+    for list in lists {
+        let longer = |index: Vec<u64>| list.iter().map(move |next| [index.clone(), vec![*next]].concat());
+        indices = indices.into_iter().flat_map(longer).collect();
+    }
+    indices.iter().map(|index| Ok(usize::try_from(place(index))?)).collect()
+}
+
+/// A whole array is written, over what is there.
+struct Write {
+    array: Array,
+    elements: Vec<u8>,
+    /// How many chunks are stored afterwards.
+    stored: usize,
+}
+
+impl Write {
+    fn small(codecs: Codecs, chunk: u64) -> Result<Box<dyn Job>, Failure> {
+        let array = array(&codecs.document(32, chunk, 0))?;
+        let elements = elements(&array)?;
+        let stored = usize::try_from((32 / chunk).pow(3))?;
+        Ok(Box::new(Self { array, elements, stored }))
+    }
+
+    /// Elements are found to be the fill value, and nothing is stored.
+    fn of_fill_value() -> Result<Box<dyn Job>, Failure> {
+        let array = array(&Codecs::Uncompressed.document(CUBE, CUBE, 7))?;
+        let elements = 7u16.to_ne_bytes().repeat(usize::try_from(CUBE.pow(3))?);
+        Ok(Box::new(Self { array, elements, stored: 0 }))
+    }
+}
+
+impl Job for Write {
+    fn run(&mut self) -> Result<(), Failure> {
+        Ok(self.array.write(&Selection::All, &self.elements)?)
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        let is_there = self.array.stored_chunks()?.len() == self.stored;
+        Ok(is_there && self.array.read(&Selection::All)?.bytes() == self.elements)
+    }
+}
+
+/// A codec chain is resolved for the shape of a chunk.
+struct Resolve {
+    array: Array,
+    found: Option<Pipeline>,
+}
+
+impl Resolve {
+    fn of(codecs: Codecs) -> Result<Box<dyn Job>, Failure> {
+        Ok(Box::new(Self { array: array(&codecs.document(CUBE, CUBE, 0))?, found: None }))
+    }
+}
+
+impl Job for Resolve {
+    fn run(&mut self) -> Result<(), Failure> {
+        let chain = self.array.codecs();
+        let Some(Representation::Array(chunk)) = chain.links().first().map(|link| &link.decoded) else {
+            return Err("the chain begins with no array".into());
+        };
+        self.found = Some(chain.resolve(chunk)?);
+        Ok(())
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        Ok(self.found.as_ref().is_some_and(|pipeline| pipeline.array.shape == [CUBE; 3]))
+    }
+}
+
+/// The document of an array is parsed, from its text on.
+struct Parse {
+    format: Format,
+    found: Option<ArrayMetadata>,
+}
+
+impl Parse {
+    fn of(format: Format) -> Result<Box<dyn Job>, Failure> {
+        Ok(Box::new(Self { format, found: None }))
+    }
+}
+
+impl Job for Parse {
+    fn run(&mut self) -> Result<(), Failure> {
+        let reading = Reading::new(Mode::Strict);
+        let parsed = |text: &str, kind| parse_json(text.as_bytes(), kind, &reading);
+        self.found = Some(match self.format {
+            Format::V2 => v2::parse_array(&parsed(documents::V2, DocumentKind::V2)?, None, &reading)?,
+            Format::V3Draft => {
+                draft::parse_array(&parsed(documents::DRAFT, DocumentKind::V3)?, Generation::B, &reading)?
+            }
+            Format::V3 => match v3::parse_node(&parsed(documents::V3, DocumentKind::V3)?, &reading)? {
+                NodeMetadata::Array(array) => *array,
+                NodeMetadata::Group(_) => return Err("it is a group".into()),
+            },
+        });
+        Ok(())
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        Ok(self.found.as_ref().is_some_and(|array| array.shape == [512; 3] && array.format == self.format))
+    }
+}
+
+/// An array is opened, with its hierarchy.
+struct Open {
+    store: Arc<dyn Store>,
+    context: Context,
+    found: Option<Array>,
+}
+
+impl Open {
+    fn make() -> Result<Box<dyn Job>, Failure> {
+        let context = context()?;
+        Ok(Box::new(Self { store: store(&context, documents::V3)?, context, found: None }))
+    }
+}
+
+impl Job for Open {
+    fn run(&mut self) -> Result<(), Failure> {
+        self.found = Some(Hierarchy::open(Arc::clone(&self.store), &self.context)?.array("/array")?);
+        Ok(())
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        Ok(self.found.as_ref().is_some_and(|array| array.shape() == [512; 3]))
+    }
+}

@@ -1,0 +1,222 @@
+//! `cargo xtask instructions`: how many instructions jobs of the engine take, beside the counts that are written down.
+//!
+//! Valgrind runs each job (`benches/instructions`) on a processor that it emulates, so that counts do not depend on how
+//! busy the machine is. That processor has AVX2 where the machine has, and never AVX-512: of kernels with vector
+//! instructions, those for AVX2 are counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::workspace::Workspace;
+use crate::{Failure, say};
+
+/// Where counts are written down.
+const COUNTS: &str = "benches/instructions/counts.toml";
+const HEADING: &str = "# Instructions of each job, as `cargo xtask instructions --write` counted them.\n\n";
+
+/// Every call from here to its return is counted.
+const COUNTED: &str = "zarr_instructions::counted";
+
+/// How far a count may be from the one that is written down, as a share of that.
+const TOLERANCE: f64 = 0.05;
+/// The same where another compiler built the jobs: it may choose other instructions everywhere.
+const TOLERANCE_OF_COMPILERS: f64 = 0.25;
+
+/// What jobs took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    /// The compiler that built the jobs.
+    rustc: String,
+    /// The vector instructions of the processor that they ran on.
+    vectors: String,
+    /// By the name of the job.
+    instructions: BTreeMap<String, u64>,
+}
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
+    let is_written = match arguments {
+        [] => false,
+        [option] if option == "--write" => true,
+        _ => return Err(Failure::Usage("`instructions` has the option `--write` alone".to_owned())),
+    };
+    if let Some(lacks) = lacks() {
+        return Err(Failure::Broken(lacks));
+    }
+    let found = count(workspace)?;
+    let file = workspace.root.join(COUNTS);
+    if is_written {
+        let text = toml::to_string(&found).map_err(|error| format!("{COUNTS}: {error}"))?;
+        fs::write(&file, format!("{HEADING}{text}")).map_err(|error| format!("{COUNTS}: {error}"))?;
+        say(&format!("written to {COUNTS}\n"))?;
+        return Ok(());
+    }
+    let findings = compare(&read(workspace)?, &found);
+    findings.iter().try_for_each(|finding| say(&format!("error: {finding}\n")))?;
+    if findings.is_empty() {
+        return Ok(());
+    }
+    say("`cargo xtask instructions --write` writes the new counts down, where they are meant\n")?;
+    Err(Failure::Checks)
+}
+
+/// What keeps this machine from counting, if something does.
+pub(crate) fn lacks() -> Option<String> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Some("instructions are counted on Linux and x86-64".to_owned());
+    }
+    let mut valgrind = Command::new("valgrind");
+    valgrind.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    let is_there = valgrind.status().is_ok_and(|status| status.success());
+    (!is_there).then(|| "valgrind is not installed".to_owned())
+}
+
+fn read(workspace: &Workspace) -> Result<Counts, String> {
+    let text = workspace.read(Path::new(COUNTS))?;
+    toml::from_str(&text).map_err(|error| format!("{COUNTS}: {error}"))
+}
+
+/// Builds the jobs and counts all of them, one after another.
+fn count(workspace: &Workspace) -> Result<Counts, String> {
+    let program = build(workspace)?;
+    let (mut vectors, mut instructions) = (BTreeSet::new(), BTreeMap::new());
+    for job in output(&mut Command::new(&program))?.0.lines() {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+        command.arg(format!("--toggle-collect={COUNTED}"));
+        command.arg(&program).arg(job);
+        // The environment lies on the stack, and would move what is on it.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let (found, messages) = output(command.env_clear().env("PATH", path))?;
+        let count = collected(&messages).ok_or_else(|| format!("no count of `{job}`: {messages}"))?;
+        say(&format!("{job:<28} {count:>12}\n"))?;
+        vectors.insert(found.trim().to_owned());
+        instructions.insert(job.to_owned(), count);
+    }
+    let vectors = vectors.into_iter().collect::<Vec<_>>().join(" ");
+    Ok(Counts { rustc: compiler()?, vectors, instructions })
+}
+
+fn build(workspace: &Workspace) -> Result<PathBuf, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let target = workspace.root.join(target);
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--package", "zarr-instructions", "--target-dir"]);
+    let status = command.arg(&target).current_dir(&workspace.root).stdin(Stdio::null()).status();
+    if !status.map_err(|error| format!("cargo: {error}"))?.success() {
+        return Err("zarr-instructions does not build".to_owned());
+    }
+    Ok(target.join("release/zarr-instructions"))
+}
+
+fn compiler() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Ok(output(Command::new(rustc).arg("--version"))?.0.trim().to_owned())
+}
+
+/// What a program that ended well said, and what it said besides.
+fn output(command: &mut Command) -> Result<(String, String), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    let [said, besides] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() { Ok((said, besides)) } else { Err(format!("{program}: {besides}")) }
+}
+
+/// The number that callgrind ends with. None at all says that the job's name is not known to it, and is no count.
+fn collected(messages: &str) -> Option<u64> {
+    let line = messages.lines().find_map(|line| line.split_once("Collected :"))?;
+    line.1.trim().parse().ok().filter(|&count| count > 0)
+}
+
+/// Everything in which counts differ from those that are written down.
+fn compare(written: &Counts, found: &Counts) -> Vec<String> {
+    if written.vectors != found.vectors {
+        let (written, found) = (&written.vectors, &found.vectors);
+        return vec![format!("counts are those of {written}, and this machine has {found}")];
+    }
+    let is_same = written.rustc == found.rustc;
+    let tolerance = if is_same { TOLERANCE } else { TOLERANCE_OF_COMPILERS };
+    let mut findings = Vec::new();
+    for (job, &count) in &found.instructions {
+        let Some(&before) = written.instructions.get(job) else {
+            findings.push(format!("`{job}` has no count in {COUNTS}"));
+            continue;
+        };
+        let change = count as f64 / before as f64 - 1.0;
+        if change.abs() > tolerance {
+            let than = if change > 0.0 { "more" } else { "fewer" };
+            let percent = change.abs() * 100.0;
+            findings.push(format!("`{job}` takes {percent:.1} % {than} instructions: {count}, not {before}"));
+        }
+    }
+    let gone = written.instructions.keys().filter(|job| !found.instructions.contains_key(*job));
+    findings.extend(gone.map(|job| format!("`{job}` in {COUNTS} is no job")));
+    if !findings.is_empty() && !is_same {
+        findings.push(format!("counts are those of {}; this is {}", written.rustc, found.rustc));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(rustc: &str, jobs: &[(&str, u64)]) -> Counts {
+        let instructions = jobs.iter().map(|&(job, count)| (job.to_owned(), count)).collect();
+        Counts { rustc: rustc.to_owned(), vectors: "avx2".to_owned(), instructions }
+    }
+
+    #[test]
+    fn a_changed_count_is_found_in_both_directions() {
+        let written = counts("1.95", &[("open", 1000), ("parse", 1000), ("read", 1000)]);
+        assert_eq!(compare(&written, &written), [""; 0]);
+        let near = counts("1.95", &[("open", 1049), ("parse", 951), ("read", 1000)]);
+        assert_eq!(compare(&written, &near), [""; 0]);
+        let far = counts("1.95", &[("open", 1051), ("parse", 949), ("read", 1000)]);
+        assert_eq!(
+            compare(&written, &far),
+            [
+                "`open` takes 5.1 % more instructions: 1051, not 1000",
+                "`parse` takes 5.1 % fewer instructions: 949, not 1000"
+            ]
+        );
+    }
+
+    #[test]
+    fn another_compiler_may_differ_more_and_is_named() {
+        let written = counts("1.95", &[("open", 1000)]);
+        assert_eq!(compare(&written, &counts("1.96", &[("open", 1200)])), [""; 0]);
+        let findings = compare(&written, &counts("1.96", &[("open", 1300)]));
+        assert_eq!(findings[1], "counts are those of 1.95; this is 1.96");
+    }
+
+    #[test]
+    fn jobs_without_a_count_and_counts_without_a_job_are_found() {
+        let findings = compare(&counts("1.95", &[("old", 1)]), &counts("1.95", &[("new", 1)]));
+        assert_eq!(
+            findings,
+            [format!("`new` has no count in {COUNTS}"), format!("`old` in {COUNTS} is no job")]
+        );
+    }
+
+    #[test]
+    fn counts_of_other_vectors_are_not_compared() {
+        let written = counts("1.95", &[("open", 1000)]);
+        let found = Counts { vectors: "ssse3".to_owned(), ..written.clone() };
+        assert_eq!(compare(&written, &found), ["counts are those of avx2, and this machine has ssse3"]);
+    }
+
+    #[test]
+    fn the_count_is_what_callgrind_ends_with() {
+        let messages = "==7== Events    : Ir\n==7== Collected : 9772027\n==7== \n";
+        assert_eq!(collected(messages), Some(9_772_027));
+        assert_eq!(collected("==7== Collected : 0\n"), None);
+        assert_eq!(collected("valgrind: no such file\n"), None);
+    }
+}
