@@ -99,8 +99,32 @@ pub(crate) fn decode(
     destination: Option<&mut [u8]>,
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
+    run(pipeline, encoded, stages, (destination, None), bounds)
+}
+
+/// As [`decode`] to elements, of which only the bytes of `range` are looked at: those beside it may be anything.
+///
+/// # Errors
+///
+/// As for [`decode`]; what is wrong with bytes beside `range` may go unnoticed.
+pub(crate) fn decode_range(
+    pipeline: &Pipeline,
+    encoded: &[u8],
+    stages: &mut Stages,
+    range: Range<usize>,
+    bounds: Bounds,
+) -> Result<Option<Decoded>, StepError> {
+    run(pipeline, encoded, stages, (None, Some(range)), bounds)
+}
+
+fn run(
+    pipeline: &Pipeline,
+    encoded: &[u8],
+    stages: &mut Stages,
+    (mut destination, range): (Option<&mut [u8]>, Option<Range<usize>>),
+    bounds: Bounds,
+) -> Result<Option<Decoded>, StepError> {
     let mut place = Place { buffer: None, range: 0..encoded.len() };
-    let mut destination = destination;
     for (number, step) in pipeline.steps.iter().enumerate().rev() {
         if let Work::Checksum(checksum) = &step.work {
             let verified = verify(&**checksum, place.bytes(encoded, &stages.buffers));
@@ -117,9 +141,11 @@ pub(crate) fn decode(
                 .map_err(|source| StepError::at(step, source))?;
             return Ok(None);
         }
+        // What is left of the other steps is needed as a whole.
+        let range = range.clone().filter(|_| number == 0);
         let decoded = limit
             .map_err(CodecError::from)
-            .and_then(|limit| decode_between(step, &place, encoded, stages, (limit, bounds)));
+            .and_then(|limit| decode_between(step, &place, encoded, stages, range, (limit, bounds)));
         place = decoded.map_err(|source| StepError::at(step, source))?;
     }
     let size = place.range.len();
@@ -155,6 +181,7 @@ fn decode_between(
     place: &Place,
     encoded: &[u8],
     stages: &mut Stages,
+    range: Option<Range<usize>>,
     (limit, bounds): (usize, Bounds),
 ) -> Result<Place, CodecError> {
     let target = place.buffer.map_or(0, |buffer| 1 - buffer);
@@ -165,7 +192,10 @@ fn decode_between(
         Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
     };
     let mut output = target_buffer.output(limit);
-    decode_step(step, source, &mut output, inner, bounds)?;
+    match (&step.work, range) {
+        (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output)?,
+        _ => decode_step(step, source, &mut output, inner, bounds)?,
+    }
     let size = output.written().len();
     match step.decoded_size {
         Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),

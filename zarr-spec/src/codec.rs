@@ -12,6 +12,7 @@ pub mod stream;
 pub mod typestrings;
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BoxError;
@@ -269,6 +270,40 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     ///
     /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] when the result would pass the limit of `decoded`.
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError>;
+
+    /// As [`BytesToBytesCodec::decode`], for a caller who looks at the bytes of `range` alone, counted from the first
+    /// that is decoded. As many bytes are appended, and those beside `range` may be anything, also what the memory held
+    /// before. A codec that can leave out work does so here; the answer that is always right: decode all.
+    ///
+    /// Whatever is wrong with the encoded form of the bytes in `range` is found as `decode` finds it. Damage elsewhere
+    /// may go unnoticed, as that of inner chunks does which nobody reads; a codec whose form has a checksum over all
+    /// bytes therefore decodes all, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// Those of `decode`, and [`CodecError::Corrupt`] when `range` passes the end of what is decoded.
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let before = decoded.written().len();
+        self.decode(encoded, decoded)?;
+        range_within(&range, decoded.written().len() - before)
+    }
+}
+
+/// Whether `range` is one of `size` decoded bytes: what [`BytesToBytesCodec::decode_range`] asks.
+///
+/// # Errors
+///
+/// [`CodecError::Corrupt`] if it is not.
+pub fn range_within(range: &Range<usize>, size: usize) -> Result<(), CodecError> {
+    if range.start <= range.end && range.end <= size {
+        return Ok(());
+    }
+    Err(CodecError::corrupt(format!("bytes {} to {} are wanted of {size}", range.start, range.end)))
 }
 
 /// The same bytes, and a checksum before or after them. Decoding is "verify and look at fewer bytes".

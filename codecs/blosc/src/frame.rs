@@ -12,6 +12,8 @@
 #[cfg(test)]
 mod against_c_blosc;
 
+use std::ops::Range;
+
 use crate::header::{Header, flag};
 use crate::inner::{Compressors, Decompressors, VERSION};
 use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle, shuffle};
@@ -29,16 +31,18 @@ impl Decoder {
         Self { inner: Decompressors::new(), streams: Vec::new(), between: Vec::new() }
     }
 
-    /// Decodes a buffer that `header` was parsed from to as many bytes as it says, or tells what is wrong with it.
+    /// Decodes the blocks that bytes of `range` are in, of a buffer that `header` was parsed from, to memory of as many
+    /// bytes as it says; or tells what is wrong with it.
     pub(crate) fn decode(
         &mut self,
         header: &Header,
         encoded: &[u8],
+        range: Range<usize>,
         decoded: &mut [u8],
     ) -> Result<(), String> {
         header.check_blocks()?;
         if header.flags & flag::STORED != 0 {
-            return copy(&encoded[OVERHEAD..], decoded);
+            return copy(&encoded[OVERHEAD..], range, decoded);
         }
         if header.inner_version != VERSION {
             return Err(format!("version {} of its inner format is not known", header.inner_version));
@@ -52,7 +56,8 @@ impl Decoder {
         if splits && !blocksize.is_multiple_of(typesize) {
             return Err(format!("its blocks of {blocksize} bytes are split into {typesize}"));
         }
-        for (block, start) in decoded.chunks_mut(blocksize).zip(starts) {
+        let blocks = decoded.chunks_mut(blocksize).zip(starts).take(range.end.div_ceil(blocksize));
+        for (block, start) in blocks.skip(range.start / blocksize) {
             let start = u32::from_le_bytes(*start) as usize;
             let streams = encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * count);
             let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
@@ -262,11 +267,11 @@ fn stream_size(splits: bool, typesize: usize, blocksize: usize, block: usize) ->
     if splits && block == blocksize { blocksize / typesize } else { block }
 }
 
-fn copy(stored: &[u8], decoded: &mut [u8]) -> Result<(), String> {
+fn copy(stored: &[u8], range: Range<usize>, decoded: &mut [u8]) -> Result<(), String> {
     if stored.len() != decoded.len() {
         return Err(format!("it stores {} bytes, not {}", stored.len(), decoded.len()));
     }
-    decoded.copy_from_slice(stored);
+    decoded[range.clone()].copy_from_slice(&stored[range]);
     Ok(())
 }
 

@@ -20,10 +20,11 @@ mod lz4;
 mod shuffle;
 
 use std::ffi::CStr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, range_within};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
     Representation, Size,
@@ -208,16 +209,19 @@ impl BytesToBytesCodec for Blosc {
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         let header = Header::parse(encoded)?;
-        let size = header.size as usize;
-        if size == 0 {
-            return Ok(());
-        }
-        self.decompress(&header, encoded, &mut decoded.spare(size)?[..size]).map_err(|why| {
-            let inner_format = header.inner_format();
-            CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
-        })?;
-        decoded.advance(size);
-        Ok(())
+        self.decompress(&header, encoded, 0..header.size as usize, decoded)
+    }
+
+    /// Blocks are independent. Of what C-Blosc decodes as a whole, all is decoded.
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let header = Header::parse(encoded)?;
+        range_within(&range, header.size as usize)?;
+        self.decompress(&header, encoded, range, decoded)
     }
 }
 
@@ -235,15 +239,31 @@ impl Blosc {
         }
     }
 
-    /// Fills all of `decoded`, which has the size that is in the header.
-    fn decompress(&self, header: &Header, encoded: &[u8], decoded: &mut [u8]) -> Result<(), String> {
-        if Decompressors::knows(header.inner_number()) {
-            return self.decoders.with(Decoder::new, |decoder| decoder.decode(header, encoded, decoded));
+    /// As many bytes as the header says, of which those of `range` are right.
+    fn decompress(
+        &self,
+        header: &Header,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let size = header.size as usize;
+        if size == 0 {
+            return Ok(());
         }
-        match library::decompress(encoded, decoded) {
-            Ok(size) if size == decoded.len() => Ok(()),
-            _ => Err("C-Blosc cannot decode it".to_owned()),
-        }
+        let room = &mut decoded.spare(size)?[..size];
+        let done = if Decompressors::knows(header.inner_number()) {
+            self.decoders.with(Decoder::new, |decoder| decoder.decode(header, encoded, range, room))
+        } else {
+            let all = library::decompress(encoded, room) == Ok(size);
+            all.then_some(()).ok_or_else(|| "C-Blosc cannot decode it".to_owned())
+        };
+        done.map_err(|why| {
+            let inner_format = header.inner_format();
+            CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
+        })?;
+        decoded.advance(size);
+        Ok(())
     }
 }
 

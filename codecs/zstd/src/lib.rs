@@ -12,10 +12,11 @@
 //!
 //! Source: `zstd` in the Zarr extension registry and in numcodecs; RFC 8878.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, range_within};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
     Pool, Representation, Size,
@@ -123,6 +124,63 @@ impl BytesToBytesCodec for Zstd {
             }
         })
     }
+
+    /// Up to the end of `range`, where that saves some of it and nothing is to be checked behind that.
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let Some(size) = divisible(encoded).filter(|size| range.end <= size - size / 8) else {
+            let before = decoded.written().len();
+            self.decode(encoded, decoded)?;
+            return range_within(&range, decoded.written().len() - before);
+        };
+        range_within(&range, size)?;
+        let room = &mut fitting(encoded, size as u64, decoded)?[..range.end];
+        self.decoders.with(Decoder::new, |Decoder(context)| decode_beginning(context, encoded, room))?;
+        decoded.advance(size);
+        Ok(())
+    }
+}
+
+/// Of a frame that may be decoded in part, the bytes that it says it holds: one that is all of `encoded`, whole as far
+/// as its blocks tell, without a checksum, and with a window that may be kept for the next.
+fn divisible(encoded: &[u8]) -> Option<usize> {
+    let &[a, b, c, d, descriptor, window, ..] = encoded else { return None };
+    if u32::from_le_bytes([a, b, c, d]) != zstd_safe::MAGICNUMBER || descriptor & HAS_CHECKSUM != 0 {
+        return None;
+    }
+    let size = zstd_safe::get_frame_content_size(encoded).ok()??;
+    let window = if descriptor & IS_ONE_SEGMENT != 0 {
+        size
+    } else {
+        u64::from(8 + (window & 7)) << (7 + (window >> 3))
+    };
+    let is_whole = zstd_safe::find_frame_compressed_size(encoded) == Ok(encoded.len());
+    usize::try_from(size).ok().filter(|_| is_whole && window <= MAXIMUM_WINDOW)
+}
+
+/// Flags of a frame header (RFC 8878, section 3.1.1.1.1).
+const HAS_CHECKSUM: u8 = 1 << 2;
+const IS_ONE_SEGMENT: u8 = 1 << 5;
+
+/// Windows that are larger are not worth their memory when a frame is decoded in part.
+const MAXIMUM_WINDOW: u64 = 8 << 20;
+
+/// Fills `room` from the beginning of a frame that holds more.
+fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
+    context.init().map_err(corrupt)?;
+    let (mut source, mut target) = (InBuffer::around(frame), OutBuffer::around(room));
+    while target.pos() < target.capacity() {
+        let before = (source.pos(), target.pos());
+        context.decompress_stream(&mut target, &mut source).map_err(corrupt)?;
+        if (source.pos(), target.pos()) == before {
+            return Err(CodecError::corrupt("a frame holds less than it says"));
+        }
+    }
+    Ok(())
 }
 
 /// A block takes at least this many bytes in a frame, and holds at most 128 KiB.
@@ -136,18 +194,24 @@ fn decode_sized(
     size: u64,
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let size = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining());
-    let size = size.ok_or_else(|| limit(decoded))?;
-    if size > (frame.len() / BLOCK_HEADER_SIZE).saturating_mul(BLOCK_SIZE) {
-        return Err(CodecError::corrupt("a frame says that it holds more than it can"));
-    }
-    let room = &mut decoded.spare(size)?[..size];
+    let room = fitting(frame, size, decoded)?;
+    let size = room.len();
     let written = context.decompress(room, frame).map_err(corrupt)?;
     if written != size {
         return Err(CodecError::corrupt(format!("a frame holds {written} bytes, not the {size} it says")));
     }
     decoded.advance(size);
     Ok(())
+}
+
+/// Memory for the `size` bytes that a frame says it holds.
+fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> Result<&'o mut [u8], CodecError> {
+    let size = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining());
+    let size = size.ok_or_else(|| limit(decoded))?;
+    if size > (frame.len() / BLOCK_HEADER_SIZE).saturating_mul(BLOCK_SIZE) {
+        return Err(CodecError::corrupt("a frame says that it holds more than it can"));
+    }
+    Ok(&mut decoded.spare(size)?[..size])
 }
 
 /// Piece by piece: nothing says how much memory it takes.

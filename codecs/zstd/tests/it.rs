@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+use std::ops::Range;
+
 use zarr_codec_zstd::Zstd;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
@@ -204,4 +206,73 @@ fn output_is_appended_to_what_is_there() {
         codec.decode(&hex(frame), &mut decoded).unwrap();
         assert_eq!(decoded.written(), b"head abc");
     }
+}
+
+/// What a range of `encoded` decodes to in memory that held something else, and all of that memory.
+fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec<u8>, CodecError> {
+    let mut memory = vec![0xa5; size];
+    let mut decoded = Output::to(&mut memory);
+    Zstd::new(1, false)?.decode_range(encoded, range, &mut decoded)?;
+    assert_eq!(decoded.remaining(), 0);
+    Ok(memory)
+}
+
+/// Bytes that do not compress, so that they stand in the frame.
+fn noise(size: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[0]
+    };
+    (0..size).map(|_| next()).collect()
+}
+
+#[test]
+fn a_frame_is_decoded_up_to_the_end_of_a_range() {
+    let (random, size) = (noise(300_000), 900_000);
+    let bytes: Vec<u8> = random.iter().flat_map(|byte| [byte & 3, byte & 15, 7]).collect();
+    for level in [-7, 3, 19] {
+        let mut encoded = Output::at_most(1 << 20);
+        Zstd::new(level, false).unwrap().encode(&bytes, &mut encoded).unwrap();
+        for range in [0..0, 0..1, 5..131_072, 131_071..131_073, 400_000..700_000] {
+            let decoded = decoded_range(encoded.written(), size, range.clone()).unwrap();
+            assert_eq!(decoded[range.clone()], bytes[range.clone()]);
+            assert!(decoded[range.end..].iter().all(|&byte| byte == 0xa5), "{range:?} at level {level}");
+        }
+        let decoded = decoded_range(encoded.written(), size, 1..899_999).unwrap();
+        assert_eq!(decoded[1..899_999], bytes[1..899_999]);
+    }
+}
+
+#[test]
+fn damage_behind_a_range_is_found_where_there_is_a_checksum() {
+    let bytes = noise(300_000);
+    for checksum in [false, true] {
+        let mut encoded = Output::at_most(1 << 20);
+        Zstd::new(1, checksum).unwrap().encode(&bytes, &mut encoded).unwrap();
+        let mut damaged = encoded.into_written();
+        let last = damaged.len() - 10;
+        damaged[last] ^= 1;
+        match decoded_range(&damaged, bytes.len(), 10..1000) {
+            Ok(decoded) => assert!(!checksum && decoded[10..1000] == bytes[10..1000]),
+            Err(error) => assert!(checksum && matches!(error, CodecError::Corrupt(_)), "{error:?}"),
+        }
+        // What is cut off is found in any case, as is a range that there is not.
+        let cut = &damaged[..last];
+        assert!(matches!(decoded_range(cut, bytes.len(), 10..1000), Err(CodecError::Corrupt(_))));
+        let result = decoded_range(&damaged[..], bytes.len(), 10..300_001);
+        assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
+    }
+}
+
+#[test]
+fn frames_that_do_not_say_their_size_or_are_several_are_decoded_as_a_whole() {
+    let two = format!("{UNSIZED} {UNSIZED}");
+    for (frames, wanted) in [(UNSIZED, &b"abc"[..]), (&two, b"abcabc")] {
+        assert_eq!(decoded_range(&hex(frames), wanted.len(), 0..1).unwrap(), wanted);
+    }
+    let result = decoded_range(&hex(UNSIZED), 3, 2..4);
+    assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
 }

@@ -1,12 +1,13 @@
 //! Codecs that do one thing wrong.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, Checksum};
+use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, Checksum, range_within};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
     Representation, Size, Value,
@@ -28,11 +29,12 @@ const WRONG: &[Wrong] = &[
     ("stops-at-the-limit", &["codec-limit"]),
     ("remembers-failures", &["codec-deterministic"]),
     ("shares-scratch", &["codec-threads"]),
-    ("writes-before-its-place", &["codec-exact-destination"]),
+    ("writes-before-its-place", &["codec-exact-destination", "codec-range"]),
     ("promises-another-size", &["codec-size"]),
     ("trusts-sizes", &["codec-allocation"]),
     ("repeats-a-dimension", &["codec-value"]),
     ("ignores-a-bit", &["codec-checksum"]),
+    ("forgets-the-end-of-a-range", &["codec-range"]),
 ];
 
 #[test]
@@ -204,6 +206,21 @@ impl BytesToBytesCodec for Framed {
             && let (Some(first), Some(byte)) = (decoded.written_mut().first_mut(), bytes.first())
         {
             *first = *byte;
+        }
+        Ok(())
+    }
+
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let before = decoded.written().len();
+        self.decode(encoded, decoded)?;
+        range_within(&range, decoded.written().len() - before)?;
+        if self.is("forgets-the-end-of-a-range") && !range.is_empty() {
+            decoded.written_mut()[before + range.end - 1] ^= 1;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Reading of chunks: each is fetched and decoded once, for all who want some of it.
 
+use std::ops::Range;
+
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
 use zarr_spec::{ByteRange, Elements, Size};
@@ -9,8 +11,8 @@ use super::region::{Before, Region, Want};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
-use crate::pipeline::{Stages, decode};
-use crate::plan::{Piece, Plan};
+use crate::pipeline::{Stages, decode, decode_range};
+use crate::plan::{Combination, Piece, Plan};
 use crate::variable::Variable;
 
 /// The number of a chunk that is no shard, among those of its value.
@@ -99,7 +101,12 @@ impl ArrayInner {
             [want] if !pipeline.steps.is_empty() => want.slice(pipeline)?,
             _ => None,
         };
-        let decoded = decode(pipeline, encoded, stages, destination.as_deref_mut(), self.bounds());
+        // What is kept is kept whole.
+        let range = if kept.is_some() { None } else { part_of(pipeline, wants) };
+        let decoded = match range {
+            Some(range) => decode_range(pipeline, encoded, stages, range, self.bounds()),
+            None => decode(pipeline, encoded, stages, destination.as_deref_mut(), self.bounds()),
+        };
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
         let keep = |elements: &[u8]| {
             if let Some((kept, number)) = kept {
@@ -144,6 +151,31 @@ impl ArrayInner {
         let fill_value = self.checked_fill(cell)?;
         wants.iter().try_for_each(|want| want.fill(fill_value, before))
     }
+}
+
+/// The bytes of a decoded chunk from the first to the last that is wanted, if they are not all.
+fn part_of(pipeline: &Pipeline, wants: &[Want<'_, '_>]) -> Option<Range<usize>> {
+    let Size::Exact(size) = pipeline.array.size() else { return None };
+    let size = usize::try_from(size).ok()?;
+    let mut part = size..0;
+    for combination in wants.iter().flat_map(|want| want.piece.combinations()) {
+        let bytes = bytes_of(pipeline, &combination)?;
+        part = part.start.min(bytes.start)..part.end.max(bytes.end);
+    }
+    (part.start < part.end && part.end <= size && part.len() < size).then_some(part)
+}
+
+/// From the first to the last byte of one strided box, each of whose runs has an element at least.
+fn bytes_of(pipeline: &Pipeline, combination: &Combination) -> Option<Range<usize>> {
+    let element = pipeline.array.data_type.elements().size()?;
+    let (mut first, mut last) = (0usize, 0usize);
+    for (run, &stride) in combination.runs().iter().zip(&pipeline.layout.strides) {
+        let start = i64::try_from(run.start).ok()?;
+        let end = run.step.checked_mul(i64::try_from(run.count.checked_sub(1)?).ok()?)?.checked_add(start)?;
+        first = first.checked_add(usize::try_from(start.min(end)).ok()?.checked_mul(stride)?)?;
+        last = last.checked_add(usize::try_from(start.max(end)).ok()?.checked_mul(stride)?)?;
+    }
+    Some(first.checked_mul(element)?..last.checked_add(1)?.checked_mul(element)?)
 }
 
 /// A cell, the number of a plan, and that of the piece that lies in the cell.

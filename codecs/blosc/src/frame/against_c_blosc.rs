@@ -55,7 +55,7 @@ fn decoded(decoder: &mut Decoder, encoded: &[u8]) -> Result<Vec<u8>, String> {
     let header = Header::parse(encoded).unwrap();
     let mut decoded = vec![0; header.size as usize];
     if !decoded.is_empty() {
-        decoder.decode(&header, encoded, &mut decoded)?;
+        decoder.decode(&header, encoded, 0..decoded.len(), &mut decoded)?;
     }
     Ok(decoded)
 }

@@ -1,7 +1,10 @@
 //! What the engine relies on to be fast.
 
+use std::ops::Range;
+
 use zarr_spec::chain::inner_grid_shape;
-use zarr_spec::{Codec, Output, Size};
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{Codec, CodecError, Output, Size};
 
 use super::round_trips::same_bytes;
 use super::{CodecOnTrial, CodecRule};
@@ -39,6 +42,17 @@ pub(super) const RULES: &[CodecRule] = &[
             since: "0.1",
         },
         size,
+    ),
+    (
+        Rule {
+            id: "codec-range",
+            level: Level::L4,
+            sentence: "The bytes of a range are those of the whole, or an error where they are cut off or there are no \
+                       such bytes.",
+            source: "`BytesToBytesCodec::decode_range`",
+            since: "0.1",
+        },
+        range,
     ),
 ];
 
@@ -108,4 +122,76 @@ fn size(trial: &CodecOnTrial, cases: &mut Cases) {
             });
         }
     }
+}
+
+fn range(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in trial.computing(cases) {
+        let Codec::BytesToBytes(codec) = &used.codec else {
+            cases.skip("only bytes are decoded in part");
+            continue;
+        };
+        for sample in samples(&used.array) {
+            let Ok(encoded) = used.encoded(&sample) else { continue };
+            let result = used.decoded(&encoded, usize::MAX).and_then(|whole| {
+                ranges(whole.len()).into_iter().try_for_each(|range| {
+                    right_in(&**codec, &encoded, &whole, &range)
+                        .map_err(|what| format!("bytes {range:?} of {}: {what}", whole.len()))
+                })
+            });
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+/// None, all, the first, the last, and those that lie between.
+fn ranges(size: usize) -> Vec<Range<usize>> {
+    let places = [0, 1, size / 8, size / 3, size / 2, size - size / 8, size.saturating_sub(1), size];
+    let all = places.iter().flat_map(|&start| places.map(|end| start..end));
+    all.filter(|range| range.start <= range.end && range.end <= size).collect()
+}
+
+/// Decodes a range of what stands for `whole`, also behind other bytes, cut off, and past the end.
+fn right_in(
+    codec: &dyn BytesToBytesCodec,
+    encoded: &[u8],
+    whole: &[u8],
+    range: &Range<usize>,
+) -> Result<(), String> {
+    let part = decoded_in(codec, encoded, range.clone(), whole.len())?;
+    same_bytes(&part.map_err(|error| error.to_string())?, &whole[range.clone()])?;
+    let past = range.start..whole.len() + 1;
+    if !matches!(decoded_in(codec, encoded, past, whole.len())?, Err(CodecError::Corrupt(_))) {
+        return Err("one byte more than there are is not corrupt".to_owned());
+    }
+    for cut in [0, encoded.len() / 3, encoded.len() / 2, encoded.len().saturating_sub(1)] {
+        let cut = &encoded[..cut];
+        let Ok(part) = decoded_in(codec, cut, range.clone(), whole.len())? else { continue };
+        // Bytes without an end are whole wherever they end.
+        let mut shorter = Output::at_most(whole.len());
+        let shorter = codec.decode(cut, &mut shorter).is_ok().then(|| shorter.into_written());
+        let is_of_shorter = shorter.is_some_and(|shorter| shorter.get(range.clone()) == Some(&part[..]));
+        if part != whole[range.clone()] && !is_of_shorter {
+            return Err(format!("cut to {} of {} bytes it is no error", cut.len(), encoded.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Decodes a range behind other bytes; the outer error is about what was not asked for.
+fn decoded_in(
+    codec: &dyn BytesToBytesCodec,
+    encoded: &[u8],
+    range: Range<usize>,
+    size: usize,
+) -> Result<Result<Vec<u8>, CodecError>, String> {
+    let mut memory = vec![0xa5; size + 3];
+    let mut output = Output::to(&mut memory);
+    output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
+    if let Err(error) = codec.decode_range(encoded, range.clone(), &mut output) {
+        return Ok(Err(error));
+    }
+    let written = output.written().len() - 3;
+    same_bytes(&memory[..3], &[0xa5; 3])?;
+    let part = memory[3..3 + written].get(range);
+    part.map(|part| Ok(part.to_vec())).ok_or_else(|| format!("{written} bytes came out"))
 }

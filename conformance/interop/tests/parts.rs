@@ -1,0 +1,111 @@
+//! Parts of chunks, which need not be decoded as a whole, beside the whole array.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use serde_json::{Value, json};
+use zarr_interop::Random;
+use zarr_kit::spec::Key;
+use zarr_kit::{Along, Array, Context, Hierarchy, Selection, open_store};
+
+const SHAPE: [u64; 3] = [70, 50, 90];
+
+/// Chains whose last step can leave out some of its work, and some before which another one needs all.
+fn chains() -> Vec<Vec<Value>> {
+    let zstd = |checksum: bool| json!({"name": "zstd", "configuration": {"level": 3, "checksum": checksum}});
+    let blosc = |compressor: &str, shuffle: &str, blocksize: u64| {
+        json!({"name": "blosc", "configuration": {
+            "cname": compressor, "clevel": 5, "shuffle": shuffle, "typesize": 2, "blocksize": blocksize,
+        }})
+    };
+    let (bytes, crc32c) =
+        (json!({"name": "bytes", "configuration": {"endian": "big"}}), json!({"name": "crc32c"}));
+    let transpose = json!({"name": "transpose", "configuration": {"order": [2, 0, 1]}});
+    let shard = json!({"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [16, 16, 16],
+        "codecs": [transpose, bytes, zstd(false), crc32c],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, crc32c],
+    }});
+    let mut chains = vec![
+        vec![bytes.clone(), zstd(false)],
+        vec![bytes.clone(), zstd(true)],
+        vec![transpose.clone(), bytes.clone(), zstd(false), crc32c.clone()],
+        vec![bytes.clone(), crc32c, zstd(false)],
+        vec![bytes.clone(), blosc("lz4", "noshuffle", 0), zstd(false)],
+        vec![bytes.clone(), json!({"name": "gzip", "configuration": {"level": 1}})],
+        vec![shard],
+    ];
+    for (compressor, shuffle, blocksize) in [
+        ("lz4", "shuffle", 0),
+        ("lz4", "bitshuffle", 1 << 12),
+        ("zstd", "noshuffle", 1 << 10),
+        ("snappy", "shuffle", 1 << 12),
+        ("zlib", "shuffle", 1 << 12),
+        ("blosclz", "shuffle", 1 << 12),
+    ] {
+        chains.push(vec![transpose.clone(), bytes.clone(), blosc(compressor, shuffle, blocksize)]);
+    }
+    chains
+}
+
+fn array(context: &Context, chain: &[Value]) -> Array {
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let document = json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": SHAPE,
+        "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32, 48, 64]}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 7,
+        "codecs": chain,
+        "attributes": {},
+    });
+    store.set(&Key::new("zarr.json").unwrap(), document.to_string().as_bytes()).unwrap();
+    Hierarchy::open(store, context).unwrap().array("/").unwrap()
+}
+
+/// Places of one dimension: one after another or with steps, or in a list.
+fn places(random: &mut Random, length: u64) -> (Along, Vec<u64>) {
+    let start = random.below(length);
+    let stop = random.between(start + 1, length);
+    match random.below(6) {
+        0 => {
+            let list: Vec<u64> = (0..random.between(1, 5)).map(|_| random.below(length)).collect();
+            (Along::List(list.clone()), list)
+        }
+        1 => {
+            let step = random.between(1, 5);
+            (
+                Along::Range { start, stop, step },
+                (start..stop).step_by(usize::try_from(step).unwrap()).collect(),
+            )
+        }
+        _ => (Along::Range { start, stop, step: 1 }, (start..stop).collect()),
+    }
+}
+
+/// Reads of one array follow one another in the same buffers, so that what one leaves there would show in the next.
+#[test]
+fn parts_of_chunks_are_the_same_as_in_the_whole_whatever_the_codecs_leave_out() {
+    let context = Context::linked().unwrap().with_one_thread();
+    let mut random = Random::new(0x7061_7274);
+    let [depth, height, width] = SHAPE;
+    for chain in chains() {
+        let array = array(&context, &chain);
+        let noise = (0..depth * height * width).map(|place| place / 5 + random.below(4));
+        let whole: Vec<u16> = noise.map(|element| u16::try_from(element).unwrap()).collect();
+        array.write_values(&Selection::All, &whole).unwrap();
+        for _ in 0..60 {
+            let [(z, zs), (y, ys), (x, xs)] = SHAPE.map(|length| places(&mut random, length));
+            let mut wanted = Vec::new();
+            for z in &zs {
+                for y in &ys {
+                    let row = (z * height + y) * width;
+                    wanted.extend(xs.iter().map(|x| whole[usize::try_from(row + x).unwrap()]));
+                }
+            }
+            let selection = Selection::Dimensions(vec![z, y, x]);
+            let read = array.read_values::<u16>(&selection).unwrap();
+            assert!(read == wanted, "{selection:?} of {chain:?}");
+        }
+    }
+}
