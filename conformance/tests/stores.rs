@@ -164,7 +164,7 @@ impl Store for Faulty {
         let answer = move |(number, request): (usize, Request)| {
             let mut output = Output::at_most(request.limit);
             let got = self.get(&request.key, request.range, &mut output);
-            (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+            (number, got.map(|got| got.map(|got| got.into_fetched(output))))
         };
         assert!(budget <= 1 << 20);
         Box::new(requests.into_iter().enumerate().take(delivered).map(answer))

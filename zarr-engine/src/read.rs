@@ -4,6 +4,7 @@ mod cells;
 mod kept;
 mod raw;
 mod region;
+mod remote;
 mod shard;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -72,7 +72,8 @@ impl Capabilities {
 /// How a store likes to be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manner {
-    /// Requests in flight that pay. 0: read on the thread that decodes.
+    /// Requests in flight that pay. 0: read on the thread that decodes. A store that says more has a
+    /// [`Store::get_many`] of its own, which keeps so many in flight.
     pub concurrency: usize,
     /// Bytes between two ranges of one value that are cheaper to read than a request is to make.
     pub join_gap: u64,
@@ -118,10 +119,38 @@ pub struct Request {
     pub range: ByteRange,
     /// Bytes that the caller has room for: more is an error.
     pub limit: usize,
+    /// Bytes that will probably come: what a budget counts as long as they are in flight. 0 where nobody knows.
+    pub expected: usize,
+    /// Whether these are bytes that the caller decodes, or replaces, at once: see [`Store::get_once`].
+    pub once: bool,
 }
 
-/// The number of a request, and its bytes; `None` for a missing key.
-pub type Delivery = (usize, Result<Option<Bytes>, StoreError>);
+impl Request {
+    /// As many bytes as the range says are expected, and they may be wanted again.
+    #[must_use]
+    pub fn new(key: Key, range: ByteRange, limit: usize) -> Self {
+        let expected = match range {
+            ByteRange::Range { size, .. } | ByteRange::Last(size) => size,
+            ByteRange::Full | ByteRange::From(_) => 0,
+        };
+        let expected = usize::try_from(expected).map_or(limit, |expected| expected.min(limit));
+        Self { key, range, limit, expected, once: false }
+    }
+}
+
+/// What came of a [`Request`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The bytes: as much of what was asked for as exists.
+    pub bytes: Bytes,
+    /// Bytes of the whole value.
+    pub size: u64,
+    /// Changes whenever the value does, where the store can tell.
+    pub version: Option<Version>,
+}
+
+/// The number of a request, and what came of it; `None` for a missing key.
+pub type Delivery = (usize, Result<Option<Fetched>, StoreError>);
 
 /// What lies directly below a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -153,8 +182,9 @@ pub trait Store: Debug + Send + Sync {
     /// [`StoreError::TooLarge`] when there is more than `to` takes, [`StoreError::Io`].
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError>;
 
-    /// All of `requests`, in the order in which they complete. About `budget` bytes are fetched and not yet taken.
-    /// Dropping the iterator cancels the rest.
+    /// All of `requests`, each once, in the order in which they complete. About `budget` bytes are fetched and not yet
+    /// taken, and one request at least. Dropping the iterator cancels the rest. Nothing is fetched faster than it is
+    /// taken, and whoever takes waits for the store alone: a request that fails is delivered like any other.
     fn get_many<'a>(
         &'a self,
         requests: Vec<Request>,
@@ -163,8 +193,11 @@ pub trait Store: Debug + Send + Sync {
         let _one_at_a_time = budget;
         Box::new(requests.into_iter().enumerate().map(|(number, request)| {
             let mut output = Output::at_most(request.limit);
-            let got = self.get(&request.key, request.range, &mut output);
-            (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+            let got = match request.once {
+                true => self.get_once(&request.key, request.range, &mut output),
+                false => self.get(&request.key, request.range, &mut output),
+            };
+            (number, got.map(|got| got.map(|got| got.into_fetched(output))))
         }))
     }
 
@@ -310,6 +343,12 @@ pub struct Begun(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Changes(pub u64);
 
+impl From<Fetched> for Got {
+    fn from(Fetched { bytes, size, version }: Fetched) -> Self {
+        Self { contents: Contents::Shared(bytes), size, version }
+    }
+}
+
 impl Got {
     /// The bytes, `output` being where the store was told to write.
     #[must_use]
@@ -318,6 +357,13 @@ impl Got {
             Contents::Written => output.into_written().into(),
             Contents::Shared(bytes) => bytes,
         }
+    }
+
+    /// The same as the answer to a [`Request`], `output` being where the store was told to write.
+    #[must_use]
+    pub fn into_fetched(self, output: Output<'static>) -> Fetched {
+        let (size, version) = (self.size, self.version.clone());
+        Fetched { bytes: self.into_bytes(output), size, version }
     }
 }
 

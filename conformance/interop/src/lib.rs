@@ -1,5 +1,5 @@
 //! What the tests of this crate share: Python environments and what they wrote, the raw form of elements, random
-//! selections and what they mean, a store that counts.
+//! selections and what they mean, a store that counts, a store that is far away.
 //!
 //! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
 
@@ -8,6 +8,7 @@ pub mod cases;
 pub mod counting;
 pub mod documents;
 pub mod environment;
+pub mod far;
 pub mod random;
 pub mod raw;
 pub mod reading;
@@ -17,4 +18,5 @@ pub mod samples;
 pub use cases::Case;
 pub use counting::{Calls, CountingStore};
 pub use environment::{Packages, Writer, python, skip, written};
+pub use far::{FarStore, Trips};
 pub use random::Random;

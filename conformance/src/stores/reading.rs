@@ -71,7 +71,7 @@ fn what_a_store_cannot_do_it_says(trial: &Trial) -> Result<(), String> {
         let says = says("not readable");
         fails("get", store.get(&key, ByteRange::Full, &mut Output::at_most(9)), says)?;
         fails("size", store.size(&key), says)?;
-        let request = Request { key: key.clone(), range: ByteRange::Full, limit: 9 };
+        let request = Request::new(key.clone(), ByteRange::Full, 9);
         let delivered: Result<Vec<_>, _> = store.get_many(vec![request], 9).map(|(_, got)| got).collect();
         fails("get_many", delivered, says)?;
     }
@@ -119,7 +119,7 @@ fn a_missing_key_is_neither_an_error_nor_an_empty_value(trial: &Trial) -> Result
 fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
     trial.set("k", DIGITS)?;
     trial.set("l", b"whole")?;
-    let request = |at: &str, range, limit| Ok(Request { key: key(at)?, range, limit });
+    let request = |at: &str, range, limit| Ok(Request::new(key(at)?, range, limit));
     let requests: Vec<Request> = [
         ("k", ByteRange::Range { offset: 2, size: 3 }, 3),
         ("x", ByteRange::Range { offset: 0, size: 1 }, 1),
@@ -131,7 +131,9 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
     .into_iter()
     .map(|(at, range, limit)| request(at, range, limit))
     .collect::<Result<_, String>>()?;
-    let wanted: &[Option<&[u8]>] = &[Some(&[2, 3, 4]), None, Some(DIGITS), Some(b"whole"), Some(&[8, 9])];
+    // Bytes, and how many the whole value has.
+    let wanted: &[Option<(&[u8], u64)>] =
+        &[Some((&[2, 3, 4], 10)), None, Some((DIGITS, 10)), Some((b"whole", 5)), Some((&[8, 9], 10))];
     for budget in [0, 1, 1 << 20] {
         let mut answers = vec![None; wanted.len()];
         let mut refused = 0;
@@ -141,7 +143,7 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
                     fails("get_many past its limit", answer, is_too_large)?;
                     refused += 1;
                 }
-                (Some(place @ None), Ok(bytes)) => *place = Some(bytes),
+                (Some(place @ None), Ok(fetched)) => *place = Some(fetched),
                 (Some(_), Ok(_)) => return Err(format!("request {number} was answered twice")),
                 (None, _) => return Err(format!("there is no request {number}")),
                 (_, Err(error)) => return Err(format!("request {number}: {error}")),
@@ -150,7 +152,8 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
         same("answers past the limit", refused, 1)?;
         for (number, (answer, wanted)) in answers.iter().zip(wanted).enumerate() {
             let answer = answer.as_ref().ok_or(format!("request {number} was not answered"))?;
-            same(&format!("answer {number}"), answer.as_deref(), *wanted)?;
+            let answer = answer.as_ref().map(|fetched| (&fetched.bytes[..], fetched.size));
+            same(&format!("answer {number}"), answer, *wanted)?;
         }
     }
     same("answers to no request", trial.0.get_many(Vec::new(), 1).count(), 0)?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_spec::store::{Begun, Changes, ChunkName, Version};
@@ -66,10 +67,6 @@ struct Part {
     /// Bytes of the value before this part.
     start: u64,
     bytes: Bytes,
-    /// Whether it ends where the value does.
-    is_end: bool,
-    /// Whether it is known to be of the state that the value has here.
-    has_state: bool,
 }
 
 #[derive(Debug)]
@@ -110,20 +107,23 @@ impl Kept {
         Changes(self.changes[self.counter(key)])
     }
 
-    /// The bytes in `range` of a value.
-    pub(crate) fn find(&mut self, key: &Key, range: ByteRange) -> Found<Bytes> {
-        self.find_part(key, range, false)
-    }
-
-    /// The same, if the state of the value is known, too.
-    pub(crate) fn find_with_state(&mut self, key: &Key, range: ByteRange) -> Found<(Bytes, State)> {
-        match (self.find_part(key, range, true), self.values.get(key)) {
-            (Found::Kept(bytes), Some(Value { state: Some(state), .. })) => {
-                Found::Kept((bytes, state.clone()))
-            }
-            (Found::Missing, _) => Found::Missing,
-            (Found::Unknown | Found::Kept(_), _) => Found::Unknown,
+    /// The bytes in `range` of a value, out of a part that has them all, and the state of the value.
+    pub(crate) fn find(&mut self, key: &Key, range: ByteRange) -> Found<(Bytes, State)> {
+        let Some(value) = self.values.get(key) else { return Found::Unknown };
+        if let Some(slot) = value.missing {
+            let _none = self.bytes_of(slot);
+            return Found::Missing;
         }
+        let Some(state) = value.state.clone() else { return Found::Unknown };
+        let wanted = range.within(state.size);
+        let mut near = value.parts.range(..=wanted.start).rev().take(LOOKED_INTO);
+        let found = near.find_map(|(_, &slot)| match &self.items.get(slot)?.what {
+            What::Part(part) => Some((slot, part.bytes_in(&wanted)?)),
+            _ => None,
+        });
+        let Some((slot, bytes)) = found else { return Found::Unknown };
+        let _whole = self.bytes_of(slot);
+        Found::Kept((bytes, state))
     }
 
     /// A decoded chunk.
@@ -138,37 +138,13 @@ impl Kept {
         self.bytes_of(slot)
     }
 
-    /// Keeps what was read of a value, unless it was changed since there were `changes`.
-    pub(crate) fn keep(&mut self, key: &Key, range: ByteRange, bytes: Bytes, changes: Changes) {
-        let len = bytes.len() as u64;
-        let (start, is_end) = match range {
-            ByteRange::Full => (0, true),
-            ByteRange::From(offset) => (offset, len > 0),
-            ByteRange::Range { offset, size } => (offset, 0 < len && len < size),
-            // Without the size of the value, nobody knows where that is.
-            ByteRange::Last(_) => return,
-        };
-        if changes == self.changes(key) {
-            self.insert(key, What::Part(Part { start, bytes, is_end, has_state: false }));
-        }
-    }
-
-    /// The same, with the state of the value.
-    pub(crate) fn keep_with_state(
-        &mut self,
-        key: &Key,
-        range: ByteRange,
-        bytes: Bytes,
-        state: State,
-        changes: Changes,
-    ) {
+    /// Keeps what was read of a value, and its state, unless it was changed since there were `changes`.
+    pub(crate) fn keep(&mut self, key: &Key, range: ByteRange, bytes: Bytes, state: State, changes: Changes) {
         if changes != self.changes(key) {
             return;
         }
         self.note_state(key, &state);
-        let part = range.within(state.size);
-        let (start, is_end) = (part.start, part.end == state.size);
-        let is_kept = self.insert(key, What::Part(Part { start, bytes, is_end, has_state: true }));
+        let is_kept = self.insert(key, What::Part(Part { start: range.within(state.size).start, bytes }));
         if is_kept && let Some(value) = self.values.get_mut(key) {
             value.state = Some(state);
         }
@@ -242,30 +218,6 @@ impl Kept {
     fn counter(&self, key: &Key) -> usize {
         // As many as fit in any number.
         usize::try_from(self.values.hasher().hash_one(key) % COUNTERS as u64).unwrap_or(0)
-    }
-
-    /// The bytes in `range`, out of a part that has them all.
-    fn find_part(&mut self, key: &Key, range: ByteRange, needs_state: bool) -> Found<Bytes> {
-        let Some(value) = self.values.get(key) else { return Found::Unknown };
-        if let Some(slot) = value.missing {
-            let _none = self.bytes_of(slot);
-            return Found::Missing;
-        }
-        let size = value.state.as_ref().map(|state| state.size);
-        let from = match (range, size) {
-            (ByteRange::Full, _) => 0,
-            (ByteRange::From(offset) | ByteRange::Range { offset, .. }, _) => offset,
-            (ByteRange::Last(_), Some(size)) => range.within(size).start,
-            (ByteRange::Last(_), None) => return Found::Unknown,
-        };
-        let mut near = value.parts.range(..=from).rev().take(LOOKED_INTO);
-        let found = near.find_map(|(_, &slot)| match &self.items.get(slot)?.what {
-            What::Part(part) if part.has_state || !needs_state => Some((slot, part.bytes_in(range, size)?)),
-            _ => None,
-        });
-        let Some((slot, bytes)) = found else { return Found::Unknown };
-        let _whole = self.bytes_of(slot);
-        Found::Kept(bytes)
     }
 
     /// The bytes in a slot, which counts as used from now on.
@@ -353,21 +305,11 @@ impl What {
 }
 
 impl Part {
-    /// The bytes in `range` of the value, if they are all here. `size` is that of the value, where it is known.
-    fn bytes_in(&self, range: ByteRange, size: Option<u64>) -> Option<Bytes> {
-        let end = self.start.checked_add(self.bytes.len() as u64)?;
-        let size = if self.is_end { Some(end) } else { size };
-        let wanted = match (range, size) {
-            (range, Some(size)) => range.within(size),
-            (ByteRange::Range { offset, size }, None) => offset..offset.checked_add(size)?,
-            (_, None) => return None,
-        };
-        if wanted.start < self.start || wanted.end > end {
-            return None;
-        }
-        let start = usize::try_from(wanted.start - self.start).ok()?;
-        let end = usize::try_from(wanted.end - self.start).ok()?;
-        Some(self.bytes.slice(start..end))
+    /// These bytes of the value, if they are all here.
+    fn bytes_in(&self, wanted: &Range<u64>) -> Option<Bytes> {
+        let start = usize::try_from(wanted.start.checked_sub(self.start)?).ok()?;
+        let end = usize::try_from(wanted.end.checked_sub(self.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 }
 

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
-    Request, Store, StoreConfiguration, StoreError, StorePlugin,
+    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Fetched,
+    Got, Manner, Request, Store, StoreConfiguration, StoreError, StorePlugin,
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -118,7 +118,7 @@ impl CacheStore {
     ) -> Result<Option<Got>, StoreError> {
         let (found, changes) = {
             let mut kept = self.kept();
-            (kept.find_with_state(key, range), kept.changes(key))
+            (kept.find(key, range), kept.changes(key))
         };
         match found {
             Found::Kept((bytes, _)) if bytes.len() > to.remaining() => {
@@ -141,7 +141,7 @@ impl CacheStore {
         };
         let state = State { size: got.size, version: got.version.clone() };
         match self.own(bytes).filter(|_| keeps) {
-            Some(bytes) => self.kept().keep_with_state(key, range, bytes, state, changes),
+            Some(bytes) => self.kept().keep(key, range, bytes, state, changes),
             None => self.kept().note_state(key, &state),
         }
         Ok(Some(got))
@@ -156,12 +156,12 @@ impl CacheStore {
     }
 
     /// What `request` asks for, if it is kept.
-    fn find(&self, request: &Request) -> Option<Result<Option<Bytes>, StoreError>> {
+    fn find(&self, request: &Request) -> Option<Result<Option<Fetched>, StoreError>> {
         match self.kept().find(&request.key, request.range) {
-            Found::Kept(bytes) if bytes.len() > request.limit => {
+            Found::Kept((bytes, _)) if bytes.len() > request.limit => {
                 Some(Err(too_large(&request.key, request.limit)))
             }
-            Found::Kept(bytes) => Some(Ok(Some(bytes))),
+            Found::Kept((bytes, State { size, version })) => Some(Ok(Some(Fetched { bytes, size, version }))),
             Found::Missing => Some(Ok(None)),
             Found::Unknown => None,
         }
@@ -207,12 +207,15 @@ impl Store for CacheStore {
         budget: usize,
     ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
         let (mut here, mut asked, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, request) in requests.into_iter().enumerate() {
+        for (number, mut request) in requests.into_iter().enumerate() {
             match self.find(&request) {
                 Some(found) => here.push((number, found)),
                 None => {
+                    // As in `get_once`: of such bytes, the decoded chunks are kept.
+                    let keeps = !request.once || self.chunks == Chunks::Encoded;
+                    request.once &= self.chunks == Chunks::Encoded;
                     let changes = self.kept().changes(&request.key);
-                    numbers.push((number, request.key.clone(), request.range, changes));
+                    numbers.push((number, request.key.clone(), request.range, keeps, changes));
                     asked.push(request);
                 }
             }
@@ -221,11 +224,13 @@ impl Store for CacheStore {
             return Box::new(here.into_iter());
         }
         let fetched = self.store.get_many(asked, budget).filter_map(move |(place, delivered)| {
-            let (number, key, range, changes) = numbers.get(place)?;
+            let (number, key, range, keeps, changes) = numbers.get(place)?;
             match &delivered {
-                Ok(Some(bytes)) => {
-                    if let Some(bytes) = self.own(bytes) {
-                        self.kept().keep(key, *range, bytes, *changes);
+                Ok(Some(Fetched { bytes, size, version })) => {
+                    let state = State { size: *size, version: version.clone() };
+                    match self.own(bytes).filter(|_| *keeps) {
+                        Some(bytes) => self.kept().keep(key, *range, bytes, state, *changes),
+                        None => self.kept().note_state(key, &state),
                     }
                 }
                 Ok(None) => self.note_missing(key, *changes),

@@ -41,11 +41,11 @@ fn keys_are_those_below_the_prefix() {
     assert_eq!((directory.keys, directory.prefixes), (vec![key("c")], vec![prefix("d/")]));
     assert_eq!(value(&store, "d/e").unwrap(), b"22");
     assert_eq!(value(&store, "z"), None);
-    let request = |at: &str| Request { key: key(at), range: ByteRange::Full, limit: 9 };
+    let request = |at: &str| Request::new(key(at), ByteRange::Full, 9);
     let mut delivered: Vec<_> = store.get_many(vec![request("z"), request("c")], 9).collect();
     delivered.sort_by_key(|(number, _)| *number);
     assert_eq!(delivered[0].1.as_ref().unwrap(), &None);
-    assert_eq!(delivered[1].1.as_ref().unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(delivered[1].1.as_ref().unwrap().as_ref().map(|fetched| &fetched.bytes[..]), Some(&b"1"[..]));
 
     store.set(&key("new"), b"5").unwrap();
     store.set_partial_values(&[(key("d/e"), 1, b"3")]).unwrap();

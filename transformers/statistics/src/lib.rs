@@ -181,7 +181,7 @@ impl Store for StatisticsStore {
             self.count(OPERATION, |usage| {
                 usage.time += start.elapsed();
                 match &delivery {
-                    Some((_, Ok(Some(bytes)))) => usage.bytes += bytes.len() as u64,
+                    Some((_, Ok(Some(fetched)))) => usage.bytes += fetched.bytes.len() as u64,
                     Some((_, Err(_))) => usage.errors += 1,
                     Some((_, Ok(None))) | None => {}
                 }

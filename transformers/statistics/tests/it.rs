@@ -28,7 +28,7 @@ fn calls_values_bytes_and_errors_are_counted() {
     assert_eq!(got.unwrap().unwrap().size, 2);
     assert_eq!(counted("get"), (4, 4, 3, 1));
 
-    let request = |at: &str, limit| Request { key: key(at), range: ByteRange::Full, limit };
+    let request = |at: &str, limit| Request::new(key(at), ByteRange::Full, limit);
     let requests = vec![request("a", 10), request("x", 9), request("d/b", 9), request("d/b", 1)];
     assert_eq!(store.get_many(requests, 9).count(), 4);
     assert_eq!(counted("get_many"), (1, 4, 12, 1));

@@ -133,14 +133,19 @@ impl ArrayInner {
         total: usize,
         work: impl Fn(usize) -> Result<(), Error> + Send + Sync,
     ) -> Result<(), Error> {
-        let context = self.context();
-        if count < 2 || total < PARALLEL || matches!(context.threads, Threads::Caller) {
+        if !self.is_parallel(count, total) {
             return (0..count).try_for_each(work);
         }
+        let context = self.context();
         context.run(|| {
             let shortest = count.div_ceil(16 * context.thread_count());
             (0..count).into_par_iter().with_min_len(shortest).try_for_each(work)
         })
+    }
+
+    /// Whether several threads pay for so many pieces of work on `total` bytes.
+    pub(crate) fn is_parallel(&self, count: usize, total: usize) -> bool {
+        count > 1 && total >= PARALLEL && !matches!(self.context().threads, Threads::Caller)
     }
 
     /// How much memory chunks and their values may take.

@@ -84,17 +84,18 @@ impl Access {
 
     fn get_batch(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
         let limit = self.context.limits.document_size;
-        let request = |key: &Key| Request { key: key.clone(), range: ByteRange::Full, limit };
+        let request = |key: &Key| Request::new(key.clone(), ByteRange::Full, limit);
         let mut values = vec![None; keys.len()];
         for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
             let Some(place) = values.get_mut(number) else { continue };
-            *place = value.map_err(|error| match error {
+            let value = value.map_err(|error| match error {
                 StoreError::TooLarge { .. } => {
                     let reason = format!("has more than {limit} bytes, the limit for documents");
                     Error::document(&keys[number], DocumentError::document(reason))
                 }
-                error => error.into(),
+                error => Error::from(error),
             })?;
+            *place = value.map(|fetched| fetched.bytes);
         }
         Ok(values)
     }

@@ -8,6 +8,7 @@ use zarr_spec::{ByteRange, Elements, Size};
 
 use super::kept::{KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
+use super::remote::Cells;
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::plan::{Combination, Piece, Plan};
 use crate::variable::Variable;
 
 /// The number of a chunk that is no shard, among those of its value.
-const WHOLE: u64 = 0;
+pub(super) const WHOLE: u64 = 0;
 
 impl ArrayInner {
     /// Reads all that is wanted; `total` is the size of all outputs together.
@@ -25,6 +26,9 @@ impl ArrayInner {
         let plans = plans?;
         let kept = self.kept_chunks();
         let kept = kept.as_ref();
+        if self.resolved.store.manner().concurrency > 0 && !self.metadata.shape.is_empty() {
+            return self.read_remotely(&Cells::new(&plans, regions)?, total, kept);
+        }
         if let ([plan], [region]) = (plans.as_slice(), regions) {
             return self.for_each(plan.len(), total, |number| {
                 let piece = plan.piece(number)?;
@@ -49,7 +53,7 @@ impl ArrayInner {
     fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
         let Some(first) = wants.first() else { return Ok(()) };
         let cell = first.piece.cell();
-        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
+        let pipeline = self.pipeline_of(cell)?;
         self.read_cell(cell, &pipeline, wants, kept)
     }
 
@@ -64,7 +68,7 @@ impl ArrayInner {
         let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
         let kept = kept.as_ref();
         if let Some(shard) = pipeline.shard() {
-            return self.read_shard(cell, shard, wants, kept);
+            return self.read_shard(cell, shard, wants, Before::Fresh, kept);
         }
         if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
             return self.put(cell, pipeline, &decoded, wants);
@@ -179,10 +183,10 @@ fn bytes_of(pipeline: &Pipeline, combination: &Combination) -> Option<Range<usiz
 }
 
 /// A cell, the number of a plan, and that of the piece that lies in the cell.
-type PlannedCell = ([u64; MAX_RANK], usize, usize);
+pub(super) type PlannedCell = ([u64; MAX_RANK], usize, usize);
 
 /// The pieces of several plans in the order of their cells.
-fn shared_cells(plans: &[Plan<'_>]) -> Result<Vec<PlannedCell>, Error> {
+pub(super) fn shared_cells(plans: &[Plan<'_>]) -> Result<Vec<PlannedCell>, Error> {
     let mut cells = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         for piece in 0..plan.len() {
@@ -199,7 +203,7 @@ fn shared_cells(plans: &[Plan<'_>]) -> Result<Vec<PlannedCell>, Error> {
 
 /// Bytes of an encoded chunk, where they are always as many. Upper bounds are those of our own encoders, which other
 /// programs may pass.
-fn exact_size(pipeline: &Pipeline) -> Option<u64> {
+pub(super) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     match pipeline.encoded_size {
         Size::Exact(size) => Some(size),
         Size::AtMost(_) | Size::Unknown => None,

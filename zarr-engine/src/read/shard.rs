@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zarr_spec::ByteRange;
 use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::store::{Changes, Got};
 
 use super::cells::contents;
 use super::kept::KeptValue;
 use super::region::{Before, Want};
 use crate::array::{ArrayInner, KeptIndex, Worker};
 use crate::error::Error;
-use crate::pipeline::StepError;
+use crate::pipeline::{Stages, StepError};
 use crate::plan::Plan;
 use crate::shape::position;
 use crate::shard::{ShardIndex, inner_axes, part};
@@ -25,25 +26,25 @@ const ATTEMPTS: usize = 5;
 
 /// A shard whose index is known: the value of a chunk, or an inner chunk.
 #[derive(Clone, Copy)]
-struct OpenShard<'s> {
+pub(super) struct OpenShard<'s> {
     /// The chunk in whose value it is.
-    cell: &'s [u64],
-    shard: &'s ShardPipeline,
-    index: &'s KeptIndex,
+    pub(super) cell: &'s [u64],
+    pub(super) shard: &'s ShardPipeline,
+    pub(super) index: &'s KeptIndex,
     /// Whether the index is of an earlier read, and perhaps not current. It is only believed when it says that
     /// something is stored, and the value then has the version that it had.
-    is_kept: bool,
+    pub(super) is_kept: bool,
     /// Where the shard begins in the value.
-    start: u64,
+    pub(super) start: u64,
     /// The number of its first inner chunk, among all those of the value that are no shards themselves.
-    first: u64,
-    before: Before,
-    kept: Option<&'s KeptValue<'s>>,
+    pub(super) first: u64,
+    pub(super) before: Before,
+    pub(super) kept: Option<&'s KeptValue<'s>>,
 }
 
 /// What is wanted of a shard, as plans of its inner chunks.
-struct Divided<'w, 'a> {
-    wants: &'w [Want<'w, 'a>],
+pub(super) struct Divided<'w, 'a> {
+    pub(super) wants: &'w [Want<'w, 'a>],
     /// For each of them, in the order of the dimensions of the shard.
     strides: Vec<Vec<usize>>,
     plans: Vec<Plan<'w>>,
@@ -51,10 +52,10 @@ struct Divided<'w, 'a> {
 
 /// An inner chunk that one of the wants needs.
 #[derive(Clone, Copy)]
-struct InnerChunk {
+pub(super) struct InnerChunk {
     /// Offset and size in the shard.
     range: Option<(u64, u64)>,
-    position: usize,
+    pub(super) position: usize,
     want: usize,
     piece: usize,
     is_whole: bool,
@@ -67,9 +68,10 @@ impl ArrayInner {
         cell: &[u64],
         shard: &ShardPipeline,
         wants: &[Want<'_, '_>],
+        before: Before,
         kept: Option<&KeptValue<'_>>,
     ) -> Result<(), Error> {
-        let (mut kept, mut before) = (kept, Before::Fresh);
+        let (mut kept, mut before) = (kept, before);
         for _ in 0..ATTEMPTS {
             if self.try_shard(cell, shard, wants, before, kept)? {
                 return Ok(());
@@ -113,7 +115,7 @@ impl ArrayInner {
 
     /// Puts out the inner chunks that are kept, each decoded, and returns the others. Those that are shards themselves
     /// never are.
-    fn put_kept(
+    pub(super) fn put_kept(
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
@@ -151,15 +153,24 @@ impl ArrayInner {
                 return Ok(None);
             };
             let bytes = contents(&got, output.written());
-            let index = ShardIndex::parse(shard, bytes, got.size, &mut worker.stages);
-            let kept = Arc::new(KeptIndex::new(
-                index.map_err(|error| self.chunk_error(cell, error))?,
-                &got,
-                changes,
-            ));
-            self.keep_index(cell, Arc::clone(&kept));
-            Ok(Some(kept))
+            self.parse_index(cell, shard, (&got, bytes), changes, &mut worker.stages).map(Some)
         })
+    }
+
+    /// The index in what was got of the shard at `cell`, which had so many `changes` before. Keeps it.
+    pub(super) fn parse_index(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        (got, bytes): (&Got, &[u8]),
+        changes: Option<Changes>,
+        stages: &mut Stages,
+    ) -> Result<Arc<KeptIndex>, Error> {
+        let index = ShardIndex::parse(shard, bytes, got.size, stages);
+        let index = index.map_err(|error| self.chunk_error(cell, error))?;
+        let kept = Arc::new(KeptIndex::new(index, got, changes));
+        self.keep_index(cell, Arc::clone(&kept));
+        Ok(kept)
     }
 
     /// Whether the value was still the one that the index is of.
@@ -167,41 +178,63 @@ impl ArrayInner {
         &self,
         open: OpenShard<'_>,
         divided: &Divided<'_, '_>,
-        mut inner: Vec<InnerChunk>,
+        inner: Vec<InnerChunk>,
     ) -> Result<bool, Error> {
+        let Some(inner) = self.fill_missing(open, divided, inner)? else { return Ok(false) };
+        let total = open.decoded_size(&inner);
+        let (inner, are_current) = self.read_nested_parts(open, divided, inner)?;
+        let is_current = AtomicBool::new(are_current);
+        let groups = joined(&inner, self.resolved.store.manner().join_gap);
+        self.for_each(groups.len(), total, |number| {
+            let still = self.read_joined(open, divided, &inner[groups[number].clone()])?;
+            is_current.fetch_and(still, Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(is_current.into_inner())
+    }
+
+    /// Fills the inner chunks that are not stored, and returns the others in the order in which they are stored. `None`
+    /// if only the index says that some are not, and it may be old.
+    pub(super) fn fill_missing(
+        &self,
+        open: OpenShard<'_>,
+        divided: &Divided<'_, '_>,
+        mut inner: Vec<InnerChunk>,
+    ) -> Result<Option<Vec<InnerChunk>>, Error> {
         for chunk in &mut inner {
             chunk.range = open.index.index.range(chunk.position);
         }
         // In the order in which they are stored; those that are not stored come last.
         inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
         let stored = inner.partition_point(|chunk| chunk.range.is_some());
-        let nested = open.shard.inner.shard();
         // What is stored tells whether the index is current when it is fetched, and what is kept is not fetched.
-        let is_checked = stored > 0 && (nested.is_none() || open.kept.is_none());
+        let is_checked = stored > 0 && (open.shard.inner.shard().is_none() || open.kept.is_none());
         if open.is_kept && stored < inner.len() && !is_checked {
-            return Ok(false);
+            return Ok(None);
         }
         for chunk in inner.split_off(stored) {
             divided.with_wants(&[chunk], |wants| self.fill(open.cell, wants, open.before))?;
         }
-        let chunk_size = open.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
-        let total = inner.len().saturating_mul(chunk_size.unwrap_or(usize::MAX));
+        Ok(Some(inner))
+    }
+
+    /// Goes down into inner chunks that are shards themselves, where only parts of them are wanted. The others, and
+    /// whether the value was still the same.
+    pub(super) fn read_nested_parts(
+        &self,
+        open: OpenShard<'_>,
+        divided: &Divided<'_, '_>,
+        inner: Vec<InnerChunk>,
+    ) -> Result<(Vec<InnerChunk>, bool), Error> {
+        let Some(nested) = open.shard.inner.shard() else { return Ok((inner, true)) };
         let is_current = AtomicBool::new(true);
-        let note = |still: bool| is_current.fetch_and(still, Ordering::Relaxed);
-        if let Some(nested) = nested {
-            let (whole, parts) = split_parts(&inner, open.kept.is_some());
-            self.for_each(parts.len(), total, |number| {
-                note(self.read_nested(open, nested, divided, &parts[number])?);
-                Ok(())
-            })?;
-            inner = whole;
-        }
-        let groups = joined(&inner, self.resolved.store.manner().join_gap);
-        self.for_each(groups.len(), total, |number| {
-            note(self.read_joined(open, divided, &inner[groups[number].clone()])?);
+        let (whole, parts) = split_parts(&inner, open.kept.is_some());
+        self.for_each(parts.len(), open.decoded_size(&inner), |number| {
+            let still = self.read_nested(open, nested, divided, &parts[number])?;
+            is_current.fetch_and(still, Ordering::Relaxed);
             Ok(())
         })?;
-        Ok(is_current.into_inner())
+        Ok((whole, is_current.into_inner()))
     }
 
     /// Fetches neighbouring inner chunks at once, and decodes each. Whether the value was still the same.
@@ -211,26 +244,38 @@ impl ArrayInner {
         divided: &Divided<'_, '_>,
         group: &[InnerChunk],
     ) -> Result<bool, Error> {
-        let start = group.first().and_then(|chunk| chunk.range).map_or(0, |(offset, _)| offset);
-        let ends = group.iter().filter_map(|chunk| chunk.range).map(|(offset, size)| offset + size);
-        let size = ends.max().unwrap_or(start) - start;
+        let (start, size) = range_of(group);
         self.workers.with(Worker::default, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(size)));
             let range = ByteRange::Range { offset: open.start + start, size };
             let got = self.get_once(open.cell, range, &mut output)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
             let joined = contents(&got, output.written());
-            for same in group.chunk_by(|a, b| a.range == b.range) {
-                let (offset, size) = same[0].range.unwrap_or((start, 0));
-                let encoded = part(joined, (offset - start, size));
-                let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
-                let kept = open.kept.map(|kept| (kept, open.first + same[0].position as u64));
-                divided.with_wants(same, |wants| {
-                    self.decode_to(open.cell, &open.shard.inner, encoded, &mut worker.stages, wants, kept)
-                })?;
-            }
+            self.decode_joined(open, divided, group, joined, &mut worker.stages)?;
             Ok(true)
         })
+    }
+
+    /// Decodes neighbouring inner chunks out of the bytes that they are in.
+    pub(super) fn decode_joined(
+        &self,
+        open: OpenShard<'_>,
+        divided: &Divided<'_, '_>,
+        group: &[InnerChunk],
+        joined: &[u8],
+        stages: &mut Stages,
+    ) -> Result<(), Error> {
+        let (start, _) = range_of(group);
+        for same in group.chunk_by(|a, b| a.range == b.range) {
+            let (offset, size) = same[0].range.unwrap_or((start, 0));
+            let encoded = part(joined, (offset - start, size));
+            let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
+            let kept = open.kept.map(|kept| (kept, open.first + same[0].position as u64));
+            divided.with_wants(same, |wants| {
+                self.decode_to(open.cell, &open.shard.inner, encoded, stages, wants, kept)
+            })?;
+        }
+        Ok(())
     }
 
     /// Reads parts of an inner chunk that is a shard. Whether the value was still the same.
@@ -286,8 +331,16 @@ impl ArrayInner {
     }
 }
 
+impl OpenShard<'_> {
+    /// Bytes that so many inner chunks decode to at most.
+    fn decoded_size(&self, inner: &[InnerChunk]) -> usize {
+        let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
+        inner.len().saturating_mul(chunk_size.unwrap_or(usize::MAX))
+    }
+}
+
 impl<'w, 'a> Divided<'w, 'a> {
-    fn new(shard: &ShardPipeline, wants: &'w [Want<'w, 'a>]) -> Result<Self, Error> {
+    pub(super) fn new(shard: &ShardPipeline, wants: &'w [Want<'w, 'a>]) -> Result<Self, Error> {
         let strides = |want: &Want<'_, '_>| {
             shard.order.iter().map(|&dimension| want.strides[dimension]).collect::<Vec<_>>()
         };
@@ -297,7 +350,7 @@ impl<'w, 'a> Divided<'w, 'a> {
     }
 
     /// All inner chunks that are wanted; where they are stored is not known yet.
-    fn inner_chunks(&self, shard: &ShardPipeline) -> Result<Vec<InnerChunk>, Error> {
+    pub(super) fn inner_chunks(&self, shard: &ShardPipeline) -> Result<Vec<InnerChunk>, Error> {
         let shape = &shard.inner.array.shape;
         let mut inner = Vec::with_capacity(self.plans.iter().map(Plan::len).sum());
         for (want, plan) in self.plans.iter().enumerate() {
@@ -344,8 +397,15 @@ fn split_parts(inner: &[InnerChunk], is_kept: bool) -> (Vec<InnerChunk>, Vec<Vec
     (whole, parts)
 }
 
+/// Offset and size of all the bytes that neighbours are in.
+pub(super) fn range_of(group: &[InnerChunk]) -> (u64, u64) {
+    let start = group.first().and_then(|chunk| chunk.range).map_or(0, |(offset, _)| offset);
+    let ends = group.iter().filter_map(|chunk| chunk.range).map(|(offset, size)| offset + size);
+    (start, ends.max().unwrap_or(start) - start)
+}
+
 /// Neighbours whose ranges lie close enough to be fetched as one, as ranges of places in `inner`.
-fn joined(inner: &[InnerChunk], gap: u64) -> Vec<Range<usize>> {
+pub(super) fn joined(inner: &[InnerChunk], gap: u64) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let (mut start, mut end) = (0u64, 0u64);
     for (number, chunk) in inner.iter().enumerate() {

@@ -140,7 +140,7 @@ impl Tape {
 
     fn ask_again(&self, call: &Call, buffer: &mut Buffer) -> Result<(), StoreError> {
         match call {
-            Call::Get(Request { key, range, limit }) => {
+            Call::Get(Request { key, range, limit, .. }) => {
                 self.store.get_once(key, *range, &mut buffer.output(*limit))?;
                 Ok(())
             }
@@ -177,7 +177,7 @@ impl Tape {
                     Contents::Shared(bytes) => (bytes.clone(), got.size),
                 });
                 let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
-                self.keep_call(Call::Get(Request { key: key.clone(), range, limit }));
+                self.keep_call(Call::Get(Request::new(key.clone(), range, limit)));
                 self.keep_answer(key, range, answer);
                 Ok(got)
             }
@@ -240,8 +240,8 @@ impl Store for Tape {
                 self.keep_call(Call::GetMany(requests.clone(), budget));
                 let deliveries = self.store.get_many(requests.clone(), budget);
                 Box::new(deliveries.inspect(move |(number, delivered)| {
-                    if let (Some(request), Ok(bytes)) = (requests.get(*number), delivered) {
-                        let answer = bytes.as_ref().map(|bytes| (bytes.clone(), bytes.len() as u64));
+                    if let (Some(request), Ok(fetched)) = (requests.get(*number), delivered) {
+                        let answer = fetched.as_ref().map(|fetched| (fetched.bytes.clone(), fetched.size));
                         self.keep_answer(&request.key, request.range, answer);
                     }
                 }))
@@ -250,7 +250,7 @@ impl Store for Tape {
                 Box::new(requests.into_iter().enumerate().map(|(number, request)| {
                     let mut output = Output::at_most(request.limit);
                     let got = self.get(&request.key, request.range, &mut output);
-                    (number, got.map(|got| got.map(|got| got.into_bytes(output))))
+                    (number, got.map(|got| got.map(|got| got.into_fetched(output))))
                 }))
             }
         }

@@ -1,0 +1,245 @@
+//! A store that is far away: every request takes a while, and many may be in flight.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use zarr_kit::spec::store::{Capabilities, Delivery, Got, Manner, Request, Store, StoreError};
+use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+
+/// What was asked of a [`FarStore`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trips {
+    /// Requests in each batch.
+    pub batches: Vec<usize>,
+    /// Requests that waited alone.
+    pub alone: usize,
+    /// Requests that were begun, in batches.
+    pub begun: usize,
+    /// Requests in flight at most.
+    pub in_flight: usize,
+    /// Bytes in flight, or fetched and not taken, at most.
+    pub bytes: usize,
+    /// Values written at the same time, at most.
+    pub writes: usize,
+    writing: usize,
+}
+
+/// What a [`FarStore`] does to its answers: the whole batch, and what it was going to answer one after another.
+type Spoil = dyn Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync;
+
+/// Another store behind a delay.
+#[derive(Debug)]
+pub struct FarStore(Arc<Inside>);
+
+/// What the threads of a [`FarStore`] share.
+pub struct Inside {
+    /// The store behind it.
+    pub store: Arc<dyn Store>,
+    delay: Duration,
+    manner: Manner,
+    trips: Mutex<Trips>,
+    spoil: Mutex<Option<Box<Spoil>>>,
+}
+
+impl fmt::Debug for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FarStore").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl FarStore {
+    /// Around `store`; every request takes `delay`.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, delay: Duration, manner: Manner) -> Self {
+        let (trips, spoil) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inside { store, delay, manner, trips, spoil }))
+    }
+
+    /// What was asked since the last time.
+    #[must_use]
+    pub fn take(&self) -> Trips {
+        std::mem::take(&mut *self.0.trips())
+    }
+
+    /// Hands on what `spoil` makes of each answer of a batch, given the number of the batch.
+    pub fn spoil(&self, spoil: impl Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync + 'static) {
+        *self.0.spoil.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(spoil));
+    }
+
+    fn alone(&self) -> &dyn Store {
+        self.0.trips().alone += 1;
+        thread::sleep(self.0.delay);
+        &*self.0.store
+    }
+}
+
+impl Inside {
+    fn trips(&self) -> MutexGuard<'_, Trips> {
+        self.trips.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answers(&self, batch: usize, number: usize, request: &Request) -> Vec<Delivery> {
+        thread::sleep(self.delay);
+        let mut output = Output::at_most(request.limit);
+        let got = self.store.get(&request.key, request.range, &mut output);
+        let delivery = (number, got.map(|got| got.map(|got| got.into_fetched(output))));
+        match &*self.spoil.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(spoil) => spoil(self, batch, delivery),
+            None => vec![delivery],
+        }
+    }
+}
+
+/// One batch on its way.
+struct Batch {
+    state: Arc<(Mutex<State>, Condvar)>,
+    arriving: Receiver<(usize, Vec<Delivery>)>,
+    ready: VecDeque<Delivery>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    next: usize,
+    in_flight: usize,
+    bytes: usize,
+    is_over: bool,
+}
+
+impl Batch {
+    fn new(inside: &Arc<Inside>, requests: Vec<Request>, budget: usize) -> Self {
+        let batch = {
+            let mut trips = inside.trips();
+            trips.batches.push(requests.len());
+            trips.batches.len() - 1
+        };
+        let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
+        let (send, arriving) = channel();
+        let threads = inside.manner.concurrency.min(requests.len());
+        let requests = Arc::new(requests);
+        let threads = (0..threads).map(|_| {
+            let (inside, requests, state) = (Arc::clone(inside), Arc::clone(&requests), Arc::clone(&state));
+            let send = send.clone();
+            thread::spawn(move || {
+                while let Some(number) = begin(&inside, &requests, &state, budget) {
+                    let answers = inside.answers(batch, number, &requests[number]);
+                    locked(&state.0).in_flight -= 1;
+                    if send.send((requests[number].expected, answers)).is_err() {
+                        break;
+                    }
+                }
+            })
+        });
+        let threads = threads.collect();
+        Self { state, arriving, ready: VecDeque::new(), threads }
+    }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for room in the budget, and says which request is next.
+fn begin(
+    inside: &Inside,
+    requests: &[Request],
+    (state, changed): &(Mutex<State>, Condvar),
+    budget: usize,
+) -> Option<usize> {
+    let mut state = locked(state);
+    loop {
+        let number = state.next;
+        let size = requests.get(number).filter(|_| !state.is_over)?.expected;
+        if state.bytes == 0 || state.bytes + size <= budget {
+            state.next += 1;
+            state.bytes += size;
+            state.in_flight += 1;
+            let mut trips = inside.trips();
+            trips.begun += 1;
+            trips.in_flight = trips.in_flight.max(state.in_flight);
+            trips.bytes = trips.bytes.max(state.bytes);
+            return Some(number);
+        }
+        state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+impl Iterator for Batch {
+    type Item = Delivery;
+
+    fn next(&mut self) -> Option<Delivery> {
+        while self.ready.is_empty() {
+            let (size, answers) = self.arriving.recv().ok()?;
+            locked(&self.state.0).bytes -= size;
+            self.state.1.notify_all();
+            self.ready.extend(answers);
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        locked(&self.state.0).is_over = true;
+        self.state.1.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panic of one of them has lost an answer, which whoever asked has noticed.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Store for FarStore {
+    fn location(&self) -> String {
+        format!("far from {}", self.0.store.location())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.store.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.0.manner
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.alone().get(key, range, to)
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        Box::new(Batch::new(&self.0, requests, budget))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        {
+            let mut trips = self.0.trips();
+            trips.writing += 1;
+            trips.writes = trips.writes.max(trips.writing);
+        }
+        thread::sleep(self.0.delay);
+        let mut trips = self.0.trips();
+        trips.writing = trips.writing.saturating_sub(1);
+        drop(trips);
+        self.0.store.set(key, value)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.alone().erase(key)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.alone().list_prefix(prefix)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.alone().size(key)
+    }
+}

@@ -1,0 +1,352 @@
+//! Reading from and writing to a store that is far away: how many requests, in how many round trips, and what happens
+//! when it fails.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use zarr_interop::{FarStore, Random, Trips};
+use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_kit::spec::{ByteRange, Invalid, Key, Output, Registry, typetag};
+use zarr_kit::{Array, Context, Error, Hierarchy, Selection, open_store};
+
+const DELAY: Duration = Duration::from_millis(5);
+const IN_FLIGHT: usize = 32;
+const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
+
+/// Bytes that a read keeps in flight at most.
+const BUDGET: usize = 32 << 20;
+
+/// One array, from near and from far.
+struct Twice {
+    store: Arc<dyn Store>,
+    far: Arc<FarStore>,
+    near_array: Array,
+    array: Array,
+}
+
+impl Twice {
+    fn new(shape: &[u64], chunk: &[u64], codecs: &Value) -> Self {
+        Self::of(&document(shape, chunk, codecs), MANNER, &Context::linked().unwrap())
+    }
+
+    fn of(document: &Value, manner: Manner, context: &Context) -> Self {
+        let store = open_store(context.registry(), "memory:").unwrap();
+        store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+        let group = json!({"zarr_format": 3, "node_type": "group"});
+        store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
+        let far = Arc::new(FarStore::new(Arc::clone(&store), DELAY, manner));
+        let open = |store: Arc<dyn Store>| Hierarchy::open(store, context).unwrap().array("/a").unwrap();
+        let array = open(Arc::<FarStore>::clone(&far));
+        let _opened = far.take();
+        Self { near_array: open(Arc::clone(&store)), store, far, array }
+    }
+
+    /// With elements that differ, all of them stored.
+    fn filled(self) -> Self {
+        let count = self.near_array.shape().iter().product::<u64>();
+        let elements: Vec<u16> =
+            (0..count).map(|number| u16::try_from(number % 65_521).unwrap() | 1).collect();
+        self.near_array.write_values(&Selection::All, &elements).unwrap();
+        self
+    }
+
+    fn select(&self, selection: &str) -> Selection {
+        Selection::parse(selection, self.array.shape()).unwrap()
+    }
+
+    /// The same from far as from near, and what it took.
+    fn read(&self, selection: &Selection) -> Trips {
+        let near = self.near_array.read(selection).unwrap();
+        let _before = self.far.take();
+        let far = self.array.read(selection).unwrap();
+        let trips = self.far.take();
+        assert!(near.bytes() == far.bytes(), "{selection:?}");
+        assert!(trips.in_flight <= IN_FLIGHT && trips.bytes <= BUDGET, "{trips:?}");
+        trips
+    }
+
+    /// Requests in each batch.
+    fn batches(&self, selection: &Selection) -> Vec<usize> {
+        let trips = self.read(selection);
+        assert_eq!((trips.alone, trips.begun), (0, trips.batches.iter().sum()), "{trips:?}");
+        trips.batches
+    }
+
+    /// Why reading everything fails.
+    fn error(&self) -> Error {
+        self.array.read(&Selection::All).unwrap_err()
+    }
+}
+
+fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
+    })
+}
+
+fn key(key: &str) -> Key {
+    Key::new(key.to_owned()).unwrap()
+}
+
+fn bytes() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
+}
+
+fn zstd() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
+}
+
+fn sharded(inner: &[u64], codecs: &Value) -> Value {
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
+    }}])
+}
+
+#[test]
+fn all_chunks_that_are_wanted_are_one_round_trip() {
+    for codecs in [bytes(), zstd()] {
+        let twice = Twice::new(&[512, 512], &[32, 16], &codecs).filled();
+        let trips = twice.read(&Selection::All);
+        assert_eq!((trips.batches.as_slice(), trips.alone), (&[512][..], 0));
+        assert_eq!(trips.in_flight, IN_FLIGHT);
+        assert_eq!(twice.batches(&twice.select("10:200,7:100")), [7 * 7]);
+        assert_eq!(twice.batches(&twice.select("511,511")), [1]);
+        assert_eq!(
+            twice.batches(&Selection::Coordinates(vec![vec![0, 511, 1, 0], vec![0, 511, 1, 17]])),
+            [3]
+        );
+        // A chunk that is not stored costs as much as one that is.
+        twice.store.erase(&key("a/c/0/0")).unwrap();
+        assert_eq!(twice.batches(&Selection::All), [512]);
+    }
+}
+
+#[test]
+fn one_thread_reads_as_many_at_once() {
+    let context = Context::linked().unwrap().with_one_thread();
+    let twice = Twice::of(&document(&[512, 512], &[32, 32], &zstd()), MANNER, &context).filled();
+    let trips = twice.read(&Selection::All);
+    assert_eq!((trips.batches, trips.alone, trips.in_flight), (vec![256], 0, IN_FLIGHT));
+}
+
+#[test]
+fn the_bytes_in_flight_are_bounded() {
+    // 48 chunks of 2 MiB: three times what may be in flight.
+    let twice = Twice::new(&[48, 1 << 20], &[1, 1 << 20], &bytes()).filled();
+    let trips = twice.read(&Selection::All);
+    assert_eq!((trips.batches, trips.begun), (vec![48], 48));
+    assert_eq!(trips.bytes, BUDGET, "as much as may be");
+}
+
+#[test]
+fn shards_are_two_round_trips_and_one_when_their_indexes_are_kept() {
+    let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+    // Neighbours are joined: of each of the eight shards, all inner chunks are one range.
+    assert_eq!(twice.batches(&Selection::All), [8, 8]);
+    assert_eq!(twice.batches(&Selection::All), [8]);
+    // Of two shards, a row of inner chunks in each.
+    assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
+    // Of two rows, what lies between is not read.
+    assert_eq!(twice.batches(&Selection::Coordinates(vec![vec![0, 40], vec![0, 0]])), [2]);
+    assert_eq!(twice.batches(&Selection::Coordinates(vec![vec![0, 63], vec![0, 511]])), [2]);
+}
+
+#[test]
+fn shards_and_inner_chunks_that_are_not_stored_are_the_fill_value() {
+    let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
+    assert_eq!(twice.batches(&Selection::All), [8]);
+    twice.near_array.write_values(&twice.select("0:16,0:16"), &[7u16; 256]).unwrap();
+    twice.near_array.write_values(&twice.select("17,500"), &[8u16]).unwrap();
+    assert_eq!(twice.batches(&Selection::All), [8, 2]);
+    assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "an index that is kept may be old");
+}
+
+#[test]
+fn many_boxes_are_one_round_trip_and_each_chunk_is_fetched_once() {
+    for (codecs, batches) in [(zstd(), 1), (sharded(&[8, 8], &zstd()), 2)] {
+        let twice = Twice::new(&[256, 256], &[32, 32], &codecs).filled();
+        let mut random = Random::new(7);
+        let mut below = |most: u64| random.below(most);
+        let selections: Vec<_> = (0..200)
+            .map(|_| {
+                let (row, column) = (below(240), below(240));
+                twice.select(&format!("{row}:{},{column}:{}", row + 16, column + 16))
+            })
+            .collect();
+        let far = twice.array.read_many(&selections).unwrap();
+        let trips = twice.far.take();
+        assert_eq!((trips.batches.len(), trips.batches[0], trips.alone), (batches, 64, 0), "{trips:?}");
+        let near = twice.near_array.read_many(&selections).unwrap();
+        assert!(near.iter().zip(&far).all(|(near, far)| near.bytes() == far.bytes()));
+    }
+}
+
+#[test]
+fn neighbours_are_joined_across_gaps_that_are_cheaper_than_a_request() {
+    let document = document(&[64, 64], &[64, 64], &sharded(&[16, 16], &bytes()));
+    for (join_gap, requests) in [(0, 4), (3 * 512, 1)] {
+        let manner = Manner { concurrency: 4, join_gap };
+        let twice = Twice::of(&document, manner, &Context::linked().unwrap()).filled();
+        assert_eq!(twice.batches(&twice.select("0:64,0:16")), [1, requests]);
+    }
+}
+
+#[test]
+fn shards_in_shards_hold_the_same_from_far() {
+    let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
+    assert_eq!(twice.batches(&Selection::All), [4, 4], "inner shards are read as wholes");
+    for selection in ["3:90,5:70", "0:8,0:8", "127,127", "0:128:3,1"] {
+        twice.read(&twice.select(selection));
+    }
+}
+
+#[test]
+fn texts_are_the_same_from_far() {
+    let mut document = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
+    (document["data_type"], document["fill_value"]) = (json!("string"), json!("none"));
+    let twice = Twice::of(&document, MANNER, &Context::linked().unwrap());
+    let texts: Vec<_> = (0..300).map(|number| format!("text {number}")).collect();
+    twice.near_array.write_variable(&twice.select("0:30,:"), &texts).unwrap();
+    assert_eq!(twice.batches(&Selection::All), [9 * 4]);
+    assert_eq!(twice.batches(&twice.select("5:50:4,2:9")), [8 * 3]);
+}
+
+thread_local! {
+    /// What the description `far` opens.
+    static FAR: RefCell<Option<Arc<FarStore>>> = const { RefCell::new(None) };
+}
+
+#[derive(Debug, Deserialize)]
+struct FarConfiguration {}
+
+#[typetag::deserialize(name = "far")]
+impl StoreConfiguration for FarConfiguration {
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let far = FAR.with_borrow(|far| far.as_ref().map(Arc::clone));
+        Ok(far.ok_or_else(|| Invalid::new("there is no far store"))?)
+    }
+}
+
+/// A store around the far one that keeps decoded chunks is asked first.
+#[test]
+fn decoded_chunks_that_are_kept_are_not_fetched_again() {
+    for (codecs, batches) in [(zstd(), vec![64]), (sharded(&[16, 16], &zstd()), vec![64, 64])] {
+        let twice = Twice::new(&[256, 256], &[32, 32], &codecs).filled();
+        FAR.set(Some(Arc::clone(&twice.far)));
+        let cache = json!({"type": "cache", "bytes": 1 << 26, "chunks": "decoded", "store": {"type": "far"}});
+        let mut registry = Registry::linked().unwrap();
+        let no_url = |_: &str| Err(Invalid::new("it has no URL").into());
+        registry.register_store(StorePlugin::new("far", &[], no_url)).unwrap();
+        let context = Context::new(registry);
+        let store = open_store(context.registry(), &cache.to_string()).unwrap();
+        let array = Hierarchy::open(store, &context).unwrap().array("/a").unwrap();
+        let wanted = twice.near_array.read(&Selection::All).unwrap();
+        let _opened = twice.far.take();
+        for batches in [batches, vec![]] {
+            let found = array.read(&Selection::All).unwrap();
+            assert!(found.bytes() == wanted.bytes());
+            assert_eq!(twice.far.take().batches, batches);
+        }
+        // What is written through it is fetched anew, and the rest is not.
+        array.write_values(&twice.select("40,40"), &[9u16]).unwrap();
+        let _written = twice.far.take();
+        assert!(
+            array.read(&Selection::All).unwrap().bytes()
+                == twice.near_array.read(&Selection::All).unwrap().bytes()
+        );
+        let trips = twice.far.take();
+        assert!(trips.begun <= 2, "{trips:?}");
+    }
+}
+
+#[test]
+fn a_chunk_that_cannot_be_decoded_is_named_and_the_rest_is_not_waited_for() {
+    let twice = Twice::new(&[2048, 512], &[16, 16], &zstd()).filled();
+    twice.store.set(&key("a/c/0/3"), b"no frame of zstd").unwrap();
+    let error = twice.error();
+    assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 3]), "{error}");
+    let trips = twice.far.take();
+    assert!(trips.begun < trips.batches[0] / 4, "{trips:?}");
+
+    let shards = Twice::new(&[64, 128], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+    let shard = key("a/c/0/1");
+    let mut output = Output::at_most(1 << 20);
+    let got = shards.store.get(&shard, ByteRange::Full, &mut output).unwrap().unwrap();
+    let mut value = got.into_bytes(output).to_vec();
+    *value.last_mut().unwrap() ^= 1;
+    shards.store.set(&shard, &value).unwrap();
+    let error = shards.error();
+    assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 1]), "{error}");
+}
+
+#[test]
+fn a_request_that_fails_is_an_error_that_names_the_key() {
+    for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
+        for failing in 0..2 {
+            let twice = Twice::new(&[512, 512], &[16, 16], &codecs).filled();
+            twice.far.spoil(move |_, batch, (number, answer)| match batch == failing && number == 77 {
+                true => {
+                    let source = "the line is cut".into();
+                    let place = "a/c/2/13".to_owned();
+                    vec![(number, Err(StoreError::Io { operation: "reading", place, source }))]
+                }
+                false => vec![(number, answer)],
+            });
+            match twice.array.read(&Selection::All) {
+                Err(error) => assert_eq!(error.to_string(), "reading `a/c/2/13`: the line is cut"),
+                Ok(_) => assert_eq!((twice.far.take().batches.len(), failing), (1, 1), "there is one batch"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_that_answers_too_seldom_or_too_often_is_an_error() {
+    let twice = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
+    twice.far.spoil(|_, _, (number, answer)| if number == 500 { vec![] } else { vec![(number, answer)] });
+    assert_eq!(twice.error().to_string(), "reading `a/`: no answer to request 500 of 1024");
+    twice.far.spoil(|_, _, (number, answer)| match answer {
+        Ok(fetched) if number == 500 => vec![(number, Ok(fetched.clone())), (number, Ok(fetched))],
+        answer => vec![(number, answer)],
+    });
+    let wanted = "reading `a/`: an answer to request 500 of 1024 that nobody awaits";
+    assert_eq!(twice.error().to_string(), wanted);
+    twice.far.spoil(|_, _, (number, answer)| vec![(number + 1, answer)]);
+    assert!(
+        twice.error().to_string().contains("that nobody awaits")
+            || twice.error().to_string().contains("chunk")
+    );
+}
+
+/// Between its index and its inner chunks, a shard is replaced: no element is of the old state then.
+#[test]
+fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
+    let twice = Twice::new(&[64, 256], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+    let other = Twice::new(&[64, 256], &[64, 64], &sharded(&[16, 16], &zstd()));
+    other.near_array.write_values(&Selection::All, &vec![9u16; 64 * 256]).unwrap();
+    let mut output = Output::at_most(1 << 20);
+    let got = other.store.get(&key("a/c/0/2"), ByteRange::Full, &mut output).unwrap().unwrap();
+    let value = got.into_bytes(output);
+    let before = twice.near_array.read_values::<u16>(&Selection::All).unwrap();
+    twice.far.spoil(move |inside, batch, (number, answer)| {
+        if batch == 0 && number == 3 {
+            inside.store.set(&key("a/c/0/2"), &value).unwrap();
+        }
+        vec![(number, answer)]
+    });
+    let found = twice.array.read_values::<u16>(&Selection::All).unwrap();
+    let trips = twice.far.take();
+    assert_eq!(&trips.batches[..2], [4, 4]);
+    for (number, (found, before)) in found.iter().zip(&before).enumerate() {
+        let is_replaced = (128..192).contains(&(number % 256));
+        assert_eq!(*found, if is_replaced { 9 } else { *before }, "element {number}");
+    }
+}

@@ -1,0 +1,408 @@
+//! Reading from stores that keep many requests in flight: all that is known to be wanted is asked for at once, and each
+//! thread decodes what it took.
+//!
+//! Chunks are one round trip, shards two: the indexes that are not kept, and the inner chunks. What turns out to have
+//! changed in between is read once more by itself, and so are the parts of an inner chunk that is a shard itself.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rayon::prelude::*;
+use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::store::{Delivery, Got, Request, StoreError};
+use zarr_spec::{ByteRange, CodecError};
+
+use super::cells::{PlannedCell, WHOLE, contents, exact_size, shared_cells};
+use super::kept::{KeptChunks, KeptValue};
+use super::region::{Before, Region, Want};
+use super::shard::{Divided, InnerChunk, OpenShard, joined, range_of};
+use crate::array::{ArrayInner, KeptIndex, Worker};
+use crate::error::Error;
+use crate::plan::{Piece, Plan};
+use crate::shard::ShardIndex;
+
+/// Bytes in flight, or fetched and not yet decoded.
+const IN_FLIGHT: usize = 32 << 20;
+
+/// Chunks and inner chunks that are asked for at once: what has to be known of them takes memory.
+const AT_ONCE: usize = 1 << 16;
+
+/// The cells of some plans, and what each of the regions that these are of wants of them.
+pub(super) struct Cells<'c, 'a> {
+    plans: &'c [Plan<'c>],
+    regions: &'c [Region<'a>],
+    /// Pieces of several plans in the order of their cells.
+    pieces: Vec<PlannedCell>,
+    /// Of those, the pieces of each cell. A single plan has one piece of each.
+    ranges: Vec<Range<usize>>,
+}
+
+/// What came for one request.
+type Answer = Result<Option<Got>, StoreError>;
+
+/// A shard of which something is wanted, in the course of one batch.
+struct Asked<'w, 'a, 'r> {
+    cell: &'w [u64],
+    shard: &'w ShardPipeline,
+    divided: Divided<'w, 'a>,
+    /// Those that are not kept.
+    inner: Vec<InnerChunk>,
+    /// Those of them that are to be fetched.
+    stored: OnceLock<Vec<InnerChunk>>,
+    /// Inner chunks that are wanted, the kept ones included.
+    count: usize,
+    kept: Option<KeptValue<'r>>,
+    /// `None` inside if the shard is not stored.
+    index: OnceLock<Option<Arc<KeptIndex>>>,
+    /// Whether the index is of an earlier read.
+    is_kept: bool,
+    /// Whether all that was read is of one state.
+    is_current: AtomicBool,
+}
+
+impl ArrayInner {
+    /// Reads all that is wanted from a store that asks for many requests at once; the array has a dimension.
+    pub(super) fn read_remotely(
+        &self,
+        cells: &Cells<'_, '_>,
+        total: usize,
+        kept: Option<&KeptChunks<'_>>,
+    ) -> Result<(), Error> {
+        let mut first = 0;
+        while first < cells.len() {
+            let (mut end, mut size, mut has_shards) = (first, 0usize, false);
+            while end < cells.len() && size < AT_ONCE {
+                let pieces = cells.pieces(end)?;
+                let Some((_, piece)) = pieces.first() else { break };
+                let pipeline = self.pipeline_of(piece.cell())?;
+                let shard = pipeline.shard();
+                if end > first && has_shards != shard.is_some() {
+                    break;
+                }
+                has_shards = shard.is_some();
+                let inner = shard.map_or(1, |shard| shard.grid_shape.iter().product());
+                size = size.saturating_add(usize::try_from(inner).unwrap_or(usize::MAX));
+                end += 1;
+            }
+            match has_shards {
+                true => self.read_many_shards(cells, first..end, total, kept)?,
+                false => self.read_many_chunks(cells, first..end, total, kept)?,
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// Reads chunks that are no shards.
+    fn read_many_chunks(
+        &self,
+        cells: &Cells<'_, '_>,
+        numbers: Range<usize>,
+        total: usize,
+        kept: Option<&KeptChunks<'_>>,
+    ) -> Result<(), Error> {
+        let numbers = match kept {
+            Some(kept) => self.put_kept_chunks(cells, numbers, total, kept)?,
+            None => numbers.collect(),
+        };
+        let (mut requests, mut values) = (Vec::with_capacity(numbers.len()), Vec::new());
+        for &number in &numbers {
+            let pieces = cells.pieces(number)?;
+            let Some((_, piece)) = pieces.first() else { continue };
+            let pipeline = self.pipeline_of(piece.cell())?;
+            let (key, size) = (self.key(piece.cell())?, exact_size(&pipeline));
+            if let Some(kept) = kept {
+                values.push(KeptValue::new(kept, key.clone()));
+            }
+            let expected = size.or(pipeline.array.size().limit()).and_then(|size| usize::try_from(size).ok());
+            let limit = self.value_limit(size);
+            let request = Request::new(key, ByteRange::Full, limit);
+            requests.push(Request { expected: expected.unwrap_or(0).min(limit), once: true, ..request });
+        }
+        self.fetch(requests, total, |place, answer| {
+            let pieces = cells.pieces(numbers[place])?;
+            let wants = cells.wants(&pieces);
+            let Some(first) = wants.first() else { return Ok(()) };
+            let cell = first.piece.cell();
+            let Some(got) = self.answered(cell, answer)? else {
+                return self.fill(cell, &wants, Before::Fresh);
+            };
+            self.check_value_size(cell, got.size)?;
+            let pipeline = self.pipeline_of(cell)?;
+            let kept = values.get(place).map(|kept| (kept, WHOLE));
+            self.workers.with(Worker::default, |worker| {
+                self.decode_to(cell, &pipeline, contents(&got, &[]), &mut worker.stages, &wants, kept)
+            })
+        })
+    }
+
+    /// Puts out the chunks that are kept decoded, and returns the others.
+    fn put_kept_chunks(
+        &self,
+        cells: &Cells<'_, '_>,
+        numbers: Range<usize>,
+        total: usize,
+        kept: &KeptChunks<'_>,
+    ) -> Result<Vec<usize>, Error> {
+        let others = Mutex::new(Vec::new());
+        self.for_each(numbers.len(), total, |place| {
+            let number = numbers.start + place;
+            let pieces = cells.pieces(number)?;
+            let wants = cells.wants(&pieces);
+            let Some(first) = wants.first() else { return Ok(()) };
+            let cell = first.piece.cell();
+            match KeptValue::new(kept, self.key(cell)?).find(WHOLE) {
+                Some(decoded) => self.put(cell, &*self.pipeline_of(cell)?, &decoded, &wants),
+                None => {
+                    others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+                    Ok(())
+                }
+            }
+        })?;
+        let mut others = others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        others.sort_unstable();
+        Ok(others)
+    }
+
+    /// Reads what is wanted of shards.
+    fn read_many_shards(
+        &self,
+        cells: &Cells<'_, '_>,
+        numbers: Range<usize>,
+        total: usize,
+        kept: Option<&KeptChunks<'_>>,
+    ) -> Result<(), Error> {
+        let pieces = numbers.map(|number| cells.pieces(number)).collect::<Result<Vec<_>, _>>()?;
+        let wants: Vec<_> = pieces.iter().map(|pieces| cells.wants(pieces)).collect();
+        let pipeline = |wants: &Vec<Want<'_, '_>>| match wants.first() {
+            Some(first) => self.pipeline_of(first.piece.cell()).map(Some),
+            None => Ok(None),
+        };
+        let pipelines = wants.iter().map(pipeline).collect::<Result<Vec<_>, _>>()?;
+        let mut shards = Vec::with_capacity(wants.len());
+        for (wants, pipeline) in wants.iter().zip(&pipelines) {
+            if let (Some(first), Some(shard)) = (wants.first(), pipeline.as_ref().and_then(|one| one.shard()))
+            {
+                shards.push(self.asked(first.piece.cell(), shard, wants, kept)?);
+            }
+        }
+        self.fetch_indexes(&shards, total)?;
+        self.for_each(shards.len(), total, |number| self.prepare(&shards[number]))?;
+        self.fetch_inner(&shards, total)?;
+        let changed = shards.iter().filter(|asked| {
+            !asked.is_current.load(Ordering::Relaxed)
+                || asked.kept.as_ref().is_some_and(|kept| !kept.is_of_one_state())
+        });
+        let changed: Vec<_> = changed.collect();
+        self.for_each(changed.len(), total, |number| {
+            let Asked { cell, shard, divided, .. } = changed[number];
+            self.forget_index(cell);
+            self.read_shard(cell, shard, divided.wants, Before::Written, None)
+        })
+    }
+
+    /// What is to be fetched of one shard.
+    fn asked<'w, 'a, 'r>(
+        &self,
+        cell: &'w [u64],
+        shard: &'w ShardPipeline,
+        wants: &'w [Want<'w, 'a>],
+        kept: Option<&'r KeptChunks<'r>>,
+    ) -> Result<Asked<'w, 'a, 'r>, Error> {
+        let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
+        let divided = Divided::new(shard, wants)?;
+        let all = divided.inner_chunks(shard)?;
+        let count = all.len();
+        let inner = self.put_kept(cell, shard, &divided, all, kept.as_ref().map(|kept| (kept, 0)))?;
+        let index = OnceLock::new();
+        let mut is_kept = false;
+        if let Some(known) = self.kept_index(cell) {
+            let is_current = kept.as_ref().is_some_and(|kept| kept.has_now(&known));
+            // What is fetched tells whether the index is current. Where nothing would be, it is fetched anew.
+            if is_current || inner.iter().any(|chunk| known.index.range(chunk.position).is_some()) {
+                is_kept = !is_current;
+                let _first = index.set(Some(known));
+            }
+        }
+        let (stored, is_current) = (OnceLock::new(), AtomicBool::new(true));
+        Ok(Asked { cell, shard, divided, inner, stored, count, kept, index, is_kept, is_current })
+    }
+
+    /// Fetches the indexes that are not kept.
+    fn fetch_indexes(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
+        let unknown = shards.iter().filter(|asked| !asked.inner.is_empty() && asked.index.get().is_none());
+        let unknown: Vec<_> = unknown.collect();
+        let (mut requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
+        for asked in &unknown {
+            changes.push(self.changes(asked.cell)?);
+            let (range, limit) =
+                (ShardIndex::range_in_value(asked.shard), self.value_limit(Some(asked.shard.index_size)));
+            requests.push(Request::new(self.key(asked.cell)?, range, limit));
+        }
+        self.fetch(requests, total, |place, answer| {
+            let Asked { cell, shard, index, .. } = unknown[place];
+            let got = self.answered(cell, answer)?;
+            let parsed = got.map(|got| {
+                self.workers.with(Worker::default, |worker| {
+                    let bytes = contents(&got, &[]);
+                    self.parse_index(cell, shard, (&got, bytes), changes[place], &mut worker.stages)
+                })
+            });
+            let _first = index.set(parsed.transpose()?);
+            Ok(())
+        })
+    }
+
+    /// Fills what is not stored, and finds out what is to be fetched.
+    fn prepare(&self, asked: &Asked<'_, '_, '_>) -> Result<(), Error> {
+        let Asked { cell, divided, inner, stored, count, .. } = asked;
+        let is_current = match asked.open() {
+            _ if inner.is_empty() => true,
+            Some(open) => match self.fill_missing(open, divided, inner.clone())? {
+                Some(inner) => {
+                    let (inner, is_current) = self.read_nested_parts(open, divided, inner)?;
+                    let _first = stored.set(inner);
+                    is_current
+                }
+                None => false,
+            },
+            None if inner.len() == *count => self.fill(cell, divided.wants, Before::Fresh).map(|()| true)?,
+            // Others are kept, of a shard that is not there any more.
+            None => false,
+        };
+        asked.is_current.store(is_current, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Fetches inner chunks, those of all shards together.
+    fn fetch_inner(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
+        let gap = self.resolved.store.manner().join_gap;
+        let (mut requests, mut groups) = (Vec::new(), Vec::new());
+        for asked in shards {
+            let (Some(open), Some(stored)) = (asked.open(), asked.stored.get()) else { continue };
+            let key = self.key(asked.cell)?;
+            for group in joined(stored, gap).into_iter().map(|group| &stored[group]) {
+                let (offset, size) = range_of(group);
+                let (range, limit) = (ByteRange::Range { offset, size }, self.value_limit(Some(size)));
+                requests.push(Request { once: true, ..Request::new(key.clone(), range, limit) });
+                groups.push((asked, open, group));
+            }
+        }
+        self.fetch(requests, total, |place, answer| {
+            let (asked, open, group) = groups[place];
+            let got = self.answered(asked.cell, answer)?;
+            let Some(got) = got.filter(|got| open.index.is_of(got)) else {
+                asked.is_current.store(false, Ordering::Relaxed);
+                return Ok(());
+            };
+            self.workers.with(Worker::default, |worker| {
+                self.decode_joined(open, &asked.divided, group, contents(&got, &[]), &mut worker.stages)
+            })
+        })
+    }
+
+    /// Asks for everything at once, and hands each answer to `take`, with the number of its request.
+    fn fetch(
+        &self,
+        requests: Vec<Request>,
+        total: usize,
+        take: impl Fn(usize, Answer) -> Result<(), Error> + Send + Sync,
+    ) -> Result<(), Error> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let (store, count) = (&self.resolved.store, requests.len());
+        // Two answers to one request would be two threads that write to one place.
+        let were_answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
+        let take =
+            |(number, answer): Delivery| match were_answered.get(number) {
+                Some(was_answered) if !was_answered.swap(true, Ordering::Relaxed) => {
+                    take(number, answer.map(|fetched| fetched.map(Got::from)))
+                }
+                _ => Err(self
+                    .wrong_answers(format!("an answer to request {number} of {count} that nobody awaits"))),
+            };
+        let mut deliveries = store.get_many(requests, IN_FLIGHT);
+        match self.is_parallel(count, total) {
+            false => deliveries.try_for_each(take)?,
+            true => self.context().run(|| deliveries.par_bridge().try_for_each(take))?,
+        }
+        match were_answered.iter().position(|was_answered| !was_answered.load(Ordering::Relaxed)) {
+            None => Ok(()),
+            Some(number) => Err(self.wrong_answers(format!("no answer to request {number} of {count}"))),
+        }
+    }
+
+    /// The store broke its contract.
+    fn wrong_answers(&self, what: String) -> Error {
+        let place = self.place.chunks.to_string();
+        Error::Store(StoreError::Io { operation: "reading", place, source: what.into() })
+    }
+
+    /// What came for the chunk at `cell`.
+    fn answered(&self, cell: &[u64], answer: Answer) -> Result<Option<Got>, Error> {
+        answer.map_err(|error| match error {
+            StoreError::TooLarge { source, .. } => self.chunk_error(cell, CodecError::from(source)),
+            error => error.into(),
+        })
+    }
+
+    /// What decodes the chunk at `cell`.
+    pub(super) fn pipeline_of(&self, cell: &[u64]) -> Result<Arc<Pipeline>, Error> {
+        self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])
+    }
+}
+
+impl Asked<'_, '_, '_> {
+    /// With its index, if the shard is stored and its index is here.
+    fn open(&self) -> Option<OpenShard<'_>> {
+        let index = &**self.index.get()?.as_ref()?;
+        let Self { cell, shard, is_kept, .. } = *self;
+        let kept = self.kept.as_ref();
+        Some(OpenShard { cell, shard, index, is_kept, start: 0, first: 0, before: Before::Fresh, kept })
+    }
+}
+
+impl<'c, 'a> Cells<'c, 'a> {
+    /// Of one plan for each region.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::piece`].
+    pub(super) fn new(plans: &'c [Plan<'c>], regions: &'c [Region<'a>]) -> Result<Self, Error> {
+        let pieces = if plans.len() == 1 { Vec::new() } else { shared_cells(plans)? };
+        let mut end = 0;
+        let ranges = pieces.chunk_by(|(a, ..), (b, ..)| a == b).map(|same| {
+            let start = end;
+            end += same.len();
+            start..end
+        });
+        let ranges = ranges.collect();
+        Ok(Self { plans, regions, pieces, ranges })
+    }
+
+    fn len(&self) -> usize {
+        match self.plans {
+            [plan] => plan.len(),
+            _ => self.ranges.len(),
+        }
+    }
+
+    /// What is wanted of a cell: the number of a region, and its piece of the cell.
+    fn pieces(&self, number: usize) -> Result<Vec<(usize, Piece<'c>)>, Error> {
+        if let [plan] = self.plans {
+            return Ok(vec![(0, plan.piece(number)?)]);
+        }
+        let pieces = self.pieces[self.ranges[number].clone()].iter();
+        pieces.map(|&(_, plan, piece)| Ok((plan, self.plans[plan].piece(piece)?))).collect()
+    }
+
+    fn wants<'w>(&'w self, pieces: &'w [(usize, Piece<'w>)]) -> Vec<Want<'w, 'a>> {
+        let want = |(number, piece): &'w (usize, Piece<'w>)| {
+            let region = &self.regions[*number];
+            Want { piece, region, strides: &region.strides }
+        };
+        pieces.iter().map(want).collect()
+    }
+}
