@@ -8,6 +8,7 @@ pub mod chains;
 pub mod checksums;
 pub mod codecs;
 pub mod data_types;
+pub mod formats;
 pub mod linked;
 pub mod stores;
 pub mod suite;

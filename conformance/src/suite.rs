@@ -31,6 +31,7 @@ mod tried;
 pub use allocations::{CountingAllocator, requests};
 pub use codec::Fixture;
 pub use harness::{report_of_linked, run_linked};
+pub(crate) use report::escaped;
 pub use report::{Expectations, Report, ReportError};
 
 /// The version of the rules. A rule that is added, or asks for more than before, makes a new minor version.

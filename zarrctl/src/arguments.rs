@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use zarr_conformance::formats::FormatName;
 use zarr_conformance::suite::Level;
 use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
@@ -69,7 +70,7 @@ pub(crate) enum Verb {
     Consolidate(Consolidate),
     /// Lists everything this build knows, by extension point.
     Plugins(Plugins),
-    /// Holds plugins of this build to the rules of the conformance suite.
+    /// Holds plugins of this build, or any program that reads Zarr, to the conformance suite.
     #[command(subcommand)]
     Conformance(ConformanceVerb),
     /// Prints a completion script for a shell.
@@ -400,6 +401,13 @@ pub(crate) enum PluginsVerb {
 pub(crate) enum ConformanceVerb {
     /// Holds plugins to the rules of their kind. The status is 1 when a rule is broken.
     Plugin(ConformancePlugin),
+    /// Holds any program that reads Zarr to stored hierarchies, valid ones and others. The status is 1 when one comes out
+    /// wrong.
+    ///
+    /// The program is started once for each hierarchy, with limits. It writes all elements of an array to a file and ends
+    /// with status 0, or says why it does not and ends with another: elements in C order, little endian, as `get --format
+    /// raw` writes them.
+    Format(ConformanceFormat),
 }
 
 #[derive(Debug, Args)]
@@ -422,6 +430,50 @@ pub(crate) struct ConformancePlugin {
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Writes what shields.io draws a badge from, for a single plugin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) badge: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformanceFormat {
+    /// The command line of the program, for `sh`: `{store}` is the folder of a hierarchy, `{array}` the path of an array,
+    /// `{out}` the file to write. Example: "zarrctl get {store} {array} --output {out} --format raw"
+    #[arg(long, value_name = "COMMAND", required_unless_present = "list")]
+    pub(crate) reader: Option<String>,
+    /// The name of the program in reports
+    #[arg(long, default_value = "reader")]
+    pub(crate) name: String,
+    /// Reads examples of this format alone: v2, draft or v3; may be repeated
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Vec<FormatName>,
+    /// Reads this example alone, or those whose names begin so; may be repeated
+    #[arg(long, value_name = "EXAMPLE")]
+    pub(crate) only: Vec<String>,
+    /// Lists the examples, and reads none
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// A file with examples that are known to come out wrong: on each line the name of one, and how
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<PathBuf>,
+    /// Where the hierarchies are written and kept; a temporary folder if left out
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Seconds that the program may take for one example
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = values::seconds)]
+    pub(crate) time_limit: Duration,
+    /// MiB of address space that the program may have
+    #[arg(long, value_name = "MIB", default_value = "4096")]
+    pub(crate) memory_limit: u64,
+    /// Writes the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Writes the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Writes the report as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Writes what shields.io draws a badge from
     #[arg(long, value_name = "FILE")]
     pub(crate) badge: Option<PathBuf>,
 }

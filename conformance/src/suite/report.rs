@@ -130,7 +130,7 @@ impl Report {
 
 /// Text as it stands in XML and HTML, also in attributes. Control characters, which neither can hold, become signs that
 /// stand for them.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,11 +1,13 @@
-//! `conformance`: plugins of this build, held to the rules of their kind.
+//! `conformance`: plugins of this build held to the rules of their kind, and readers to stored hierarchies.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use zarr_conformance::suite::{Expectations, Report, suites_of};
-use zarr_kit::spec::json;
+use zarr_kit::spec::{Value, json};
+
+mod format;
 
 use super::plugins;
 use crate::arguments::{ConformancePlugin, ConformanceVerb};
@@ -15,6 +17,7 @@ use crate::opening::context;
 pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
     match verb {
         ConformanceVerb::Plugin(arguments) => plugin(arguments),
+        ConformanceVerb::Format(arguments) => format::run(arguments),
     }
 }
 
@@ -36,15 +39,14 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     }
     let report = Report::of(&suites, arguments.level);
     write!(io::stdout().lock(), "{report}")?;
-    let json = |value| json::to_vec_pretty(&value).map_err(|error| Failure::fault(error.to_string()));
-    write_to(arguments.json.as_deref(), || json(report.to_json()))?;
+    write_to(arguments.json.as_deref(), || pretty(&report.to_json()))?;
     write_to(arguments.html.as_deref(), || {
         let command = format!("zarrctl conformance plugin {{subject}} --level {}", arguments.level);
         Ok(report.to_html("Conformance of Zarr plugins", &command).into_bytes())
     })?;
     write_to(arguments.junit.as_deref(), || Ok(report.to_junit().into_bytes()))?;
     if let [(_, outcomes)] = report.subjects.as_slice() {
-        write_to(arguments.badge.as_deref(), || json(Report::badge(outcomes)))?;
+        write_to(arguments.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
     }
     match report.surprises(&expected).as_slice() {
         [] => Ok(()),
@@ -57,6 +59,10 @@ fn expected(file: Option<&Path>) -> Result<Expectations, Failure> {
     let named = |what: String| Failure::fault(format!("{}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
     Expectations::parse(&text).map_err(|error| named(error.to_string()))
+}
+
+fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {
+    json::to_vec_pretty(value).map_err(|error| Failure::fault(error.to_string()))
 }
 
 fn write_to(file: Option<&Path>, bytes: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {

@@ -58,3 +58,63 @@ fn what_nobody_is_called_and_what_is_no_level_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("a badge is for one plugin, and these are 2"));
 }
+
+/// This program as a reader.
+fn own_reader() -> String {
+    format!(
+        "'{}' get {{store}} {{array}} --strict --format raw --output {{out}}",
+        env!("CARGO_BIN_EXE_zarrctl")
+    )
+}
+
+#[test]
+fn this_program_reads_every_stored_hierarchy_as_it_should() {
+    let place = Place::new();
+    let [json, html, junit, badge] = ["a.json", "a.html", "a.xml", "badge.json"].map(|name| place.at(name));
+    let reports = ["--json", &json, "--html", &html, "--junit", &junit, "--badge", &badge];
+    let reader = own_reader();
+    let said =
+        text(&[&["conformance", "format", "--name", "zarrctl", "--reader", &reader], &reports[..]].concat());
+    for format in ["v2", "draft", "v3"] {
+        let line = said.lines().find(|line| line.starts_with(&format!("zarrctl: {format}: "))).unwrap();
+        let (right, count) = line.rsplit_once(": ").unwrap().1.split_once(" of ").unwrap();
+        assert_eq!(right, count, "{said}");
+    }
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    assert!(read(&json).contains("\"outcome\": \"refused\""));
+    assert!(read(&html).contains("<h2>What went wrong</h2>\n<p>Nothing.</p>"));
+    assert!(read(&junit).contains("<testsuite name=\"zarrctl draft\""));
+    assert!(read(&badge).contains("brightgreen"));
+}
+
+#[test]
+fn a_reader_that_is_wrong_is_told_so_unless_that_is_known() {
+    let place = Place::new();
+    let wrong = ["conformance", "format", "--reader", "echo no >&2; exit 1", "--only", "v3/edge-chunks"];
+    let output = run(&wrong);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("v3/edge-chunks: refused-valid (an error for what is valid)\n"), "{said}");
+    assert!(said.contains("\n  no\n  again: zarrctl conformance format --reader 'echo no"), "{said}");
+
+    let known = place.file("known", b"v3/edge-chunks refused-valid # always\n");
+    text(&[&wrong[..], &["--expect", &known]].concat());
+    let known = place.file("otherwise", b"v3/edge-chunks hung\n");
+    let output = run(&[&wrong[..], &["--expect", &known]].concat());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("v3/edge-chunks: refused-valid, and was known as hung"), "{error}");
+}
+
+#[test]
+fn the_stored_hierarchies_are_listed_and_kept_where_that_is_asked_for() {
+    let place = Place::new();
+    let listed = text(&["conformance", "format", "--list", "--format", "draft"]);
+    assert!(listed.starts_with("draft/plain\n    An array with one chunk. ["), "{listed}");
+    assert!(!listed.contains("v3/"), "{listed}");
+    let folder = place.at("kept");
+    text(&["conformance", "format", "--reader", &own_reader(), "--only", "draft/plain", "--folder", &folder]);
+    assert_eq!(place.files("kept/draft/plain"), ["data/a/c0", "meta/a.array.json", "zarr.json"]);
+    let output = run(&["conformance", "format", "--reader", "true", "--only", "v4/none"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(run(&["conformance", "format"]).status.code(), Some(2));
+}

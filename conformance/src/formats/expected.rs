@@ -1,0 +1,83 @@
+//! What is known to go wrong with a reader.
+
+use super::{Example, Outcome, Reading};
+use crate::suite::ReportError;
+
+/// A list of examples that a reader is known to fail, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known(Vec<(String, Outcome)>);
+
+impl Known {
+    /// Reads a list: on each line the name of an example and an outcome; `#` begins a comment.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError`] for a line that is none of this, and for an example that there is not.
+    pub fn parse(text: &str, examples: &[Example]) -> Result<Self, ReportError> {
+        let mut known = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let wrong = |what: String| ReportError { line: number + 1, what };
+            let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [id, outcome] => {
+                    if !examples.iter().any(|example| example.id == id) {
+                        return Err(wrong(format!("there is no example `{id}`")));
+                    }
+                    known.push((id.to_owned(), outcome.parse().map_err(wrong)?));
+                }
+                _ => return Err(wrong("not the name of an example and an outcome".to_owned())),
+            }
+        }
+        Ok(Self(known))
+    }
+
+    /// What goes against the list: examples that fail and are not on it, that fail in another way, and that do not fail.
+    #[must_use]
+    pub fn surprises(&self, readings: &[Reading]) -> Vec<String> {
+        let surprise = |reading: &Reading| {
+            let known = self.0.iter().find(|(id, _)| *id == reading.example.id).map(|(_, outcome)| *outcome);
+            let is_as_known = match known {
+                None => reading.outcome.is_right(),
+                Some(known) => known == reading.outcome,
+            };
+            let known = known.map_or_else(String::new, |known| format!(", and was known as {known}"));
+            (!is_as_known).then(|| format!("{}: {}{known}", reading.example.id, reading.outcome))
+        };
+        readings.iter().filter_map(surprise).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::all;
+    use super::*;
+
+    #[test]
+    fn what_fails_as_it_is_known_to_is_no_surprise_and_anything_else_is_one() {
+        let (first, second) = (&all()[0], &all()[1]);
+        let known = |text: &str| Known::parse(text, all());
+        let reading = |example, outcome| Reading::new(example, outcome, String::new());
+        let readings = [reading(first, Outcome::WrongElements), reading(second, Outcome::Right)];
+
+        let text = format!("{} wrong-elements # always\n\n# all\n", first.id);
+        assert_eq!(known(&text).unwrap().surprises(&readings), Vec::<String>::new());
+        assert_eq!(
+            known(&format!("{} crashed\n{} hung", first.id, second.id)).unwrap().surprises(&readings),
+            [
+                format!("{}: wrong-elements, and was known as crashed", first.id),
+                format!("{}: right, and was known as hung", second.id)
+            ]
+        );
+        assert_eq!(known("").unwrap().surprises(&readings), [format!("{}: wrong-elements", first.id)]);
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_errors() {
+        let error = |text: &str| Known::parse(text, all()).unwrap_err().to_string();
+        assert_eq!(error("\nv3/nothing crashed"), "line 2: there is no example `v3/nothing`");
+        assert_eq!(error("v3/nothing"), "line 1: not the name of an example and an outcome");
+        let text = format!("{} sunk", all()[0].id);
+        assert!(error(&text).starts_with("line 1: `sunk` is no outcome"), "{}", error(&text));
+    }
+}

@@ -1,0 +1,406 @@
+//! Programs that read: how they are started, held to limits, and what comes of it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
+
+use super::{Example, Expectation};
+
+/// What came of an example with a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// It gave the elements.
+    Right,
+    /// It said that it cannot read what is not valid, or what it need not know.
+    Refused,
+    /// It gave other elements, and no error.
+    WrongElements,
+    /// It gave elements of what is not valid, and no error.
+    Accepted,
+    /// It said that it cannot read what is valid.
+    RefusedValid,
+    /// A signal ended it: a segmentation fault, an abort.
+    Crashed,
+    /// It did not end in time.
+    Hung,
+    /// It wanted more memory than it may have.
+    OutOfMemory,
+}
+
+impl Outcome {
+    /// Good ones first.
+    pub const ALL: [Self; 8] = [
+        Self::Right,
+        Self::Refused,
+        Self::WrongElements,
+        Self::Accepted,
+        Self::RefusedValid,
+        Self::Crashed,
+        Self::Hung,
+        Self::OutOfMemory,
+    ];
+
+    /// Whether a reader has to do this.
+    #[must_use]
+    pub fn is_right(self) -> bool {
+        matches!(self, Self::Right | Self::Refused)
+    }
+
+    /// What it says about a reader.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Right => "the right elements",
+            Self::Refused => "an error where one is due",
+            Self::WrongElements => "other elements, and no error",
+            Self::Accepted => "elements of what is not valid, and no error",
+            Self::RefusedValid => "an error for what is valid",
+            Self::Crashed => "ended by a signal",
+            Self::Hung => "did not end in time",
+            Self::OutOfMemory => "wanted more memory than it may have",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Right => "right",
+            Self::Refused => "refused",
+            Self::WrongElements => "wrong-elements",
+            Self::Accepted => "accepted",
+            Self::RefusedValid => "refused-valid",
+            Self::Crashed => "crashed",
+            Self::Hung => "hung",
+            Self::OutOfMemory => "out-of-memory",
+        })
+    }
+}
+
+impl std::str::FromStr for Outcome {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|outcome| outcome.to_string() == text);
+        found.ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(ToString::to_string).collect();
+            format!("`{text}` is no outcome: there are {}", names.join(", "))
+        })
+    }
+}
+
+/// An example, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The example.
+    pub example: &'static Example,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What the reader said last, or how its elements differ; may be empty.
+    pub note: String,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Reading {
+    pub(super) fn new(example: &'static Example, outcome: Outcome, note: String) -> Self {
+        Self { example, outcome, note, time: Duration::ZERO }
+    }
+}
+
+/// What a reader may use for one example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// Its address space, in KiB. Where the shell cannot limit that, there is no limit.
+    pub memory: u64,
+}
+
+impl Default for Limits {
+    /// A minute and 4 GiB: no example needs a thousandth of that, and some runtimes reserve a few GiB.
+    fn default() -> Self {
+        Self { time: Duration::from_secs(60), memory: 4 << 20 }
+    }
+}
+
+/// A program that reads arrays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reader {
+    /// Its name in reports.
+    pub name: String,
+    /// The command line, for the shell: `{store}`, `{array}` and `{out}` stand for the folder of a hierarchy, the path of
+    /// an array in it, and the file to write.
+    pub command: String,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+impl Reader {
+    /// A reader with the default limits.
+    pub fn new(name: impl Into<String>, command: impl Into<String>) -> Self {
+        Self { name: name.into(), command: command.into(), limits: Limits::default() }
+    }
+
+    /// Reads every one of `examples`, `threads` at a time. The hierarchies are written below `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, and of starting a shell.
+    pub fn read_all(
+        &self,
+        examples: &[&'static Example],
+        folder: &Path,
+        threads: usize,
+    ) -> io::Result<Vec<Reading>> {
+        let share = examples.len().div_ceil(threads.max(1)).max(1);
+        thread::scope(|scope| {
+            let read = |part: &[&'static Example]| part.iter().map(|it| self.read(it, folder)).collect();
+            let parts: Vec<_> = examples
+                .chunks(share)
+                .map(|part| scope.spawn(move || -> io::Result<Vec<_>> { read(part) }))
+                .collect();
+            let mut readings = Vec::new();
+            for part in parts {
+                let part = part.join().map_err(|_| io::Error::other("a thread that reads has panicked"))?;
+                readings.extend(part?);
+            }
+            Ok(readings)
+        })
+    }
+
+    /// Reads one example. Its hierarchy is written below `folder`, and stays there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, and of starting a shell.
+    pub fn read(&self, example: &'static Example, folder: &Path) -> io::Result<Reading> {
+        let store = folder.join(&example.id);
+        example.write_to(&store)?;
+        let beside = |end: &str| -> PathBuf { folder.join(format!("{}.{end}", example.id)) };
+        let (out, complaints) = (beside("out"), beside("err"));
+        remove(&out)?;
+        let start = Instant::now();
+        let ended = self.run(&self.command_line(&store, &example.array, &out), &complaints)?;
+        let time = start.elapsed();
+        let said = last_line(&fs::read(&complaints)?);
+        remove(&complaints)?;
+        let elements = match fs::read(&out) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            elements => Some(elements?),
+        };
+        remove(&out)?;
+        let (outcome, note) = judge(&example.expectation, ended, elements.as_deref(), said);
+        Ok(Reading { time, ..Reading::new(example, outcome, note) })
+    }
+
+    /// The command for one array.
+    #[must_use]
+    pub fn command_line(&self, store: &Path, array: &str, out: &Path) -> String {
+        self.command
+            .replace("{store}", &quoted(&store.to_string_lossy()))
+            .replace("{array}", &quoted(array))
+            .replace("{out}", &quoted(&out.to_string_lossy()))
+    }
+
+    fn run(&self, command: &str, complaints: &Path) -> io::Result<Ended> {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -v {} 2>/dev/null; ulimit -c 0; {command}", self.limits.memory));
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(complaints)?);
+        // A group of its own, so that what the command starts can be ended with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        let mut child = shell.spawn()?;
+        let end = Instant::now() + self.limits.time;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Ended::of(status));
+            }
+            if Instant::now() >= end {
+                kill(&mut child)?;
+                return Ok(Ended::Late);
+            }
+            thread::sleep(Duration::from_millis(4));
+        }
+    }
+}
+
+/// Whether commands can be started here at all: they are for a shell.
+#[must_use]
+pub fn is_available() -> bool {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exit 0"]).stdin(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Well,
+    Status(i32),
+    Signal(i32),
+    Late,
+}
+
+impl Ended {
+    fn of(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Self::Signal(signal);
+        }
+        match status.code() {
+            Some(0) => Self::Well,
+            // This is how a shell says that a signal ended what it had started.
+            Some(code) if code > 128 && code < 128 + 65 => Self::Signal(code - 128),
+            code => Self::Status(code.unwrap_or(1)),
+        }
+    }
+}
+
+/// What runtimes say when they are out of memory: Python, Rust, C++, the C library, the shell.
+const OUT_OF_MEMORY: [&str; 5] =
+    ["MemoryError", "memory allocation of ", "bad_alloc", "Cannot allocate memory", "Out of memory"];
+
+fn judge(
+    expectation: &Expectation,
+    ended: Ended,
+    elements: Option<&[u8]>,
+    said: String,
+) -> (Outcome, String) {
+    match (ended, expectation) {
+        (Ended::Late, _) => (Outcome::Hung, said),
+        (Ended::Status(_) | Ended::Signal(_), _) if OUT_OF_MEMORY.iter().any(|text| said.contains(text)) => {
+            (Outcome::OutOfMemory, said)
+        }
+        (Ended::Signal(signal), _) => (Outcome::Crashed, format!("signal {signal}: {said}")),
+        (Ended::Status(_), Expectation::Values(_)) => (Outcome::RefusedValid, said),
+        (Ended::Status(_), _) => (Outcome::Refused, said),
+        (Ended::Well, Expectation::Refused) => {
+            (Outcome::Accepted, elements.map_or_else(|| "no elements".to_owned(), shown))
+        }
+        (Ended::Well, Expectation::Values(wanted) | Expectation::Either(wanted)) => match elements {
+            Some(elements) if elements == wanted => (Outcome::Right, String::new()),
+            Some(elements) => (Outcome::WrongElements, format!("{}, not {}", shown(elements), shown(wanted))),
+            None => (Outcome::WrongElements, "status 0, and no elements".to_owned()),
+        },
+    }
+}
+
+/// Bytes as hexadecimal digits, cut where they are many.
+fn shown(bytes: &[u8]) -> String {
+    const MOST: usize = 24;
+    let digits: String = bytes.iter().take(MOST).map(|byte| format!("{byte:02x}")).collect();
+    match bytes.len() {
+        0 => "nothing".to_owned(),
+        size if size > MOST => format!("{digits}… ({size} bytes)"),
+        _ => digits,
+    }
+}
+
+/// The last line that says something, which is where a traceback has its message.
+fn last_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(300).collect()
+}
+
+/// A word for the shell that stands for itself.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Ends the command, and all that it has started.
+fn kill(child: &mut Child) -> io::Result<()> {
+    #[cfg(unix)]
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("kill -KILL -- -{}", child.id()))
+        .stderr(Stdio::null())
+        .status()?;
+    child.kill()?;
+    child.wait().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::all;
+    use super::*;
+
+    fn valid() -> &'static Example {
+        all()
+            .iter()
+            .find(|example| matches!(&example.expectation, Expectation::Values(it) if !it.is_empty()))
+            .unwrap()
+    }
+
+    fn invalid() -> &'static Example {
+        all().iter().find(|example| example.expectation == Expectation::Refused).unwrap()
+    }
+
+    fn read(command: &str, example: &'static Example) -> Reading {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = Limits { time: Duration::from_millis(1500), memory: 1 << 20 };
+        Reader { limits, ..Reader::new("test", command) }.read(example, folder.path()).unwrap()
+    }
+
+    #[test]
+    fn what_a_reader_does_is_told_apart() {
+        let outcome = |command: &str, example| read(command, example).outcome;
+        assert_eq!(outcome("printf x > {out}", valid()), Outcome::WrongElements);
+        assert_eq!(outcome("true", valid()), Outcome::WrongElements);
+        assert_eq!(outcome("true", invalid()), Outcome::Accepted);
+        assert_eq!(outcome("exit 3", valid()), Outcome::RefusedValid);
+        assert_eq!(outcome("exit 3", invalid()), Outcome::Refused);
+        assert_eq!(outcome("kill -SEGV $$", invalid()), Outcome::Crashed);
+        assert_eq!(outcome("sh -c 'kill -ABRT $$'; exit $?", invalid()), Outcome::Crashed);
+        assert_eq!(outcome("sleep 20 & sleep 20", invalid()), Outcome::Hung);
+        assert_eq!(outcome("echo MemoryError >&2; exit 1", invalid()), Outcome::OutOfMemory);
+    }
+
+    #[test]
+    fn memory_is_limited() {
+        let command = "x=$(head -c 100000000 /dev/zero | tr '\\0' x) && echo ${#x} >&2; exit 1";
+        let folder = tempfile::tempdir().unwrap();
+        let reader = |memory| Reader {
+            limits: Limits { memory, ..Limits::default() },
+            ..Reader::new("test", command)
+        };
+        let note = |memory| reader(memory).read(invalid(), folder.path()).unwrap().note;
+        assert_eq!(note(2 << 20), "100000000");
+        assert_ne!(note(64 << 10), "100000000");
+    }
+
+    #[test]
+    fn the_right_bytes_are_right_whoever_wrote_them() {
+        let example = valid();
+        let Expectation::Values(elements) = &example.expectation else { unreachable!() };
+        let octal: String = elements.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        let reading = read(&format!("test -d {{store}} && printf '{octal}' > {{out}}"), example);
+        assert_eq!((reading.outcome, reading.note.as_str()), (Outcome::Right, ""));
+    }
+
+    #[test]
+    fn what_a_reader_said_last_is_noted_and_words_stay_words() {
+        let reading = read("echo first >&2; echo ' the end ' >&2; echo >&2; exit 1", invalid());
+        assert_eq!(reading.note, "the end");
+        let reader = Reader::new("test", "read {store} {array} {out}");
+        let line = reader.command_line(Path::new("/a b"), "/it's", Path::new("o"));
+        assert_eq!(line, r"read '/a b' '/it'\''s' 'o'");
+    }
+
+    #[test]
+    fn examples_are_read_side_by_side_and_come_back_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let examples: Vec<_> = all().iter().take(5).collect();
+        let readings = Reader::new("test", "exit 1").read_all(&examples, folder.path(), 2).unwrap();
+        assert!(readings.iter().map(|reading| reading.example).eq(examples));
+    }
+}

@@ -1,0 +1,324 @@
+//! What readers came to: for people, and for programs.
+
+use std::fmt::{self, Write as _};
+
+use zarr_spec::json::{Object, Value};
+
+use super::{FormatName, Outcome, Reading};
+use crate::suite::{VERSION, escaped};
+
+/// The version of the JSON form.
+const FORM: u64 = 1;
+
+/// A reader, and what came of each example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scores {
+    /// The name of the reader, with its version if that is known.
+    pub reader: String,
+    /// The command line that it was started with.
+    pub command: String,
+    /// What came of each example.
+    pub readings: Vec<Reading>,
+}
+
+impl Scores {
+    /// What the reader should not have done.
+    pub fn failures(&self) -> impl Iterator<Item = &Reading> {
+        self.readings.iter().filter(|reading| !reading.outcome.is_right())
+    }
+
+    /// How many examples came out well, and how many there are.
+    fn counts(&self, of: impl Fn(&Reading) -> bool) -> (usize, usize) {
+        let all = || self.readings.iter().filter(|reading| of(reading));
+        (all().filter(|reading| reading.outcome.is_right()).count(), all().count())
+    }
+
+    /// The command that reads one example again.
+    #[must_use]
+    pub fn again(&self, reading: &Reading) -> String {
+        let command = self.command.replace('\'', r"'\''");
+        format!("zarrctl conformance format --reader '{command}' --only {}", reading.example.id)
+    }
+
+    /// As JSON. `scores` is the version of this form; members are added and never change their meaning in one version.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let readings = self.readings.iter().map(|reading| {
+            let example = reading.example;
+            object([
+                ("id", example.id.as_str().into()),
+                ("format", example.format.to_string().into()),
+                ("about", example.about.as_str().into()),
+                ("rows", example.rows.iter().map(String::as_str).collect()),
+                ("origin", example.origin.as_str().into()),
+                ("outcome", reading.outcome.to_string().into()),
+                ("right", reading.outcome.is_right().into()),
+                ("note", reading.note.as_str().into()),
+                ("milliseconds", u64::try_from(reading.time.as_millis()).unwrap_or(u64::MAX).into()),
+            ])
+        });
+        object([
+            ("scores", FORM.into()),
+            ("suite_version", VERSION.into()),
+            ("reader", self.reader.as_str().into()),
+            ("command", self.command.as_str().into()),
+            ("examples", readings.collect()),
+        ])
+    }
+
+    /// As JUnit's XML: a suite for each format, a case for each example.
+    #[must_use]
+    pub fn to_junit(&self) -> String {
+        let mut xml = String::from(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"zarr-conformance format\">\n",
+        );
+        for format in FormatName::ALL {
+            let (right, count) = self.counts(|reading| reading.example.format == format);
+            if count == 0 {
+                continue;
+            }
+            let name = escaped(&format!("{} {format}", self.reader));
+            put(
+                &mut xml,
+                format_args!(
+                    "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\" skipped=\"0\">\n",
+                    count - right
+                ),
+            );
+            for reading in self.readings.iter().filter(|reading| reading.example.format == format) {
+                let Reading { example, outcome, note, time } = reading;
+                let (id, seconds) = (escaped(&example.id), time.as_secs_f64());
+                let head = format!("    <testcase classname=\"{name}\" name=\"{id}\" time=\"{seconds:.3}\"");
+                if outcome.is_right() {
+                    put(&mut xml, format_args!("{head}/>\n"));
+                    continue;
+                }
+                let (about, note) = (escaped(&example.about), escaped(note));
+                put(
+                    &mut xml,
+                    format_args!(
+                        "{head}>\n      <failure message=\"{outcome}\">{about} {note}\n{}</failure>\n    </testcase>\n",
+                        escaped(&self.again(reading))
+                    ),
+                );
+            }
+            xml.push_str("  </testsuite>\n");
+        }
+        xml.push_str("</testsuites>\n");
+        xml
+    }
+
+    /// As a page of HTML that needs no other file: what went wrong first, and then every example.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let title = escaped(&format!("Zarr formats as {} reads them", self.reader));
+        let (right, count) = self.counts(|_| true);
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             <style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<p>{right} of {count} examples, of \
+             version {VERSION} of the suite.</p>\n</header>\n<section>\n<h2>What went wrong</h2>\n",
+            include_str!("../suite/report/page.css"),
+        );
+        if right == count {
+            page.push_str("<p>Nothing.</p>\n");
+        }
+        for reading in self.failures() {
+            put(
+                &mut page,
+                format_args!(
+                    "<article class=\"failed\">\n<h3><code>{}</code>: {}</h3>\n<p>{} <small>{}</small></p>\n\
+                     <p><code>{}</code></p>\n<p>Again: <code>{}</code></p>\n</article>\n",
+                    escaped(&reading.example.id),
+                    reading.outcome.meaning(),
+                    escaped(&reading.example.about),
+                    escaped(&reading.example.rows.join(", ")),
+                    escaped(&reading.note),
+                    escaped(&self.again(reading)),
+                ),
+            );
+        }
+        page.push_str("</section>\n<section>\n<h2>All examples</h2>\n<table>\n<thead><tr><th>Example</th>");
+        page.push_str("<th>What it is</th><th>Outcome</th></tr></thead>\n<tbody>\n");
+        for Reading { example, outcome, .. } in &self.readings {
+            let class = if outcome.is_right() { "passed" } else { "failed" };
+            put(
+                &mut page,
+                format_args!(
+                    "<tr class=\"{class}\"><td><code>{}</code></td><td>{}</td><td>{outcome}</td></tr>\n",
+                    escaped(&example.id),
+                    escaped(&example.about),
+                ),
+            );
+        }
+        page.push_str("</tbody>\n</table>\n</section>\n</body>\n</html>\n");
+        page
+    }
+
+    /// A badge with the number of examples that came out well, as JSON that shields.io draws.
+    #[must_use]
+    pub fn badge(&self) -> Value {
+        let (right, count) = self.counts(|_| true);
+        let color = match count - right {
+            0 => "brightgreen",
+            some if some * 10 <= count => "yellow",
+            _ => "orange",
+        };
+        object([
+            ("schemaVersion", 1.into()),
+            ("label", "zarr formats".into()),
+            ("message", format!("{right}/{count}").into()),
+            ("color", color.into()),
+        ])
+    }
+}
+
+/// How many examples came out well in each format, and then what went wrong, with the command that shows it again.
+impl fmt::Display for Scores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for format in FormatName::ALL {
+            let (right, count) = self.counts(|reading| reading.example.format == format);
+            if count > 0 {
+                writeln!(f, "{}: {format}: {right} of {count}", self.reader)?;
+            }
+        }
+        for reading in self.failures() {
+            let Reading { example, outcome, note, .. } = reading;
+            writeln!(f, "\n{}: {outcome} ({})", example.id, outcome.meaning())?;
+            writeln!(f, "  {} [{}]", example.about, example.rows.join(", "))?;
+            if !note.is_empty() {
+                writeln!(f, "  {note}")?;
+            }
+            writeln!(f, "  again: {}", self.again(reading))?;
+        }
+        Ok(())
+    }
+}
+
+/// The page with the scores of several readers, in Markdown. The commands of the readers name adapters by their places in
+/// the repository.
+#[must_use]
+pub fn page(all: &[Scores]) -> String {
+    let mut page = String::from(HEAD);
+    page.push_str("| reader |");
+    FormatName::ALL.iter().for_each(|format| put(&mut page, format_args!(" {format} |")));
+    page.push_str("\n|---|--:|--:|--:|\n");
+    for scores in all {
+        put(&mut page, format_args!("| {} |", scores.reader));
+        for format in FormatName::ALL {
+            match scores.counts(|reading| reading.example.format == format) {
+                (_, 0) => page.push_str(" – |"),
+                (right, count) => put(&mut page, format_args!(" {right} of {count} |")),
+            }
+        }
+        page.push('\n');
+    }
+    page.push_str("\n## What came of the examples\n\n| reader |");
+    Outcome::ALL.iter().for_each(|outcome| put(&mut page, format_args!(" {outcome} |")));
+    put(&mut page, format_args!("\n|---|{}\n", "--:|".repeat(Outcome::ALL.len())));
+    for scores in all {
+        put(&mut page, format_args!("| {} |", scores.reader));
+        for outcome in Outcome::ALL {
+            let count = scores.readings.iter().filter(|reading| reading.outcome == outcome).count();
+            put(&mut page, format_args!(" {count} |"));
+        }
+        page.push('\n');
+    }
+    page.push('\n');
+    for outcome in Outcome::ALL {
+        put(&mut page, format_args!("- `{outcome}`: {}\n", outcome.meaning()));
+    }
+    for scores in all.iter().filter(|scores| scores.failures().next().is_some()) {
+        put(
+            &mut page,
+            format_args!(
+                "\n## {}\n\nEach line is shown again by\n\n```sh\nzarrctl conformance format --reader '{}' --only EXAMPLE\n\
+                 ```\n\n| example | outcome | what the example is | rows |\n|---|---|---|---|\n",
+                scores.reader, scores.command
+            ),
+        );
+        for Reading { example, outcome, .. } in scores.failures() {
+            let about = example.about.replace('|', "\\|");
+            put(
+                &mut page,
+                format_args!("| `{}` | {outcome} | {about} | {} |\n", example.id, example.rows.join(", ")),
+            );
+        }
+    }
+    page
+}
+
+const HEAD: &str = "\
+# Scores of Zarr implementations
+
+Generated by `cargo xtask scores` from a run; a test compares it with one.
+
+The format suite (`conformance/formats`) has small stored hierarchies, valid and invalid ones, each tied to rows of the
+requirements (`conformance/requirements`), with the elements that must come out beside them. A reader is started once for each
+of them, with limits on time and address space; it writes what it reads to a file, and that file is compared byte by byte. Any
+program can be measured: `zarrctl conformance format --reader 'CMD {store} {array} {out}'`. Adapters for the readers below are
+in `conformance/adapters`. How elements are written, and what counts as what, is said in `conformance/src/formats.rs`.
+
+A score is no judgement of a project: the examples are hard cases on purpose. Some stand on readings of the texts that the
+requirements give reasons for. Where a reader does not know a format at all, there is a dash.
+
+## Examples that came out well
+
+";
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Object>())
+}
+
+/// Writing to a `String` cannot fail.
+fn put(to: &mut String, text: fmt::Arguments<'_>) {
+    to.write_fmt(text).unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::all;
+    use super::*;
+
+    fn scores() -> Scores {
+        let reading =
+            |number: usize, outcome, note: &str| Reading::new(&all()[number], outcome, note.to_owned());
+        Scores {
+            reader: "a <b>".to_owned(),
+            command: "read 'x' {store}".to_owned(),
+            readings: vec![reading(0, Outcome::Right, ""), reading(1, Outcome::Hung, "<script>")],
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_with_the_command_that_shows_it_again() {
+        let (text, id) = (scores().to_string(), &all()[1].id);
+        assert!(text.starts_with("a <b>: v2: 1 of 2\n"), "{text}");
+        assert!(text.contains(&format!("\n{id}: hung (did not end in time)\n")), "{text}");
+        let again = format!(r"zarrctl conformance format --reader 'read '\''x'\'' {{store}}' --only {id}");
+        assert!(text.contains(&again), "{text}");
+    }
+
+    #[test]
+    fn text_from_elsewhere_cannot_break_out_of_a_page() {
+        for page in [scores().to_html(), scores().to_junit()] {
+            assert!(page.contains("&lt;script&gt;") && page.contains("a &lt;b&gt;"), "{page}");
+            assert!(!page.contains("<script>"), "{page}");
+        }
+    }
+
+    #[test]
+    fn programs_read_the_outcome_of_each_example() {
+        let json = scores().to_json().to_string();
+        assert!(json.contains(r#""outcome":"hung","right":false"#), "{json}");
+        assert!(scores().badge().to_string().contains(r#""message":"1/2","color":"orange""#));
+        assert!(scores().to_junit().contains("tests=\"2\" failures=\"1\""));
+    }
+
+    #[test]
+    fn the_page_has_a_dash_for_a_format_that_was_not_read() {
+        let page = page(&[scores()]);
+        assert!(page.contains("| a <b> | 1 of 2 | – | – |\n"), "{page}");
+        assert!(page.contains(&format!("| `{}` | hung |", all()[1].id)), "{page}");
+    }
+}

@@ -1,0 +1,85 @@
+//! `conformance format`: any program that reads Zarr, held to the stored examples.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use zarr_conformance::formats::{Example, Known, Limits, Reader, Scores, all, is_available};
+
+use super::{pretty, write_to};
+use crate::arguments::ConformanceFormat;
+use crate::failure::Failure;
+
+pub(super) fn run(arguments: &ConformanceFormat) -> Result<(), Failure> {
+    let examples = wanted(arguments)?;
+    if arguments.list {
+        return list(&examples);
+    }
+    if !is_available() {
+        return Err(Failure::fault("commands are for `sh`, and there is none"));
+    }
+    let known = known(arguments.expect.as_deref())?;
+    let temporary = tempfile::tempdir()?;
+    let folder = arguments.folder.as_deref().map_or_else(|| Ok(temporary.path().to_owned()), made)?;
+    let command = arguments.reader.clone().unwrap_or_default();
+    let limits = Limits { time: arguments.time_limit, memory: arguments.memory_limit.saturating_mul(1024) };
+    let reader = Reader { limits, ..Reader::new(&arguments.name, command) };
+    let threads = available_parallelism().map_or(1, usize::from);
+    let readings = reader.read_all(&examples, &folder, threads)?;
+    let scores = Scores { reader: reader.name, command: reader.command, readings };
+    write!(io::stdout().lock(), "{scores}")?;
+    write_to(arguments.json.as_deref(), || pretty(&scores.to_json()))?;
+    write_to(arguments.html.as_deref(), || Ok(scores.to_html().into_bytes()))?;
+    write_to(arguments.junit.as_deref(), || Ok(scores.to_junit().into_bytes()))?;
+    write_to(arguments.badge.as_deref(), || pretty(&scores.badge()))?;
+    match known.surprises(&scores.readings).as_slice() {
+        [] => Ok(()),
+        surprises => Err(Failure::fault(surprises.join("; "))),
+    }
+}
+
+fn wanted(arguments: &ConformanceFormat) -> Result<Vec<&'static Example>, Failure> {
+    let is_of = |example: &Example| arguments.format.is_empty() || arguments.format.contains(&example.format);
+    let is_named = |example: &Example| {
+        arguments.only.is_empty() || arguments.only.iter().any(|name| example.id.starts_with(name.as_str()))
+    };
+    // A name in full means that example, and not those whose names go on.
+    let whole = |example: &Example| arguments.only.contains(&example.id);
+    let mut examples: Vec<_> = all().iter().filter(|it| is_of(it) && is_named(it)).collect();
+    if arguments.only.iter().all(|name| all().iter().any(|example| example.id == *name)) {
+        examples.retain(|it| arguments.only.is_empty() || whole(it));
+    }
+    if examples.is_empty() {
+        return Err(Failure::fault("there is no such example; --list lists all"));
+    }
+    Ok(examples)
+}
+
+fn list(examples: &[&Example]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for example in examples {
+        writeln!(
+            out,
+            "{}\n    {} [{}; {}]",
+            example.id,
+            example.about,
+            example.rows.join(", "),
+            example.origin
+        )?;
+    }
+    Ok(())
+}
+
+fn known(file: Option<&Path>) -> Result<Known, Failure> {
+    let Some(file) = file else { return Ok(Known::default()) };
+    let named = |what: String| Failure::fault(format!("{}: {what}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
+    Known::parse(&text, all()).map_err(|error| named(error.to_string()))
+}
+
+/// The folder, made if need be, by a path that does not depend on where a program is started.
+fn made(folder: &Path) -> Result<PathBuf, Failure> {
+    let made = fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
+    made.map_err(|error| Failure::from(error).while_at(&folder.display().to_string()))
+}
