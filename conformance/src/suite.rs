@@ -28,7 +28,7 @@ mod storage_transformer;
 mod store;
 mod tried;
 
-pub use allocations::{CountingAllocator, requests};
+pub use allocations::{CountingAllocator, highest, requests};
 pub use codec::Fixture;
 pub use harness::{report_of_linked, run_linked};
 pub(crate) use report::escaped;

@@ -64,7 +64,7 @@ pub(crate) struct ArrayInner {
     pub(crate) path: NodePath,
     pub(crate) metadata: ArrayMetadata,
     pub(crate) place: ArrayPlace,
-    pub(crate) resolved: Resolved,
+    pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
     pub(crate) workers: Pool<Worker>,
     pipelines: Pipelines,
@@ -81,15 +81,11 @@ impl Array {
         place: ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let context = &options.applied_to(hierarchy.context());
-        let reading = Reading::new(context.mode());
-        let store = Arc::clone(hierarchy.store());
-        let resolved = resolve(context, &metadata, store, &place.chunks, &reading).map_err(|problems| {
-            Error::NotUnderstood { path: path.clone(), key: place.document.to_string(), problems }
-        })?;
-        let lock_seed = hash(&(hierarchy.store().location(), place.chunks.as_str()));
-        let warnings = reading.take_warnings();
-        hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());
+        let resolved = match hierarchy.recent(&metadata, options) {
+            Some(resolved) => resolved,
+            None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
+        };
+        let lock_seed = hash(&(hierarchy.location(), place.chunks.as_str()));
         Ok(Self {
             inner: Arc::new(ArrayInner {
                 hierarchy,
@@ -104,6 +100,29 @@ impl Array {
                 lock_seed,
             }),
         })
+    }
+
+    /// Creates what the metadata name. Whoever has the same metadata later shares it, if there is nothing to warn of.
+    fn resolved(
+        hierarchy: &Hierarchy,
+        path: &NodePath,
+        metadata: &ArrayMetadata,
+        place: &ArrayPlace,
+        options: ArrayOptions,
+    ) -> Result<Arc<Resolved>, Error> {
+        let context = &options.applied_to(hierarchy.context());
+        let reading = Reading::new(context.mode());
+        let store = Arc::clone(hierarchy.store());
+        let resolved = resolve(context, metadata, store, &place.chunks, &reading).map_err(|problems| {
+            Error::NotUnderstood { path: path.clone(), key: place.document.to_string(), problems }
+        })?;
+        let resolved = Arc::new(resolved);
+        let warnings = reading.take_warnings();
+        if warnings.is_empty() {
+            hierarchy.keep_recent(metadata, options, &resolved);
+        }
+        hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());
+        Ok(resolved)
     }
 
     /// The hierarchy it belongs to.

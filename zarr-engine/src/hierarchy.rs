@@ -10,10 +10,12 @@ mod foreign;
 mod location;
 mod node;
 mod node_index;
+mod recent;
 mod snapshot;
 mod v2;
 mod v3;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zarr_spec::metadata::draft::EntryPoint;
@@ -26,9 +28,11 @@ use crate::builder::ArrayBuilder;
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::group::Group;
+use crate::resolve::Resolved;
 use access::Access;
 use beside::Beside;
-use dialect::Dialect;
+use dialect::{Dialect, NewNode};
+use recent::Recent;
 
 pub use create::entry_point;
 pub use location::open_store;
@@ -46,6 +50,7 @@ pub struct Hierarchy {
 struct Inner {
     access: Access,
     dialect: Box<dyn Dialect>,
+    recent: Recent,
 }
 
 impl Hierarchy {
@@ -119,7 +124,7 @@ impl Hierarchy {
     }
 
     fn new(access: Access, dialect: Box<dyn Dialect>) -> Self {
-        Self { inner: Arc::new(Inner { access, dialect }) }
+        Self { inner: Arc::new(Inner { access, dialect, recent: Recent::default() }) }
     }
 
     /// The format.
@@ -152,6 +157,11 @@ impl Hierarchy {
         &self.inner.access.store
     }
 
+    /// Where the store is.
+    pub(crate) fn location(&self) -> &str {
+        &self.inner.access.location
+    }
+
     /// Why nothing can be written, if that is so.
     #[must_use]
     pub fn read_only(&self) -> Option<&str> {
@@ -166,6 +176,9 @@ impl Hierarchy {
 
     /// Keeps warnings that begin with the path of a node, but for those that its document was read with.
     pub(crate) fn add_warnings(&self, warnings: Vec<String>) {
+        if warnings.is_empty() {
+            return;
+        }
         let told = self.warnings();
         let is_new = |warning: &String| !told.iter().any(|told| self.says_the_same(told, warning));
         warnings.into_iter().filter(is_new).for_each(|warning| self.inner.access.warn(warning));
@@ -335,6 +348,32 @@ impl Hierarchy {
         Ok(nodes)
     }
 
+    /// Documents of nodes inside of arrays at and below `path`, by the paths that they would have: something went
+    /// wrong there, since only groups have nodes below them, and no listing shows these. There is a warning for each.
+    ///
+    /// Every key of every array is listed, those of chunks included.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::walk`].
+    pub fn nodes_inside_arrays(&self, path: &NodePath) -> Result<Vec<NodePath>, Error> {
+        let mut inside = BTreeSet::new();
+        for array in self.walk(path)?.into_iter().filter(|node| node.kind == Kind::Array) {
+            for prefix in self.inner.dialect.prefixes(&array.path)? {
+                let keys = self.store().list_prefix(&prefix)?;
+                let nodes = keys.iter().filter_map(|key| self.inner.dialect.node_with(key));
+                for node in nodes.filter(|node| snapshot::is_below(node, &array.path)) {
+                    self.inner.access.warn(format!(
+                        "there is a document of {node} inside of {}, which is an array",
+                        array.path
+                    ));
+                    inside.insert(node);
+                }
+            }
+        }
+        Ok(inside.into_iter().collect())
+    }
+
     /// Creates a group. v2 and v3 get groups at all paths above, too, where there are none (V2-HIER-12,
     /// V3-STORE-06).
     ///
@@ -345,8 +384,7 @@ impl Hierarchy {
     pub fn create_group(&self, path: &str, attributes: Object) -> Result<Group, Error> {
         let path = self.path_to_write(path)?;
         let metadata = zarr_spec::metadata::GroupMetadata::new(self.format(), attributes);
-        let node = NodeMetadata::Group(metadata.clone());
-        self.inner.dialect.create(&self.inner.access, &path, &node)?;
+        self.inner.dialect.create(&self.inner.access, &path, NewNode::Group(&metadata))?;
         Ok(Group::new(self.clone(), path, metadata, false))
     }
 
@@ -385,8 +423,7 @@ impl Hierarchy {
     pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.check_format(array.metadata())?;
-        let node = NodeMetadata::Array(Box::new(array.metadata().clone()));
-        self.inner.dialect.create(&self.inner.access, array.path(), &node)
+        self.inner.dialect.create(&self.inner.access, array.path(), NewNode::Array(array.metadata()))
     }
 
     /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
@@ -480,6 +517,20 @@ impl Hierarchy {
     ) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.inner.dialect.rewrite_array(&self.inner.access, path, metadata)
+    }
+
+    /// What an array with the same metadata and options was made of.
+    pub(crate) fn recent(&self, metadata: &ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
+        self.inner.recent.find(metadata, options)
+    }
+
+    pub(crate) fn keep_recent(
+        &self,
+        metadata: &ArrayMetadata,
+        options: ArrayOptions,
+        resolved: &Arc<Resolved>,
+    ) {
+        self.inner.recent.keep(metadata, options, resolved);
     }
 
     fn found(&self, path: &NodePath) -> Result<dialect::Found, Error> {

@@ -19,6 +19,7 @@ mod ser;
 mod serde_tests;
 #[cfg(test)]
 mod tests;
+mod text;
 mod write;
 
 pub use de::{DeError, from_value};
@@ -135,10 +136,22 @@ impl Value {
         }
     }
 
+    fn has_non_finite(&self) -> bool {
+        match self {
+            Self::Number(number) => !number.is_finite_token(),
+            Self::Array(elements) => elements.iter().any(Self::has_non_finite),
+            Self::Object(object) => object.values().any(Self::has_non_finite),
+            _ => false,
+        }
+    }
+
     /// The JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
     ///
     /// Only [`ParseOptions::bare_non_finite`] lets them in.
     pub fn find_non_finite(&self) -> Option<String> {
+        if !self.has_non_finite() {
+            return None;
+        }
         let at = |step: &str, value: &Self| Some(inside(step, &value.find_non_finite()?));
         match self {
             Self::Number(number) if !number.is_finite_token() => Some(String::new()),

@@ -46,6 +46,11 @@ impl Key {
         Ok(key)
     }
 
+    /// The key `name` in the folders of these names.
+    pub(crate) fn of_names(names: &[String], name: &str) -> Result<Self, KeyError> {
+        Self::new(joined(names, name))
+    }
+
     /// The text of the key.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -106,6 +111,11 @@ impl Prefix {
         Self::default()
     }
 
+    /// The prefix of what is in the folders of these names.
+    pub(crate) fn of_names(names: &[String]) -> Result<Self, KeyError> {
+        Self::new(joined(names, ""))
+    }
+
     /// The text of the prefix.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -118,7 +128,7 @@ impl Prefix {
     ///
     /// As [`Key::new`].
     pub fn key(&self, rest: &str) -> Result<Key, KeyError> {
-        Key::new(format!("{}{rest}", self.0))
+        Key::new([self.0.as_str(), rest].concat())
     }
 
     /// The prefix of everything in `segment` below this one.
@@ -127,7 +137,7 @@ impl Prefix {
     ///
     /// As [`Prefix::new`].
     pub fn join(&self, segment: &str) -> Result<Self, KeyError> {
-        Self::new(format!("{}{segment}/", self.0))
+        Self::new([self.0.as_str(), segment, "/"].concat())
     }
 
     /// The prefix this one lies directly in; the root has none.
@@ -184,16 +194,34 @@ impl ByteRange {
     }
 }
 
+/// Each of `names` and a `/` behind it, then `end`.
+fn joined(names: &[String], end: &str) -> String {
+    let mut text = String::with_capacity(names.iter().map(|name| name.len() + 1).sum::<usize>() + end.len());
+    for name in names {
+        text.push_str(name);
+        text.push('/');
+    }
+    text.push_str(end);
+    text
+}
+
 fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError> {
     if segments.is_empty() {
         return Err(refused(text, what, "it is empty"));
     }
-    for segment in segments.split('/') {
+    for segment in segments.as_bytes().split(|byte| *byte == b'/') {
         match segment {
-            "" => return Err(refused(text, what, "a part between `/` is empty")),
-            "." | ".." => return Err(refused(text, what, format!("`{segment}` would lead elsewhere"))),
+            b"" => return Err(refused(text, what, "a part between `/` is empty")),
+            b"." | b".." => {
+                let segment = if segment.len() == 1 { "." } else { ".." };
+                return Err(refused(text, what, format!("`{segment}` would lead elsewhere")));
+            }
             _ => {}
         }
+    }
+    // Control characters beyond ASCII are looked for only where there is anything beyond ASCII.
+    if !segments.bytes().any(|byte| byte.is_ascii_control() || !byte.is_ascii()) {
+        return Ok(());
     }
     match segments.chars().find(|character| character.is_control()) {
         Some(character) => Err(refused(text, what, format!("it has the control character {character:?}"))),

@@ -157,7 +157,7 @@ pub type Delivery = (usize, Result<Option<Fetched>, StoreError>);
 pub struct Directory {
     /// Full keys, sorted.
     pub keys: Vec<Key>,
-    /// Full prefixes one level down, sorted.
+    /// Full prefixes one level down, sorted. There may be some that no key begins with: see [`Store::list_dir`].
     pub prefixes: Vec<Prefix>,
 }
 
@@ -274,6 +274,9 @@ pub trait Store: Debug + Send + Sync {
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError>;
 
     /// What lies directly below `prefix`; nothing for one that no key begins with.
+    ///
+    /// A store of folders may list prefixes of empty ones: whether a key begins with them is for the caller to find
+    /// out, who mostly asks for one anyway. A look into each folder would cost more than all the rest.
     ///
     /// # Errors
     ///

@@ -80,7 +80,8 @@ pub fn requests(run: impl FnOnce()) -> usize {
 
 /// The most bytes that this thread held at once while `run` ran, beside those that it held before. `None` where the
 /// program has another allocator.
-pub(super) fn highest(run: impl FnOnce()) -> Option<usize> {
+#[must_use]
+pub fn highest(run: impl FnOnce()) -> Option<usize> {
     let before = HELD.get();
     HIGHEST.set(before);
     drop(black_box(Vec::<u8>::with_capacity(1)));

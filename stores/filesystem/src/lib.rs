@@ -1,9 +1,9 @@
 //! The `filesystem` store: a folder of files, one per value.
 //!
 //! The key is the path of the file below the root, with the system's separators. A folder is there as long as a value
-//! is below it; one without any value is nothing to the store. A value is written beside its place and renamed, so a
-//! reader sees the old one or the new one and a crash leaves no half of one. It leaves a file whose name begins with
-//! `.zarr-tmp-`; such names are hidden, and no key may have them.
+//! is below it; one without any value is nothing to the store but a prefix in the listing of the folder above. A value
+//! is written beside its place and renamed, so a reader sees the old one or the new one and a crash leaves no half of
+//! one. It leaves a file whose name begins with `.zarr-tmp-`; such names are hidden, and no key may have them.
 //!
 //! Symbolic links are followed for reading and listing wherever they lead. Nothing is written or erased in a folder
 //! outside of the root that a link leads to, and what is erased is the link, never what it leads to. A folder is
@@ -105,6 +105,13 @@ impl Store for FilesystemStore {
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
         let path = self.base.value(key)?;
         let reading = |error| failed("reading", &path, error);
+        if let ByteRange::Range { size: 0, .. } = range {
+            return match fs::metadata(&path) {
+                Ok(metadata) => Ok(metadata.is_file().then(|| nothing_of(&metadata))),
+                Err(error) if is_absent(&error) => Ok(None),
+                Err(error) => Err(reading(error)),
+            };
+        }
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if is_absent(&error) => return Ok(None),
@@ -153,6 +160,11 @@ impl Store for FilesystemStore {
             Err(error) => Err(failed("reading", &path, error)),
         }
     }
+}
+
+/// No bytes of a value: whoever asks for them wants to know its size and version.
+fn nothing_of(metadata: &Metadata) -> Got {
+    Got { contents: Contents::Written, size: metadata.len(), version: version(metadata) }
 }
 
 /// Fills `bytes` from byte `offset` on. A file that another program made shorter in the meantime is an error.

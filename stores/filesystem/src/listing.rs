@@ -40,28 +40,21 @@ pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> Result<bool, StoreError>
     Ok(has_keys)
 }
 
-/// What lies directly below `prefix`, sorted.
+/// What lies directly below `prefix`, sorted. A folder is listed without a look into it, whether it is empty or not.
 ///
 /// # Errors
 ///
 /// [`StoreError::Io`].
 pub(crate) fn directory(base: &Base, prefix: &Prefix) -> Result<Directory, StoreError> {
     let mut directory = Directory::default();
-    let mut folders = Vec::new();
     base.folder(prefix)?;
     read_folder(base, prefix.as_str(), &mut |found| {
         match found {
             Found::Value(key) => directory.keys.push(key),
-            Found::Folder(folder) => folders.push(folder),
+            Found::Folder(folder) => directory.prefixes.extend(Prefix::new(folder)),
         }
         ControlFlow::Continue(())
     })?;
-    for folder in folders {
-        let folder = Prefix::new(folder)?;
-        if has_keys(base, &folder)? {
-            directory.prefixes.push(folder);
-        }
-    }
     directory.keys.sort_unstable();
     directory.prefixes.sort_unstable();
     Ok(directory)

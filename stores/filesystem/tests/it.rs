@@ -157,7 +157,7 @@ fn keys_are_paths_and_paths_are_keys() {
 
 /// Tests D3-FS-03, DX-FS-04, DX-FS-05, D3-STORE-31.
 #[test]
-fn files_are_keys_and_folders_with_files_are_prefixes() {
+fn files_are_keys_and_folders_are_prefixes() {
     let scratch = scratch();
     scratch.set("zarr.json", b"{}").unwrap();
     scratch.set("meta/a.array.json", b"{}").unwrap();
@@ -167,9 +167,14 @@ fn files_are_keys_and_folders_with_files_are_prefixes() {
     assert_eq!(scratch.list(), ["meta/a.array.json", "meta/foo/b.array.json", "zarr.json"]);
     let directory = |prefix: &str| scratch.store.list_dir(&Prefix::new(prefix).unwrap()).unwrap();
     assert_eq!(texts(&directory("meta/").keys), ["meta/a.array.json"]);
-    assert_eq!(directory("meta/").prefixes, [Prefix::new("meta/foo/").unwrap()]);
-    assert_eq!(directory("").prefixes, [Prefix::new("meta/").unwrap()]);
-    assert_eq!(directory("empty/"), Default::default());
+    // Empty folders, too: nobody looks into each.
+    assert_eq!(
+        directory("meta/").prefixes,
+        ["meta/foo/", "meta/none/"].map(|text| Prefix::new(text).unwrap())
+    );
+    assert_eq!(directory("").prefixes, ["empty/", "meta/"].map(|text| Prefix::new(text).unwrap()));
+    assert_eq!(directory("empty/").prefixes, [Prefix::new("empty/deep/").unwrap()]);
+    assert_eq!(directory("empty/deep/deeper/"), Default::default());
     // A value takes the place of empty folders, and they go with a prefix.
     scratch.set("empty", b"v").unwrap();
     assert_eq!(scratch.get("empty").unwrap().unwrap(), "v");
@@ -191,7 +196,8 @@ fn a_crash_leaves_the_old_value_and_nothing_that_is_seen() {
     assert_eq!(scratch.get("a/b").unwrap().unwrap(), "old");
     assert_eq!(scratch.list(), ["a/b"]);
     let root = scratch.store.list_dir(&Prefix::root()).unwrap();
-    assert_eq!((root.keys, root.prefixes), (vec![], vec![Prefix::new("a/").unwrap()]));
+    let folders = ["a/", "c/"].map(|text| Prefix::new(text).unwrap());
+    assert_eq!((root.keys, root.prefixes), (vec![], folders.to_vec()));
     let key = format!("a/{left}");
     assert!(matches!(scratch.get(&key), Err(StoreError::Key(_))));
     assert!(matches!(scratch.set(&key, b"v"), Err(StoreError::Key(_))));

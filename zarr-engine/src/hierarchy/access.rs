@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
-use zarr_spec::store::{Request, Store, StoreError};
-use zarr_spec::{BoxError, ByteRange, Key, KeyError, Reading, Value};
+use zarr_spec::store::{Request, Store, StoreError, Version};
+use zarr_spec::{BoxError, ByteRange, Key, KeyError, Output, Reading, Value};
 
 use crate::context::Context;
 use crate::error::Error;
@@ -22,6 +22,8 @@ const BATCH: usize = 16;
 pub(super) struct Access {
     pub(super) store: Arc<dyn Store>,
     pub(super) context: Context,
+    /// Where the store is: each array that is opened asks.
+    pub(super) location: String,
     /// Why nothing can be written.
     pub(super) read_only: Option<String>,
     warnings: Mutex<Vec<String>>,
@@ -30,8 +32,9 @@ pub(super) struct Access {
 impl Access {
     pub(super) fn new(store: Arc<dyn Store>, context: &Context) -> Self {
         let is_writeable = store.capabilities().writeable;
-        let read_only = (!is_writeable).then(|| format!("{} is not writeable", store.location()));
-        Self { store, context: context.clone(), read_only, warnings: Mutex::default() }
+        let location = store.location();
+        let read_only = (!is_writeable).then(|| format!("{location} is not writeable"));
+        Self { store, context: context.clone(), location, read_only, warnings: Mutex::default() }
     }
 
     /// Keeps a warning once.
@@ -88,16 +91,39 @@ impl Access {
         let mut values = vec![None; keys.len()];
         for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
             let Some(place) = values.get_mut(number) else { continue };
-            let value = value.map_err(|error| match error {
-                StoreError::TooLarge { .. } => {
-                    let reason = format!("has more than {limit} bytes, the limit for documents");
-                    Error::document(&keys[number], DocumentError::document(reason))
-                }
-                error => Error::from(error),
-            })?;
+            let value = value.map_err(|error| self.failed(&keys[number], error))?;
             *place = value.map(|fetched| fetched.bytes);
         }
         Ok(values)
+    }
+
+    fn failed(&self, key: &Key, error: StoreError) -> Error {
+        let limit = self.context.limits.document_size;
+        match error {
+            StoreError::TooLarge { .. } => {
+                let reason = format!("has more than {limit} bytes, the limit for documents");
+                Error::document(key, DocumentError::document(reason))
+            }
+            error => error.into(),
+        }
+    }
+
+    /// A value, and what tells its state from others where the store can tell.
+    pub(super) fn get_with_version(&self, key: &Key) -> Result<Option<(Bytes, Option<Version>)>, Error> {
+        let mut output = Output::at_most(self.context.limits.document_size);
+        let got = self.store.get(key, ByteRange::Full, &mut output);
+        let got = got.map_err(|error| self.failed(key, error))?;
+        Ok(got.map(|got| {
+            let version = got.version.clone();
+            (got.into_bytes(output), version)
+        }))
+    }
+
+    /// What tells the state of a value from others, without its bytes.
+    pub(super) fn version(&self, key: &Key) -> Result<Option<Version>, Error> {
+        let nothing = ByteRange::Range { offset: 0, size: 0 };
+        let got = self.store.get(key, nothing, &mut Output::at_most(0))?;
+        Ok(got.and_then(|got| got.version))
     }
 
     pub(super) fn get(&self, key: &Key) -> Result<Option<Bytes>, Error> {

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use zarr_spec::metadata::draft::EntryPoint;
-use zarr_spec::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
@@ -18,6 +18,13 @@ pub(super) struct Found {
     pub(super) metadata: NodeMetadata,
     /// Whether it is a group without a document.
     pub(super) is_implicit: bool,
+}
+
+/// A node that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NewNode<'a> {
+    Array(&'a ArrayMetadata),
+    Group(&'a GroupMetadata),
 }
 
 /// An array in a listing.
@@ -69,6 +76,9 @@ pub(super) trait Dialect: Debug + Send + Sync {
         None
     }
 
+    /// The node that a document with this key belongs to.
+    fn node_with(&self, key: &Key) -> Option<NodePath>;
+
     /// What [`ArrayPlace`](crate::array::ArrayPlace) has.
     fn rank_zero_key(&self, _access: &Access) -> Option<RankZeroKey> {
         None
@@ -108,7 +118,7 @@ pub(super) trait Dialect: Debug + Send + Sync {
     fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
 
     /// Writes a node where nothing is in its way, and what it needs above it.
-    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error>;
+    fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error>;
 
     /// Writes the documents of an array in the place of those that are there.
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;

@@ -16,7 +16,7 @@ use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, 
 
 use super::access::{Access, keyed};
 use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::dialect::{Dialect, Found, NewNode, below_an_array, in_the_way, not_a_group};
 use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
 use super::{Child, Kind};
@@ -145,8 +145,7 @@ impl Draft {
             return Ok(nodes.keys().any(|node| is_below(node, path)));
         }
         access.check_listable(&format!("telling whether {path} is a group without a document"))?;
-        let below = access.store.list_dir(&keyed(self.keys.children_prefix(path))?)?;
-        Ok(!below.keys.is_empty() || !below.prefixes.is_empty())
+        has_keys(access, &keyed(self.keys.children_prefix(path))?)
     }
 
     /// As [`Dialect::kind`], and the root is a group even if nothing is there (D3-OP-21).
@@ -224,6 +223,10 @@ impl Dialect for Draft {
         self.keys.node_of(key)
     }
 
+    fn node_with(&self, key: &Key) -> Option<NodePath> {
+        Some(self.keys.node_of(key)?.0)
+    }
+
     /// `c0` is what zarr-python 2 has for `c`; in generation B only compatibility mode looks for it (D3-GRID-15).
     fn rank_zero_key(&self, access: &Access) -> Option<RankZeroKey> {
         let is_first = self.entry_point.generation == Generation::A;
@@ -273,18 +276,23 @@ impl Dialect for Draft {
         }
         let prefix = keyed(self.keys.children_prefix(path))?;
         let below = access.store.list_dir(&prefix)?;
-        if below.keys.is_empty() && below.prefixes.is_empty() {
-            self.kind_or_root(access, path)?;
-        }
         let mut children = self.explicit(access, &below.keys);
         children.retain(|child, _| is_below(child, path));
-        for name in below.prefixes.iter().filter_map(|below| prefix.strip(below.as_str())) {
-            let Ok(child) = path.child(name.trim_end_matches('/'), Format::V3Draft) else { continue };
-            match children.get(&child) {
-                Some(Kind::Array) => access.warn(format!("there are keys below {child}, which is an array")),
-                Some(_) => {}
+        for below in &below.prefixes {
+            let name = prefix.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
+            let Ok(child) = path.child(name, Format::V3Draft) else { continue };
+            let known = children.get(&child);
+            // A folder without a document is nothing, and a group without one is there by what is below it.
+            if known.is_some_and(|kind| *kind != Kind::Array) || !has_keys(access, below)? {
+                continue;
+            }
+            match known {
+                Some(_) => access.warn(format!("there are keys below {child}, which is an array")),
                 None => drop(children.insert(child, Kind::ImplicitGroup)),
             }
+        }
+        if children.is_empty() {
+            self.kind_or_root(access, path)?;
         }
         Ok(children.into_iter().map(|(path, kind)| Child { path, kind }).collect())
     }
@@ -319,16 +327,16 @@ impl Dialect for Draft {
         Ok(())
     }
 
-    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
+    fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         match node {
-            NodeMetadata::Array(array) => {
+            NewNode::Array(array) => {
                 self.check_free(access, path, Kind::Array)?;
                 self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
                 self.change_index(access, |nodes| {
                     nodes.insert(path.clone(), Kind::Array);
                 })
             }
-            NodeMetadata::Group(group) => {
+            NewNode::Group(group) => {
                 self.check_free(access, path, Kind::Group)?;
                 self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
                 self.change_index(access, |nodes| {
@@ -469,6 +477,19 @@ fn extensions(
         })?);
     }
     Ok(created)
+}
+
+/// Whether any key lies below `prefix`: what a store lists as prefixes may be empty folders.
+fn has_keys(access: &Access, prefix: &Prefix) -> Result<bool, Error> {
+    let mut prefixes = vec![prefix.clone()];
+    while let Some(prefix) = prefixes.pop() {
+        let below = access.store.list_dir(&prefix)?;
+        if !below.keys.is_empty() {
+            return Ok(true);
+        }
+        prefixes.extend(below.prefixes);
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

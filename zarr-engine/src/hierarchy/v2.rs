@@ -12,7 +12,7 @@ use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, below_an_array, in_the_way, not_a_group};
+use super::dialect::{Dialect, Found, NewNode, below_an_array, in_the_way, not_a_group};
 use super::snapshot::{Snapshot, directly_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -186,6 +186,11 @@ impl Dialect for V2 {
         keyed(prefix(path))
     }
 
+    fn node_with(&self, key: &Key) -> Option<NodePath> {
+        let (node, kind) = node_of(key)?;
+        matches!(kind, KeyKind::Array | KeyKind::Group).then_some(node)
+    }
+
     /// v2 says ASCII; its writers emit any text (V2-HIER-01, V2-STORE-02).
     fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         let Some(name) = path.names().iter().find(|name| !name.is_ascii()) else { return Ok(()) };
@@ -252,11 +257,11 @@ impl Dialect for V2 {
     }
 
     /// Attributes are written first: a node is there when its own document is.
-    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
+    fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let (missing, leftover) = self.check(access, path)?;
         let (key, document, attributes) = match node {
-            NodeMetadata::Array(array) => (keyed(array_key(path))?, array_document(array), &array.attributes),
-            NodeMetadata::Group(group) => (keyed(group_key(path))?, group_document(group), &group.attributes),
+            NewNode::Array(array) => (keyed(array_key(path))?, array_document(array), &array.attributes),
+            NewNode::Group(group) => (keyed(group_key(path))?, group_document(group), &group.attributes),
         };
         let document = document.map_err(|error| Error::document(&key, error))?;
         let group = group_document(&GroupMetadata::new(Format::V2, Object::new()));

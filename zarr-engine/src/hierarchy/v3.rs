@@ -1,15 +1,19 @@
 //! Final v3: a `zarr.json` in every node, and none for what has none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use zarr_spec::metadata::v3::{array_document, group_document, node_key, parse_node, prefix};
+use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::store::Version;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, FoundArray, array_of, below_an_array, in_the_way, not_a_group};
+use super::dialect::{
+    Dialect, Found, FoundArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
+};
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -18,10 +22,46 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(super) struct V3 {
     snapshot: Snapshot<Value>,
+    plain_groups: PlainGroups,
 }
 
 /// What was written at a path: a document, or nothing any more there and below.
 type Change<'a> = (&'a NodePath, Option<&'a Value>);
+
+/// Groups to remember at most.
+const MOST_PLAIN_GROUPS: usize = 10_000;
+
+/// Groups without consolidated metadata, as they were when they were last read. Whoever creates a node asks for the
+/// groups above it each time, and need not read them again as long as they are the same.
+#[derive(Debug, Default)]
+struct PlainGroups(Mutex<HashMap<NodePath, Version>>);
+
+impl PlainGroups {
+    /// The node at `path`; nothing but its kind of a group that is known.
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
+        let key = keyed(node_key(path))?;
+        let known = self.known().get(path).cloned();
+        if known.is_some() && access.version(&key)? == known {
+            return Ok(Some(NodeMetadata::Group(GroupMetadata::new(Format::V3, Object::new()))));
+        }
+        let Some((bytes, version)) = access.get_with_version(&key)? else { return Ok(None) };
+        let node = parse(access, path, &access.parse(&key, &bytes, DocumentKind::V3)?)?;
+        if let (NodeMetadata::Group(GroupMetadata { consolidated: None, .. }), Some(version)) =
+            (&node, version)
+        {
+            let mut groups = self.known();
+            if groups.len() >= MOST_PLAIN_GROUPS {
+                groups.clear();
+            }
+            groups.insert(path.clone(), version);
+        }
+        Ok(Some(node))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<NodePath, Version>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl V3 {
     /// `root` is the document of the root, if it is known and consolidated metadata in it shall be used.
@@ -42,7 +82,7 @@ impl V3 {
             documents.insert(NodePath::root(), document.clone());
             Some(documents)
         });
-        Self { snapshot: Snapshot::new(consolidated) }
+        Self { snapshot: Snapshot::new(consolidated), plain_groups: PlainGroups::default() }
     }
 
     fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
@@ -110,19 +150,26 @@ impl V3 {
         }
     }
 
+    /// The nodes above `path`. Of groups that are known to have no consolidated metadata, nothing else is told.
+    fn above(&self, access: &Access, path: &NodePath) -> Result<Vec<Option<NodeMetadata>>, Error> {
+        let ancestors: Vec<NodePath> = path.ancestors().collect();
+        // Where each request is a round trip, one batch of documents is less than a question for each.
+        if access.store.manner().concurrency > 0 {
+            return parse_all(access, &ancestors, &stored_all(access, &ancestors)?);
+        }
+        ancestors.iter().map(|ancestor| self.plain_groups.read(access, ancestor)).collect()
+    }
+
     /// The groups that are missing above `path`, and those that are there.
     fn check(
         &self,
         access: &Access,
         path: &NodePath,
     ) -> Result<(Vec<NodePath>, Vec<Option<NodeMetadata>>), Error> {
-        let mut nodes: Vec<NodePath> = path.ancestors().collect();
-        nodes.push(path.clone());
-        let mut documents = stored_all(access, &nodes)?;
-        let itself = documents.pop().flatten();
-        let above = parse_all(access, &nodes, &documents)?;
+        let above = self.above(access, path)?;
+        let itself = stored(access, path)?;
         let mut missing = Vec::new();
-        for (ancestor, node) in nodes.into_iter().zip(&above) {
+        for (ancestor, node) in path.ancestors().zip(&above) {
             match node {
                 None => missing.push(ancestor),
                 Some(NodeMetadata::Group(_)) => {}
@@ -185,6 +232,10 @@ impl Dialect for V3 {
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
         keyed(prefix(path))
+    }
+
+    fn node_with(&self, key: &Key) -> Option<NodePath> {
+        node_of(key)
     }
 
     /// Only advice: the text wants users to stay within these characters (V3-NAME-06).
@@ -260,11 +311,11 @@ impl Dialect for V3 {
         self.check(access, path).map(drop)
     }
 
-    fn create(&self, access: &Access, path: &NodePath, node: &NodeMetadata) -> Result<(), Error> {
+    fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let (missing, above) = self.check(access, path)?;
         let document = match node {
-            NodeMetadata::Array(array) => array_document(array),
-            NodeMetadata::Group(group) => group_document(group),
+            NewNode::Array(array) => array_document(array),
+            NewNode::Group(group) => group_document(group),
         };
         let document = made(path, document)?;
         let mut groups = Vec::new();

@@ -4,6 +4,10 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::decimal::Decimal;
+use super::text::Text;
+
+/// So many digits are always below 2^64.
+const MAX_U64_DIGITS: usize = 19;
 
 /// A JSON number kept as its text: 2^64 - 1, `-0.0` and `1e400` survive.
 ///
@@ -11,7 +15,7 @@ use super::decimal::Decimal;
 /// [`bare_non_finite`](super::ParseOptions::bare_non_finite) also makes the three tokens `NaN`, `Infinity`
 /// and `-Infinity`, which are never written. Equality is equality of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Number(Box<str>);
+pub struct Number(Text);
 
 impl Number {
     /// The number that `text` is, if all of it is one JSON number.
@@ -24,13 +28,13 @@ impl Number {
     /// The shortest text that gives `value` again: `1.0`, `-0.0`, `0.1`, `1e300`. `None` for NaN and
     /// infinities.
     pub fn from_f64(value: f64) -> Option<Self> {
-        value.is_finite().then(|| Self(format!("{value:?}").into()))
+        value.is_finite().then(|| Self(format!("{value:?}").as_str().into()))
     }
 
     /// The shortest text that gives `value` again when it is read as an `f32`. `None` for NaN and
     /// infinities.
     pub fn from_f32(value: f32) -> Option<Self> {
-        value.is_finite().then(|| Self(format!("{value:?}").into()))
+        value.is_finite().then(|| Self(format!("{value:?}").as_str().into()))
     }
 
     /// The number that `text` is, bare tokens included.
@@ -45,55 +49,60 @@ impl Number {
 
     /// The text, as it stood in the document.
     pub fn text(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 
     /// Whether the text has neither a fraction nor an exponent. So `1` is an integer, `1.0` and `1e3` are
     /// not.
     pub fn is_integer(&self) -> bool {
-        self.0.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+        self.0.as_bytes().iter().all(|byte| *byte == b'-' || byte.is_ascii_digit())
     }
 
     /// Whether this is a number of JSON: true for all but the bare `NaN`, `Infinity` and `-Infinity`.
     pub fn is_finite_token(&self) -> bool {
-        !BARE_TOKENS.contains(&&*self.0)
+        // Every other number ends in a digit.
+        self.0.as_bytes().last().is_some_and(u8::is_ascii_digit)
     }
 
     /// The value, if the text is an integer that fits. `-0` is 0.
     pub fn as_u64(&self) -> Option<u64> {
-        if &*self.0 == "-0" { Some(0) } else { self.0.parse().ok() }
+        let digits = self.0.as_bytes();
+        if digits.len() > MAX_U64_DIGITS || !digits.iter().all(u8::is_ascii_digit) {
+            return if digits == b"-0" { Some(0) } else { self.text().parse().ok() };
+        }
+        Some(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
     }
 
     /// The value, if the text is an integer that fits. `-0` is 0.
     pub fn as_i64(&self) -> Option<i64> {
-        self.0.parse().ok()
+        self.text().parse().ok()
     }
 
     /// The value, if the text is an integer that fits. `-0` is 0.
     pub fn as_i128(&self) -> Option<i128> {
-        self.0.parse().ok()
+        self.text().parse().ok()
     }
 
     /// The value, if the text is an integer that fits.
     pub(super) fn as_u128(&self) -> Option<u128> {
-        self.0.parse().ok()
+        self.text().parse().ok()
     }
 
     /// The nearest `f64`, correctly rounded from the text: infinite beyond its range, and what a bare token
     /// says.
     pub fn as_f64(&self) -> Option<f64> {
-        self.0.parse().ok()
+        self.text().parse().ok()
     }
 
     /// The nearest `f32`, correctly rounded from the text (not by way of `f64`).
     pub fn as_f32(&self) -> Option<f32> {
-        self.0.parse().ok()
+        self.text().parse().ok()
     }
 
     /// The integer that the text stands for in any notation, `1.0` and `1e3` too, if it is between -2^127 and 2^127.
     pub fn to_integer(&self) -> Option<i128> {
-        let magnitude = Decimal::parse(&self.0)?.integer()?;
-        Some(if self.0.starts_with('-') { -magnitude } else { magnitude })
+        let magnitude = Decimal::parse(self.text())?.integer()?;
+        Some(if self.text().starts_with('-') { -magnitude } else { magnitude })
     }
 
     /// Whether the number is less than, equal to or greater than `float`, both without their signs and without rounding:
@@ -101,14 +110,14 @@ impl Number {
     ///
     /// `float` is not zero and a multiple of 2^-140. `None` for an exponent that does not fit 64 bits.
     pub fn compare_magnitude(&self, float: f64) -> Option<Ordering> {
-        Decimal::parse(&self.0)?.compare(float)
+        Decimal::parse(self.text())?.compare(float)
     }
 }
 
 /// The text, bare tokens included.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.text())
     }
 }
 
@@ -117,7 +126,7 @@ macro_rules! from_integer {
     ($($type:ty),*) => {$(
         impl From<$type> for Number {
             fn from(integer: $type) -> Self {
-                Self(integer.to_string().into())
+                Self(integer.to_string().as_str().into())
             }
         }
     )*};

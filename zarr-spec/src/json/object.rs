@@ -5,13 +5,14 @@ use std::fmt;
 use std::mem;
 
 use super::Value;
+use super::text::Text;
 
 /// The members of a JSON object, in document order and each name once.
 ///
 /// Two objects are equal when they have the same members, in whatever order.
 #[derive(Clone, Default)]
 pub struct Object {
-    members: Vec<(String, Value)>,
+    members: Vec<(Text, Value)>,
     /// The position of every name, once there are too many members for a linear search.
     #[expect(clippy::box_collection, reason = "few objects have one, and the box keeps every value small")]
     index: Option<Box<HashMap<Box<str>, usize>>>,
@@ -53,9 +54,9 @@ impl Object {
     }
 
     /// Sets a member: in its place if there is one of this name, whose value is returned, else at the end.
-    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
-        let (name, value) = (name.into(), value.into());
-        if let Some(old) = self.get_mut(&name) {
+    pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Option<Value> {
+        let (name, value) = (name.as_ref(), value.into());
+        if let Some(old) = self.get_mut(name) {
             return Some(mem::replace(old, value));
         }
         self.append(name, value);
@@ -63,11 +64,11 @@ impl Object {
     }
 
     /// Adds a member whose name is not there yet.
-    pub(super) fn append(&mut self, name: String, value: Value) {
+    pub(super) fn append(&mut self, name: &str, value: Value) {
         if let Some(index) = &mut self.index {
-            index.insert(name.as_str().into(), self.members.len());
+            index.insert(name.into(), self.members.len());
         }
-        self.members.push((name, value));
+        self.members.push((name.into(), value));
         if self.index.is_none() && self.len() > MAX_UNINDEXED {
             self.index = Some(Box::new(self.keys().map(Into::into).zip(0..).collect()));
         }
@@ -106,7 +107,7 @@ impl Object {
     fn position(&self, name: &str) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(name).copied(),
-            None => self.members.iter().position(|(other, _)| other == name),
+            None => self.members.iter().position(|(other, _)| other.as_bytes() == name.as_bytes()),
         }
     }
 }
@@ -144,7 +145,7 @@ impl Extend<(String, Value)> for Object {
 
 /// The members of an [`Object`] in order.
 #[derive(Debug, Clone)]
-pub struct Iter<'a>(std::slice::Iter<'a, (String, Value)>);
+pub struct Iter<'a>(std::slice::Iter<'a, (Text, Value)>);
 
 impl<'a> Iterator for Iter<'a> {
     type Item = (&'a str, &'a Value);
@@ -171,13 +172,13 @@ impl<'a> IntoIterator for &'a Object {
 
 /// The members of an [`Object`] that is used up, in order.
 #[derive(Debug)]
-pub struct IntoIter(std::vec::IntoIter<(String, Value)>);
+pub struct IntoIter(std::vec::IntoIter<(Text, Value)>);
 
 impl Iterator for IntoIter {
     type Item = (String, Value);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next()
+        self.0.next().map(|(name, value)| (name.as_str().to_owned(), value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,5 +1,6 @@
 //! Values from JSON text.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::number::{BARE_TOKENS, NumberFault, scan};
@@ -146,7 +147,7 @@ impl Place<'_> {
     }
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
     fn document(&mut self) -> Result<Value, Fault> {
         if self.eat(MARK) {
             self.remarks.push(Remark::ByteOrderMark);
@@ -166,7 +167,8 @@ impl Parser<'_> {
         match self.next()? {
             Some(b'{') => Ok(Value::Object(self.object(place, depth + 1)?)),
             Some(b'[') => Ok(Value::Array(self.array(place, depth + 1)?)),
-            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(b'"') => Ok(Value::String(self.string()?.into_owned())),
+            Some(b'0'..=b'9') => self.number(),
             Some(_) => self.word(place),
             None => Err(self.unexpected("a value")),
         }
@@ -191,7 +193,7 @@ impl Parser<'_> {
                 *first = value;
                 self.remark(|| Remark::DuplicateMember { path: member.path() });
             } else {
-                object.append(name, value);
+                object.append(&name, value);
             }
             comma = self.comma(b'}', "',' or '}'")?;
         }
@@ -252,7 +254,7 @@ impl Parser<'_> {
             }
         }
         for token in BARE_TOKENS {
-            if self.rest().starts_with(token) {
+            if self.bytes().starts_with(token.as_bytes()) {
                 return self.bare(token, place);
             }
         }
@@ -269,12 +271,12 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
-        match self.rest().as_bytes() {
+        match self.bytes() {
             [b'-' | b'0'..=b'9', ..] => {}
             [b'+', ..] => return Err(self.fault(ParseErrorKind::PlusSign)),
             _ => return Err(self.unexpected("a value")),
         }
-        match scan(self.rest().as_bytes()) {
+        match scan(self.bytes()) {
             Ok(length) => {
                 let number = Number::from_checked(&self.rest()[..length]);
                 self.at += length;
@@ -288,22 +290,23 @@ impl Parser<'_> {
         }
     }
 
-    /// A string, from quote to quote.
-    fn string(&mut self) -> Result<String, Fault> {
+    /// A string, from quote to quote; borrowed where it has no escapes.
+    fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.at += 1;
-        let mut string = String::new();
+        let mut string = Cow::Borrowed("");
         loop {
             let special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < b' ';
-            let plain = self.rest().bytes().take_while(|byte| !special(byte)).count();
-            string.push_str(&self.rest()[..plain]);
+            let plain = self.bytes().iter().take_while(|byte| !special(byte)).count();
+            // Nothing special is a part of a character, so that none is cut.
+            string += &self.rest()[..plain];
             self.at += plain;
-            match self.rest().bytes().next() {
+            match self.bytes().first() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(string);
                 }
-                Some(b'\\') => string.push(self.escape()?),
-                Some(byte) => {
+                Some(b'\\') => string.to_mut().push(self.escape()?),
+                Some(&byte) => {
                     return Err(self.fault(ParseErrorKind::ControlCharacter { found: char::from(byte) }));
                 }
                 None => return Err(self.unexpected("the end of a string")),
@@ -314,7 +317,7 @@ impl Parser<'_> {
     /// The character of the escape whose backslash is next.
     fn escape(&mut self) -> Result<char, Fault> {
         let start = self.at;
-        let character = match self.rest().as_bytes().get(1) {
+        let character = match self.bytes().get(1) {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
             Some(b'/') => '/',
@@ -354,25 +357,31 @@ impl Parser<'_> {
 
     /// The first byte behind white space, which is taken.
     fn next(&mut self) -> Result<Option<u8>, Fault> {
-        let bytes = self.rest().as_bytes();
-        self.at += bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        match self.rest().as_bytes() {
-            [b'/', b'/' | b'*', ..] => Err(self.fault(ParseErrorKind::Comment)),
-            bytes => Ok(bytes.first().copied()),
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        match (bytes.get(self.at), bytes.get(self.at + 1)) {
+            (Some(b'/'), Some(b'/' | b'*')) => Err(self.fault(ParseErrorKind::Comment)),
+            (byte, _) => Ok(byte.copied()),
         }
     }
 
     /// Takes `expected` if it is next.
     fn eat(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected);
+        let found = self.bytes().starts_with(expected.as_bytes());
         if found {
             self.at += expected.len();
         }
         found
     }
 
-    fn rest(&self) -> &str {
+    fn rest(&self) -> &'t str {
         &self.text[self.at..]
+    }
+
+    fn bytes(&self) -> &'t [u8] {
+        &self.text.as_bytes()[self.at..]
     }
 
     fn remark(&mut self, remark: impl FnOnce() -> Remark) {

@@ -8,6 +8,9 @@ use super::{Object, Value, write_place};
 /// The widest line that an array of scalars may stand on, in characters.
 const LINE_WIDTH: usize = 100;
 
+/// Bytes that most documents do not outgrow.
+const USUAL_SIZE: usize = 1 << 10;
+
 /// The value at `path` is a bare `NaN` or infinity, which JSON has no number for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError {
@@ -42,7 +45,7 @@ pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
 /// [`WriteError`] for a bare `NaN` or infinity.
 pub fn to_vec_pretty(value: &Value) -> Result<Vec<u8>, WriteError> {
     checked(value)?;
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_SIZE);
     write_pretty(&mut text, value, 0);
     Ok(text.into_bytes())
 }
@@ -131,9 +134,9 @@ fn write_short_row(text: &mut String, elements: &[Value]) -> bool {
     }
     let start = text.len();
     write_row(text, elements, ", ");
-    let line = text.rfind('\n').map_or(0, |newline| newline + 1);
-    // A comma may follow.
-    let fits = text[line..].chars().count() < LINE_WIDTH;
+    let line = text.bytes().rev().take_while(|byte| *byte != b'\n').count();
+    // A comma may follow. Only where there are that many bytes it matters how many characters they are.
+    let fits = line < LINE_WIDTH || text[text.len() - line..].chars().count() < LINE_WIDTH;
     if !fits {
         text.truncate(start);
     }
@@ -160,26 +163,32 @@ fn write_lines<T>(
 
 fn write_line_start(text: &mut String, depth: usize) {
     text.push('\n');
-    text.extend(std::iter::repeat_n("  ", depth));
+    for _ in 0..depth {
+        text.push_str("  ");
+    }
 }
 
 fn write_string(text: &mut String, string: &str) {
     text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '\u{8}' => text.push_str("\\b"),
-            '\u{c}' => text.push_str("\\f"),
-            '\0'..'\u{20}' => {
+    let mut rest = string;
+    // What is written otherwise is ASCII, so that no character is cut.
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
+        text.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => text.push_str("\\\""),
+            b'\\' => text.push_str("\\\\"),
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            8 => text.push_str("\\b"),
+            12 => text.push_str("\\f"),
+            control => {
                 // Writing to a string does not fail.
-                let _ = write!(text, "\\u{:04x}", u32::from(character));
+                let _ = write!(text, "\\u{control:04x}");
             }
-            _ => text.push(character),
         }
+        rest = &rest[at + 1..];
     }
+    text.push_str(rest);
     text.push('"');
 }

@@ -4,8 +4,8 @@
 //! its text of May 2022 and zarr-python 2 have otherwise (generation A) is read and never written.
 
 use super::members::{
-    Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, tolerate_for_compatibility,
-    wrong,
+    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
+    tolerate_for_compatibility, wrong,
 };
 use super::v2::hidden_filters;
 use super::write::{add_ignored, check_format, members, only_configuration, regular_chunk_shape, separator};
@@ -160,7 +160,7 @@ fn object(name: &str, value: impl Into<Value>) -> Value {
 }
 
 /// A missing `attributes` counts as none, unless documents are read strictly.
-fn node_attributes(members: &mut Members<'_>, reading: &Reading) -> Result<Object, DocumentError> {
+fn node_attributes(members: &mut Members<'_, '_>, reading: &Reading) -> Result<Object, DocumentError> {
     match members.optional("attributes") {
         Some(value) => attributes(value),
         None => {
@@ -247,7 +247,7 @@ fn chunk_grid_value(array: &ArrayMetadata) -> Result<Value, DocumentError> {
 
 /// Documents of January 2023, the end of generation B, have no layout (DX-GEN-06).
 fn memory_layout(
-    members: &mut Members<'_>,
+    members: &mut Members<'_, '_>,
     reading: &Reading,
 ) -> Result<Option<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "chunk_memory_layout";
@@ -276,8 +276,11 @@ fn memory_layout_value(layout: Option<&ExtensionDocument>) -> Result<Value, Docu
 }
 
 /// An extension and its `type`: a grid, a layout or a storage transformer.
-fn typed_extension(path: &str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
-    let mut members = Members::of_member(path, value)?;
+fn typed_extension<'p>(
+    place: impl Into<Place<'p>>,
+    value: &Value,
+) -> Result<ExtensionDocument, DocumentError> {
+    let mut members = Members::of_member(place, value)?;
     members.require(&["extension", "type"])?;
     let mut extension = ExtensionDocument::new(members.uri("extension")?, Value::Null);
     extension.type_name = Some(members.required("type")?.clone());
@@ -301,7 +304,7 @@ fn typed_extension_value(extension: &ExtensionDocument) -> Result<Value, Documen
 
 fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "storage_transformers";
-    let transformer = |(position, value)| typed_extension(&format!("{MEMBER}[{position}]"), value);
+    let transformer = |(position, value)| typed_extension(Place::Element(MEMBER, position), value);
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
@@ -311,13 +314,13 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
 ///
 /// For whatever is no list, and for an entry that has no URI or more than that and a configuration.
 pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let codec = |(position, value)| codec(&format!("{path}[{position}]"), "type", value);
+    let codec = |(position, value)| codec(Place::Element(path, position), "type", value);
     elements(path, value)?.iter().enumerate().map(codec).collect()
 }
 
 /// A codec, whose URI is in the member `name`: `type`, or in generation A `codec`.
-fn codec(path: &str, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
-    let mut members = Members::of_member(path, value)?;
+fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
+    let mut members = Members::of_member(place, value)?;
     let uri = members.uri(name)?;
     let codec = ExtensionDocument::new(uri, members.configuration()?);
     members.refuse_unknown()?;
@@ -348,7 +351,7 @@ fn older_codecs(
     };
     match compressor {
         None | Some(Value::Null) => {}
-        Some(compressor) => codecs.push(codec("compressor", "codec", compressor)?),
+        Some(compressor) => codecs.push(codec(Place::Member("compressor"), "codec", compressor)?),
     }
     Ok(codecs)
 }
@@ -365,7 +368,7 @@ fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) 
 }
 
 /// zarr-python adds a `dimension_separator` to arrays of generation A.
-fn check_dimension_separator(members: &mut Members<'_>, separator: &str) -> Result<(), DocumentError> {
+fn check_dimension_separator(members: &mut Members<'_, '_>, separator: &str) -> Result<(), DocumentError> {
     match members.optional("dimension_separator") {
         None => Ok(()),
         Some(value) if value.as_str() == Some(separator) => Ok(()),
@@ -377,7 +380,7 @@ fn check_dimension_separator(members: &mut Members<'_>, separator: &str) -> Resu
 
 /// Documents of January 2023, the end of generation B, have names of dimensions (DX-GEN-06).
 fn later_dimension_names(
-    members: &mut Members<'_>,
+    members: &mut Members<'_, '_>,
     dimensions: usize,
     reading: &Reading,
 ) -> Result<Option<Vec<Option<String>>>, DocumentError> {
@@ -396,7 +399,7 @@ pub(super) fn generic_extensions(
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "extensions";
     let extension = |(position, value)| {
-        let mut members = Members::of_member(&format!("{MEMBER}[{position}]"), value)?;
+        let mut members = Members::of_member(Place::Element(MEMBER, position), value)?;
         let uri = members.uri("extension")?;
         let must_understand = members.required("must_understand")?;
         let configuration = members.optional("configuration").cloned().unwrap_or(Value::Null);

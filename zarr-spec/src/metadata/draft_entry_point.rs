@@ -223,7 +223,7 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
 
 /// Generation A names the encoding by a URI, which is that of the core text for JSON.
 fn older_metadata_encoding(
-    members: &mut Members<'_>,
+    members: &mut Members<'_, '_>,
     reading: &Reading,
 ) -> Result<(ExtensionDocument, String), DocumentError> {
     let uri = members.string("metadata_encoding")?;

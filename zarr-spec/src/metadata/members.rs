@@ -1,6 +1,6 @@
 //! Reading the members of an object one by one, so that what is left over is known.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::DocumentError;
 use crate::format::{Mode, Reading};
@@ -9,41 +9,71 @@ use crate::json::{Object, Value};
 /// The most dimensions that an array may have here, as NumPy had it for long.
 const MAX_DIMENSIONS: usize = 32;
 
+/// Members that an object rarely has more of.
+const USUAL_MEMBERS: usize = 12;
+
 /// The members of one object of a document, and which of them the reader knows.
-pub(super) struct Members<'a> {
+pub(super) struct Members<'a, 'p> {
     object: &'a Object,
-    /// The path of the object, empty for the document.
-    place: String,
+    place: Place<'p>,
     known: Vec<&'static str>,
 }
 
-impl<'a> Members<'a> {
+/// Where in a document something stands: a path that is made only if somebody wants to see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'p> {
+    /// The document itself.
+    Document,
+    /// A member with this path.
+    Member(&'p str),
+    /// An element of the member with this path.
+    Element(&'p str, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Document => Ok(()),
+            Self::Member(path) => f.write_str(path),
+            Self::Element(path, position) => write!(f, "{path}[{position}]"),
+        }
+    }
+}
+
+impl<'p> From<&'p str> for Place<'p> {
+    fn from(path: &'p str) -> Self {
+        Self::Member(path)
+    }
+}
+
+impl<'a, 'p> Members<'a, 'p> {
     /// Those of a whole document.
     pub(super) fn of_document(document: &'a Value) -> Result<Self, DocumentError> {
         let Some(object) = document.as_object() else {
             return Err(DocumentError::document(format!("is {}, not an object", document.kind_name())));
         };
-        Ok(Self { object, place: String::new(), known: Vec::new() })
+        Ok(Self { object, place: Place::Document, known: Vec::with_capacity(USUAL_MEMBERS) })
     }
 
     /// Those of an object at `place` in a document.
-    pub(super) fn of_member(place: &str, value: &'a Value) -> Result<Self, DocumentError> {
+    pub(super) fn of_member(place: impl Into<Place<'p>>, value: &'a Value) -> Result<Self, DocumentError> {
+        let place = place.into();
         let Some(object) = value.as_object() else {
-            return Err(wrong(place, value, "an object"));
+            return Err(wrong(&place.to_string(), value, "an object"));
         };
-        Ok(Self { object, place: place.to_owned(), known: Vec::new() })
+        Ok(Self { object, place, known: Vec::new() })
     }
 
     /// Complains of all that are missing at once.
     pub(super) fn require(&self, names: &[&str]) -> Result<(), DocumentError> {
-        let missing: Vec<_> = names.iter().filter(|name| !self.object.contains(name)).collect();
+        let missing: Vec<&&str> = names.iter().filter(|name| !self.object.contains(name)).collect();
         match missing.as_slice() {
             [] => Ok(()),
             [name] => Err(self.error(name, "is missing")),
             names => {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 Err(DocumentError {
-                    member: Some(self.place.clone()).filter(|place| !place.is_empty()),
+                    member: Some(self.place.to_string()).filter(|place| !place.is_empty()),
                     reason: format!("members {} are missing", names.join(", ")),
                 })
             }
@@ -84,7 +114,10 @@ impl<'a> Members<'a> {
 
     /// The path of a member of this object.
     pub(super) fn path(&self, name: &str) -> String {
-        if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
+        match self.place {
+            Place::Document => name.to_owned(),
+            place => format!("{place}.{name}"),
+        }
     }
 
     /// Something wrong with a member of this object.
@@ -147,7 +180,7 @@ pub(super) fn tolerate_for_compatibility(
 
 /// Reads a version number in `zarr_format`: `2.0` for 2 is read with a warning.
 pub(super) fn zarr_format(
-    members: &mut Members<'_>,
+    members: &mut Members<'_, '_>,
     expected: u32,
     reading: &Reading,
 ) -> Result<(), DocumentError> {
@@ -181,14 +214,14 @@ pub(super) fn shape(path: &str, value: &Value) -> Result<Vec<u64>, DocumentError
 
 fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentError> {
     const LIMIT: u64 = i64::MAX.unsigned_abs();
-    let path = format!("{path}[{dimension}]");
+    let path = || Place::Element(path, dimension).to_string();
     match (value.as_u64(), value) {
         (Some(length), _) if length <= LIMIT => Ok(length),
         (_, Value::Number(number)) if number.is_integer() && !number.text().starts_with('-') => {
             let reason = format!("is {}; lengths above 2^63 - 1 are unsupported", describe(value));
-            Err(DocumentError::member(path, reason))
+            Err(DocumentError::member(path(), reason))
         }
-        _ => Err(wrong(&path, value, "an integer from 0")),
+        _ => Err(wrong(&path(), value, "an integer from 0")),
     }
 }
 

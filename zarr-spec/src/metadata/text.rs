@@ -33,6 +33,9 @@ pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result
     let options = ParseOptions { bare_non_finite, limits };
     let parsed = json::parse(bytes, &options)
         .map_err(|error| DocumentError::document(format!("is not a JSON document: {error}")))?;
+    if parsed.remarks.is_empty() {
+        return Ok(parsed.value);
+    }
     if let Some(path) = misplaced_non_finite(&parsed.value, kind) {
         return Err(DocumentError::document(format!("a value that JSON has no number for, at {path}")));
     }

@@ -4,7 +4,7 @@
 
 use super::identify::{Identified, identify};
 use super::members::{
-    Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong, zarr_format,
+    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong, zarr_format,
 };
 use super::write::{add_ignored, check_format, members};
 use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
@@ -24,7 +24,7 @@ pub const NODE: &str = "zarr.json";
 ///
 /// If a name of the path cannot be part of a key.
 pub fn node_key(path: &NodePath) -> Result<Key, KeyError> {
-    prefix(path)?.key(NODE)
+    Key::of_names(path.names(), NODE)
 }
 
 /// What all keys of the node at `path` begin with: those of its document, its chunks and its children.
@@ -33,7 +33,7 @@ pub fn node_key(path: &NodePath) -> Result<Key, KeyError> {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn prefix(path: &NodePath) -> Result<Prefix, KeyError> {
-    path.names().iter().try_fold(Prefix::root(), |prefix, name| prefix.join(name))
+    Prefix::of_names(path.names())
 }
 
 /// The node that `key` belongs to, if it is the key of a document.
@@ -162,7 +162,7 @@ fn skippable(entry: &ExtensionDocument) -> Value {
     value
 }
 
-fn array(mut members: Members<'_>, reading: &Reading) -> Result<ArrayMetadata, DocumentError> {
+fn array(mut members: Members<'_, '_>, reading: &Reading) -> Result<ArrayMetadata, DocumentError> {
     members.require(&["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"])?;
     let shape = shape("shape", members.required("shape")?)?;
     let data_type = DataTypeDocument::v3(members.required("data_type")?, reading)
@@ -211,7 +211,7 @@ fn array(mut members: Members<'_>, reading: &Reading) -> Result<ArrayMetadata, D
     })
 }
 
-fn group(mut members: Members<'_>, reading: &Reading) -> Result<GroupMetadata, DocumentError> {
+fn group(mut members: Members<'_, '_>, reading: &Reading) -> Result<GroupMetadata, DocumentError> {
     let attributes = members.optional("attributes").map(attributes).transpose()?.unwrap_or_default();
     let consolidated = match members.optional("consolidated_metadata") {
         None => None,
@@ -227,7 +227,11 @@ fn group(mut members: Members<'_>, reading: &Reading) -> Result<GroupMetadata, D
 
 /// The members that a reader may ignore. Empty ones called as in `leftovers` are dropped with a warning: documents
 /// of early 2023 have them.
-fn ignored(members: &Members<'_>, leftovers: &[&str], reading: &Reading) -> Result<Object, DocumentError> {
+fn ignored(
+    members: &Members<'_, '_>,
+    leftovers: &[&str],
+    reading: &Reading,
+) -> Result<Object, DocumentError> {
     let mut ignored = Object::new();
     for (name, value) in members.unknown() {
         let must_understand = value.as_object().and_then(|object| object.get("must_understand"));
@@ -281,31 +285,36 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
 }
 
 /// An extension definition: a name, or an object with a name and perhaps a configuration.
-fn extension(path: &str, value: &Value, reading: &Reading) -> Result<ExtensionDocument, DocumentError> {
-    let (extension, unknown) = named(path, value)?;
-    match unknown.as_slice() {
-        [] => {}
-        [name, ..] => {
-            let reason = "is no member here; there are name, configuration, must_understand";
-            tolerate(reading, DocumentError::member(format!("{path}.{name}"), reason))?;
-        }
-    }
+fn extension<'p>(
+    place: impl Into<Place<'p>>,
+    value: &Value,
+    reading: &Reading,
+) -> Result<ExtensionDocument, DocumentError> {
+    let place = place.into();
+    let (extension, unknown) = named(place, value)?;
+    tolerate_unknown(place, &unknown, reading)?;
     Ok(extension)
 }
 
+fn tolerate_unknown(place: Place<'_>, unknown: &[&str], reading: &Reading) -> Result<(), DocumentError> {
+    let Some(name) = unknown.first() else { return Ok(()) };
+    let reason = "is no member here; there are name, configuration, must_understand";
+    tolerate(reading, DocumentError::member(format!("{place}.{name}"), reason))
+}
+
 /// An extension definition, and the names of what else is in the object.
-fn named<'a>(path: &str, value: &'a Value) -> Result<(ExtensionDocument, Vec<&'a str>), DocumentError> {
+fn named<'a>(place: Place<'_>, value: &'a Value) -> Result<(ExtensionDocument, Vec<&'a str>), DocumentError> {
     let non_empty = |name: &str| match name {
-        "" => Err(DocumentError::member(path, "the name is empty")),
+        "" => Err(DocumentError::member(place.to_string(), "the name is empty")),
         name => Ok(name.to_owned()),
     };
     if let Some(name) = value.as_str() {
         return Ok((ExtensionDocument::new(non_empty(name)?, Value::Null), Vec::new()));
     }
     if value.as_object().is_none() {
-        return Err(wrong(path, value, "a name or an object with `name`"));
+        return Err(wrong(&place.to_string(), value, "a name or an object with `name`"));
     }
-    let mut members = Members::of_member(path, value)?;
+    let mut members = Members::of_member(place, value)?;
     let name = non_empty(members.string("name")?)?;
     let mut extension = ExtensionDocument::new(name, members.configuration()?);
     if let Some(value) = members.optional("must_understand") {
@@ -327,14 +336,14 @@ pub fn extensions(
     value: &Value,
     reading: &Reading,
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let extension = |(position, value)| extension(&format!("{path}[{position}]"), value, reading);
+    let extension = |(position, value)| extension(Place::Element(path, position), value, reading);
     elements(path, value)?.iter().enumerate().map(extension).collect()
 }
 
 /// As [`extension`]; zarr-python also reads a `separator` that stands beside the name (V3-GRID-11).
 fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocument, DocumentError> {
     const MEMBER: &str = "chunk_key_encoding";
-    let (mut encoding, unknown) = named(MEMBER, value)?;
+    let (mut encoding, unknown) = named(Place::Member(MEMBER), value)?;
     let beside = value.as_object().and_then(|object| object.get("separator"));
     if let (Some(separator), ["separator"], Value::Null) =
         (beside, unknown.as_slice(), &encoding.configuration)
@@ -344,7 +353,8 @@ fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocum
         encoding.configuration = members([("separator", separator.clone())]);
         return Ok(encoding);
     }
-    extension(MEMBER, value, reading)
+    tolerate_unknown(Place::Member(MEMBER), &unknown, reading)?;
+    Ok(encoding)
 }
 
 fn check_regular(grid: &ExtensionDocument, array: &[u64]) -> Result<(), DocumentError> {
@@ -353,7 +363,6 @@ fn check_regular(grid: &ExtensionDocument, array: &[u64]) -> Result<(), Document
         return Err(DocumentError::member(MEMBER, "is missing"));
     }
     let mut members = Members::of_member(MEMBER, &grid.configuration)?;
-    let path = members.path("chunk_shape");
-    chunk_shape(&path, members.required("chunk_shape")?, array, Err)?;
+    chunk_shape("chunk_grid.configuration.chunk_shape", members.required("chunk_shape")?, array, Err)?;
     members.refuse_unknown()
 }

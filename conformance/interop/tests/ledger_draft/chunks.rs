@@ -118,7 +118,7 @@ fn a_grid_that_is_unknown_is_not_skipped() {
             registry.chunk_grids().find(zarr_kit::Format::V3, "regular", &Default::default()).unwrap();
         let identifiers =
             Identifiers { uri: Some("https://e.org/grid/1.0"), name: "", id: None, aliases: &[] };
-        let plugin = ChunkGridPlugin::new(identifiers, regular.create);
+        let plugin = ChunkGridPlugin { identifiers, ..*regular };
         registry.register(plugin).unwrap();
     });
     let mut document = array_document(json!({}));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zarr_interop::CountingStore;
-use zarr_kit::spec::{NodePath, Object};
-use zarr_kit::{ArrayBuilder, Format, Hierarchy, Kind, OpenOptions, Selection};
+use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
+use zarr_kit::spec::{ByteRange, Key, NodePath, Object, Output, Prefix};
+use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, OpenOptions, Selection, open_store};
 
 use crate::support::Stored;
 use crate::{ar, gr, stored};
@@ -104,8 +105,9 @@ fn children_are_the_prefixes_with_a_document_that_are_not_reserved() {
     assert_eq!(walked(&hierarchy), ["/", "/_b", "/a", "/array"]);
 }
 
+/// Tests V3-STORE-08.
 #[test]
-fn every_node_is_found_and_none_inside_of_an_array() {
+fn every_node_is_found_and_what_is_inside_of_an_array_is_reported() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("a/zarr.json", &gr())
@@ -115,7 +117,88 @@ fn every_node_is_found_and_none_inside_of_an_array() {
     assert_eq!(walked(&stored.open()), ["/", "/a", "/a/b", "/a/b/c"]);
     // A node inside of an array is no node that a listing shows.
     stored.set("a/b/c/inner/zarr.json", gr().to_string());
-    assert_eq!(walked(&stored.open()), ["/", "/a", "/a/b", "/a/b/c"]);
+    let hierarchy = stored.open();
+    assert_eq!(walked(&hierarchy), ["/", "/a", "/a/b", "/a/b/c"]);
+    assert!(hierarchy.warnings().is_empty());
+    // Who asks is told.
+    let inside = hierarchy.nodes_inside_arrays(&NodePath::root()).unwrap();
+    assert_eq!(inside, [hierarchy.path("/a/b/c/inner").unwrap()]);
+    let warning = "there is a document of /a/b/c/inner inside of /a/b/c, which is an array";
+    assert_eq!(hierarchy.warnings(), [warning]);
+}
+
+/// A store whose keys differ by more than the case of letters, as files do on Windows and macOS.
+#[derive(Debug)]
+struct Folding(Arc<dyn Store>);
+
+impl Folding {
+    fn key(key: &Key) -> Key {
+        Key::new(key.as_str().to_lowercase()).unwrap()
+    }
+}
+
+impl Store for Folding {
+    fn location(&self) -> String {
+        self.0.location()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn manner(&self) -> Manner {
+        self.0.manner()
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get(&Self::key(key), range, to)
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.0.set(&Self::key(key), value)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.erase(&Self::key(key))
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.0.list_prefix(&Prefix::new(prefix.as_str().to_lowercase()).unwrap())
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.0.size(&Self::key(key))
+    }
+}
+
+/// Tests V3-STORE-05.
+#[test]
+fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_overwrite_nothing() {
+    let stored = Stored::new();
+    let folding: Arc<dyn Store> = Arc::new(Folding(Arc::clone(&stored.store)));
+    let hierarchy = Hierarchy::create(folding, &stored.context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([4], "int32").chunks([2]);
+    hierarchy.create_array("/image", &builder).unwrap();
+    let before = stored.document("image/zarr.json");
+    let error = hierarchy.create_array("/Image", &ArrayBuilder::new([9], "int8")).unwrap_err();
+    assert_eq!(error.to_string(), "cannot create /Image: an array is there already");
+    let error = hierarchy.create_group("/IMAGE/g", Object::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot create /IMAGE/g: /IMAGE is an array, and only groups have nodes below them"
+    );
+    assert_eq!(stored.document("image/zarr.json"), before);
+
+    // A path that is too long: Windows has 260 characters for all of it, this system some for each name.
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_store(stored.context.registry(), folder.path().to_str().unwrap()).unwrap();
+    let hierarchy = Hierarchy::create(store, &stored.context, Format::V3).unwrap();
+    hierarchy.create_array("/image", &builder).unwrap();
+    let long = "x".repeat(5000);
+    let error = hierarchy.create_array(&format!("/{long}"), &builder).unwrap_err();
+    assert!(matches!(error, Error::Store(_)), "{error}");
+    assert!(error.to_string().contains(&long), "{error}");
+    assert_eq!(walked(&hierarchy), ["/", "/image"]);
 }
 
 /// Tests V3-STORE-06.
