@@ -10,9 +10,12 @@ use std::process::Command;
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
+mod aims;
 mod cases;
 mod chart;
+mod clock;
 mod comparison;
+mod copy;
 mod datasets;
 mod folder;
 mod machine;
@@ -31,8 +34,12 @@ use programs::Program;
 /// The file that `--publish` puts the tables into, and what they stand between.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
-const BEGIN: &str = "<!-- figures: begin -->\n";
-const END: &str = "<!-- figures: end -->\n";
+const MARKS: [&str; 2] = ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"];
+/// The same for what `--large` measures.
+const MARKS_OF_GROWTH: [&str; 2] = ["<!-- growth: begin -->\n", "<!-- growth: end -->\n"];
+
+/// A median of fewer rounds is none.
+const ROUNDS_TO_PUBLISH: usize = 3;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,6 +103,9 @@ impl Options {
         if options.is_published && is_partial {
             return Err(Failure::Usage("`--publish` is for all cases and programs at full size".to_owned()));
         }
+        if options.is_published && options.rounds < ROUNDS_TO_PUBLISH {
+            return Err(Failure::Usage(format!("`--publish` wants {ROUNDS_TO_PUBLISH} rounds at least")));
+        }
         // Everything is compared with this engine, so that it is always there and comes first.
         let given = options.programs;
         let is_wanted =
@@ -127,7 +137,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     let target = workspace.root.join(target);
     let output = target.join("bench-peers");
     fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
-    build(workspace, &target, &options.programs)?;
+    let mut packages = vec![("zarr-peers", "programs")];
+    if options.programs.contains(&Program::Zarrs) {
+        packages.push(("zarr-peers-zarrs", "programs"));
+    }
+    if cases.iter().any(|case| case.operation == "copy") {
+        packages.push(("zarrctl", ""));
+    }
+    build(workspace, &target, &packages)?;
     let mut programs = options.programs.clone();
     let mut interpreter = None;
     if programs.iter().any(|program| program.is_python()) {
@@ -147,15 +164,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
         interpreter,
         logs: output.clone(),
     };
-    let report =
-        Comparison::new(places, programs, &options.folder, options.rounds)?.run(&cases, options.is_quick)?;
+    let durations = if options.is_quick { "durations-quick.json" } else { "durations.json" };
+    let clock = clock::Clock::new(output.join(durations));
+    let comparison = Comparison::new(places, programs, &options.folder, options.rounds, clock)?;
+    let report = comparison.run(&cases, options.is_quick, options.is_large)?;
     write(&output.join("results.json"), &report.to_json()?)?;
     let (tables, chart) = (table::all(&report), chart::svg(&report));
     write(&output.join("performance.md"), &tables)?;
     write(&output.join("performance.svg"), &chart)?;
     say(&format!("\n{tables}\n"))?;
     if options.is_published && report.failures().is_empty() {
-        publish(workspace, &tables, &chart)?;
+        publish(workspace, &tables, (!options.is_large).then_some(&*chart))?;
     }
     say(&format!("written to {}\n", output.display()))?;
     let failures = report.failures();
@@ -167,14 +186,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
 }
 
 /// The programs in Rust, as their users build them. One after another: cargo would build what they share with the
-/// features of both.
-fn build(workspace: &Workspace, target: &Path, programs: &[Program]) -> Result<(), String> {
+/// features of all.
+fn build(workspace: &Workspace, target: &Path, packages: &[(&str, &str)]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let packages = ["zarr-peers", "zarr-peers-zarrs"];
-    let count = if programs.contains(&Program::Zarrs) { 2 } else { 1 };
-    for package in &packages[..count] {
+    for (package, features) in packages {
         let mut command = Command::new(&cargo);
-        command.args(["build", "--release", "--package", package, "--features", "programs"]);
+        command.args(["build", "--release", "--package", package, "--features", features]);
         command.arg("--target-dir").arg(target).current_dir(&workspace.root);
         let status = command.status().map_err(|error| format!("cargo: {error}"))?;
         if !status.success() {
@@ -188,19 +205,21 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn publish(workspace: &Workspace, tables: &str, chart: &str) -> Result<(), String> {
+/// Puts the tables into the page: with a chart those of all programs, without one those of what grows.
+fn publish(workspace: &Workspace, tables: &str, chart: Option<&str>) -> Result<(), String> {
     let page = workspace.read(Path::new(PAGE))?;
-    let page =
-        between_marks(&page, tables).ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
+    let marks = if chart.is_some() { MARKS } else { MARKS_OF_GROWTH };
+    let page = between_marks(&page, marks, tables)
+        .ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
     write(&workspace.root.join(PAGE), &page)?;
-    write(&workspace.root.join(CHART), chart)
+    chart.map_or(Ok(()), |chart| write(&workspace.root.join(CHART), chart))
 }
 
 /// The page with other tables between its marks.
-fn between_marks(page: &str, tables: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{tables}\n{END}{after}"))
+fn between_marks(page: &str, [begin, end]: [&str; 2], tables: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n{tables}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -237,13 +256,24 @@ mod tests {
         assert_eq!(parse(&["--case"]).unwrap_err(), "`--case` wants a value");
         assert!(parse(&["--peer", "h5py"]).unwrap_err().contains("no peer `h5py`"));
         assert!(parse(&["--peers", "--publish", "--quick"]).unwrap_err().contains("full size"));
+        assert!(parse(&["--peers", "--publish", "--rounds", "2"]).unwrap_err().contains("3 rounds"));
     }
 
     #[test]
     fn figures_are_put_between_the_marks_of_the_page() {
-        let page = format!("# Title\n{BEGIN}old\n{END}end\n");
-        let wanted = format!("# Title\n{BEGIN}\nnew\n{END}end\n");
-        assert_eq!(between_marks(&page, "new").unwrap(), wanted);
-        assert_eq!(between_marks("# Title\n", "new"), None);
+        let [begin, end] = MARKS;
+        let growth = MARKS_OF_GROWTH.concat();
+        let page = format!("# Title\n{begin}old\n{end}{growth}end\n");
+        let wanted = format!("# Title\n{begin}\nnew\n{end}{growth}end\n");
+        assert_eq!(between_marks(&page, MARKS, "new").unwrap(), wanted);
+        assert_eq!(between_marks("# Title\n", MARKS, "new"), None);
+    }
+
+    #[test]
+    fn the_page_has_both_pairs_of_marks() {
+        let page = include_str!("../../docs/performance.md");
+        for marks in [MARKS, MARKS_OF_GROWTH] {
+            assert!(between_marks(page, marks, "new").is_some(), "{marks:?}");
+        }
     }
 }

@@ -29,7 +29,8 @@ usage: cargo xtask COMMAND [OPTION]…
   bench --peers [--case PATTERN]… [--peer NAME]… [--rounds N] [--folder DIR] [--quick] [--large]
         [--list] [--publish]
                     this engine, zarrs, tensorstore and zarr-python in one run; see docs/performance.md.
-                    --large adds the cases that take long, --publish puts the figures into that page
+                    --large has the cases that grow and take long instead; --publish puts the figures into
+                    that page
   instructions [--write]
                     how many instructions jobs of the engine take under valgrind, beside the counts that
                     are written down; --write writes new ones down

@@ -97,7 +97,7 @@ pub struct Case {
     /// How many arrays are created.
     #[serde(default)]
     pub count: usize,
-    /// What a floor is made of.
+    /// What a floor is made of. With boxes, it is that of the chunks they touch.
     #[serde(default)]
     pub floor: Option<Floor>,
 }
@@ -155,6 +155,17 @@ impl Case {
     }
 }
 
+/// What a box wants of a chunk, as ranges within the chunk; `None` if it wants nothing.
+#[must_use]
+pub fn wanted_of_chunk(ranges: &Ranges, chunks: &[u64], index: &[u64]) -> Option<Ranges> {
+    let one = |((&[start, stop], &chunk), &index): ((&[u64; 2], &u64), &u64)| {
+        let begin = index * chunk;
+        let range = [start.max(begin), stop.min(begin + chunk)];
+        (range[0] < range[1]).then(|| range.map(|at| at - begin))
+    };
+    ranges.iter().zip(chunks).zip(index).map(one).collect()
+}
+
 fn remove(folder: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -174,6 +185,14 @@ mod tests {
         .unwrap();
         assert_eq!(case.chunk_indices(), [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert_eq!(case.operation, Operation::Chunks);
+    }
+
+    #[test]
+    fn a_box_wants_a_part_of_the_chunks_that_it_touches() {
+        let ranges = vec![[1, 5], [3, 6]];
+        assert_eq!(wanted_of_chunk(&ranges, &[2, 3], &[0, 1]), Some(vec![[1, 2], [0, 3]]));
+        assert_eq!(wanted_of_chunk(&ranges, &[2, 3], &[2, 1]), Some(vec![[0, 1], [0, 3]]));
+        assert_eq!(wanted_of_chunk(&ranges, &[2, 3], &[0, 0]), None);
     }
 
     #[test]

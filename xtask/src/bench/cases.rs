@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::aims::ONE_THREAD;
 use super::datasets::{self, Dataset, Sizes};
 
 /// One row of the comparison.
@@ -16,7 +17,7 @@ pub(crate) struct Case {
     pub(crate) boxes: Vec<Vec<[u64; 2]>>,
     /// Bytes of decoded chunks that programs may keep, if they can.
     pub(crate) cache: u64,
-    /// The lower bound that is measured beside it.
+    /// The lower bound that is measured beside it. With boxes, of the chunks that they touch.
     pub(crate) floor: Option<Value>,
     /// Nobody but the floor takes part.
     pub(crate) is_floor_alone: bool,
@@ -51,7 +52,12 @@ impl Case {
 
     fn on_one_thread(&self) -> Self {
         let case = self.clone();
-        Self { name: format!("{}/1-thread", case.name), threads: 1, ..case }
+        Self { name: format!("{}{ONE_THREAD}", case.name), threads: 1, ..case }
+    }
+
+    /// The threads that its floor works on: chunks that are asked for one by one are decoded one by one.
+    pub(crate) fn threads_of_floor(&self) -> usize {
+        if self.operation == "chunks" { 1 } else { self.threads }
     }
 
     /// Whether something is stored.
@@ -72,18 +78,13 @@ impl Case {
     }
 }
 
-/// All cases, in the order of the tables.
+/// All cases, in the order of the tables, or those that grow instead.
 pub(crate) fn all(is_quick: bool, is_large: bool) -> Vec<Case> {
     let sizes = Sizes { is_quick };
-    let mut cases = whole(sizes);
-    cases.extend(parts(sizes));
-    cases.extend(kinds(sizes));
-    cases.extend(cached(sizes));
-    cases.extend(nodes(sizes));
     if is_large {
-        cases.extend(growth(sizes));
+        return growth(sizes);
     }
-    cases
+    [whole(sizes), parts(sizes), kinds(sizes), cached(sizes), nodes(sizes)].concat()
 }
 
 /// Whole arrays of `uint16`, the ones that most data are like.
@@ -136,13 +137,16 @@ fn parts(sizes: Sizes) -> Vec<Case> {
         (datasets::shards(sizes), "shards"),
     ] {
         let title = format!("{title}, one box that no chunk lines up with");
-        cases.push(Case::new(&dataset, "boxes", &title).boxes("box", unaligned.clone()));
+        let floor = codec_floor(&dataset, "decode").or_else(|| Some(json!({"kind": "files-read"})));
+        let case = Case::new(&dataset, "boxes", &title).boxes("box", unaligned.clone());
+        cases.push(Case { floor, ..case });
     }
     for (dataset, title) in [
         (datasets::plain(sizes), "uncompressed, chunk by chunk"),
         (datasets::zstd_5(sizes), "zstd 5, chunk by chunk"),
     ] {
-        cases.push(Case::new(&dataset, "chunks", title));
+        let floor = codec_floor(&dataset, "decode").or_else(|| Some(json!({"kind": "files-read-kept"})));
+        cases.push(Case { floor, ..Case::new(&dataset, "chunks", title) });
     }
     cases
 }
@@ -170,8 +174,10 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
     }
     cases.push(Case::new(&datasets::sparse(sizes), "read", "sparse, one chunk in a hundred is stored, read"));
     let strings = datasets::strings(sizes);
-    cases.push(Case::new(&strings, "read", "strings, read"));
-    cases.push(Case::new(&strings, "write", "strings, write"));
+    for (operation, direction) in [("read", "decode"), ("write", "encode")] {
+        let floor = codec_floor(&strings, direction);
+        cases.push(Case { floor, ..Case::new(&strings, operation, &format!("strings, {operation}")) });
+    }
     cases
 }
 
@@ -188,7 +194,7 @@ fn cached(sizes: Sizes) -> Vec<Case> {
         (0..50).map(plane).collect::<Vec<_>>()
     };
     let boxes = random_boxes(&zstd.shape, 32, sizes.count(1000));
-    vec![
+    let cases = vec![
         Case::new(&zstd, "boxes", "zstd 5, 50 planes along z").boxes("planes-z", planes(0)).cached(),
         Case::new(&zstd, "boxes", "zstd 5, 50 planes along x").boxes("planes-x", planes(2)).cached(),
         Case::new(&zstd, "boxes", "zstd 5, 1,000 boxes in turn").boxes("boxes", boxes.clone()).cached(),
@@ -199,7 +205,9 @@ fn cached(sizes: Sizes) -> Vec<Case> {
         Case::new(&shards, "boxes-at-once", "shards, 1,000 boxes at once")
             .boxes("boxes-at-once", boxes)
             .cached(),
-    ]
+    ];
+    let with_floor = |case: Case| Case { floor: codec_floor(&case.dataset, "decode"), ..case };
+    cases.into_iter().map(with_floor).collect()
 }
 
 /// Always the same ones.
@@ -225,16 +233,24 @@ fn nodes(sizes: Sizes) -> Vec<Case> {
     vec![create, Case::new(&arrays, "open", "2,000 arrays, listed and opened")]
 }
 
-/// How times grow with arrays.
+/// How times and memory grow with arrays.
 fn growth(sizes: Sizes) -> Vec<Case> {
-    let groups = sizes.count(100);
-    let nodes = datasets::nodes("nodes", groups, 999);
-    let mut cases = vec![Case::new(&nodes, "list", "100,000 nodes, listed")];
+    let mut cases = Vec::new();
+    for (name, title, groups) in
+        [("nodes-1e4", "10,000 nodes, listed", 10), ("nodes-1e5", "100,000 nodes, listed", 100)]
+    {
+        let arrays = if sizes.is_quick { 49 } else { 999 };
+        cases.push(Case::new(&datasets::nodes(name, groups, arrays), "list", title));
+    }
     for (name, repeats) in [("1-GiB", 4), ("4-GiB", 16), ("16-GiB", 64)] {
         let dataset = datasets::long(sizes, name, repeats);
         let title = format!("zstd 5, {} read in parts of 256 MiB", name.replace('-', " "));
         let parts = dataset.parts();
-        cases.push(Case::new(&dataset, "boxes", &title).boxes("read", parts));
+        cases.push(Case::new(&dataset, "boxes", &title).boxes("read", parts.clone()));
+        if repeats == 16 {
+            let title = "zstd 5, 4 GiB copied by `zarrctl copy`";
+            cases.push(Case::new(&dataset, "copy", title).boxes("copy", parts));
+        }
     }
     let grids: [(&'static str, &str, [u64; 3]); 4] = [
         ("1e3-chunks", "1,000 chunks of 1 KiB", [10, 10, 10]),
@@ -259,7 +275,8 @@ mod tests {
 
     #[test]
     fn every_case_has_a_name_of_its_own() {
-        let mut names: Vec<_> = all(false, true).into_iter().map(|case| case.name).collect();
+        let cases = [all(false, false), all(false, true)].concat();
+        let mut names: Vec<_> = cases.into_iter().map(|case| case.name).collect();
         let count = names.len();
         names.sort();
         names.dedup();
@@ -268,7 +285,8 @@ mod tests {
 
     #[test]
     fn boxes_lie_in_their_array_at_both_sizes() {
-        for case in [true, false].into_iter().flat_map(|is_quick| all(is_quick, true)) {
+        let sizes = [(true, true), (true, false), (false, true), (false, false)];
+        for case in sizes.into_iter().flat_map(|(is_quick, is_large)| all(is_quick, is_large)) {
             for ranges in &case.boxes {
                 assert_eq!(ranges.len(), case.dataset.shape.len(), "{}", case.name);
                 for ([start, stop], &length) in ranges.iter().zip(&case.dataset.shape) {

@@ -203,7 +203,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
         data_type: "uint16",
         item: 2,
         document: v2(&shape, &chunks, compressor, filters),
-        codec: (!is_delta).then(|| ("blosc-zstd", chunks.clone())),
+        codec: Some((if is_delta { "delta-blosc-zstd" } else { "blosc-zstd" }, chunks.clone())),
         shape,
         chunks,
         repeats: 1,
@@ -236,7 +236,7 @@ pub(crate) fn strings(sizes: Sizes) -> Dataset {
         data_type: "string",
         item: 0,
         document: v3("string", &shape, &chunks, json!([{"name": "vlen-utf8"}, zstd()])),
-        codec: None,
+        codec: Some(("zstd-5", chunks.clone())),
         shape,
         chunks,
         repeats: 1,
@@ -300,6 +300,14 @@ impl Dataset {
     /// Bytes of all elements, where they have one size.
     pub(crate) fn bytes(&self) -> u64 {
         self.shape.iter().product::<u64>() * self.item
+    }
+
+    /// Chunks of the array; 0 for a hierarchy.
+    pub(crate) fn chunk_count(&self) -> u64 {
+        if self.is_hierarchy() {
+            return 0;
+        }
+        self.shape.iter().zip(&self.chunks).map(|(length, chunk)| length / chunk).product()
     }
 
     /// Whether there is a hierarchy and no array of elements.

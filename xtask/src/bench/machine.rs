@@ -41,6 +41,16 @@ fn first_of(status: &str, count: usize) -> Option<String> {
     Some(found.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
+/// Bytes of memory that a process has had at most; `None` of one that is gone.
+pub(crate) fn peak_of(process: u32) -> Option<u64> {
+    peak(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+}
+
+fn peak(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
 /// Bytes that are free where `folder` lies, as `df` says.
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let output = Command::new("df").args(["--block-size=1", "--output=avail"]).arg(folder).output().ok()?;
@@ -56,6 +66,13 @@ mod tests {
         let status = "Name:\tx\nCpus_allowed_list:\t2,4-6,9\n";
         assert_eq!(first_of(status, 3).unwrap(), "2,4,5");
         assert_eq!(first_of(status, 6), None);
+    }
+
+    #[test]
+    fn the_peak_is_what_the_kernel_remembers() {
+        assert_eq!(peak("VmPeak:\t  99 kB\nVmHWM:\t    1968 kB\n"), Some(1968 * 1024));
+        assert_eq!(peak("Name:\tgone\n"), None);
+        assert!(peak_of(std::process::id()).is_some_and(|bytes| bytes > 0));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::aims::{self, Aim};
 use super::cases::Case;
 use super::statistics::Spread;
 
 /// The meaning of the members below; another number where it changes.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// A whole comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub(crate) struct Report {
     pub(crate) machine: String,
     /// Whether the data were small: such figures say nothing.
     pub(crate) is_quick: bool,
+    /// Whether the cases are those that grow.
+    pub(crate) is_large: bool,
     pub(crate) rounds: usize,
     /// The programs in the order of the tables; this engine is the first.
     pub(crate) programs: Vec<Version>,
@@ -35,9 +38,12 @@ pub(crate) struct Version {
 pub(crate) struct CaseReport {
     pub(crate) name: String,
     pub(crate) title: String,
+    pub(crate) operation: String,
     pub(crate) threads: usize,
     /// Bytes of elements; 0 where there is no such number.
     pub(crate) bytes: u64,
+    /// What this engine should come to.
+    pub(crate) aim: Aim,
     pub(crate) floor: Option<Vec<f64>>,
     pub(crate) results: BTreeMap<String, Outcome>,
 }
@@ -61,9 +67,9 @@ pub(crate) enum Outcome {
 }
 
 impl Report {
-    pub(crate) fn new(is_quick: bool, rounds: usize, programs: Vec<Version>) -> Self {
+    pub(crate) fn new(is_quick: bool, is_large: bool, rounds: usize, programs: Vec<Version>) -> Self {
         let machine = super::machine::description();
-        Self { schema: SCHEMA, machine, is_quick, rounds, programs, cases: Vec::new() }
+        Self { schema: SCHEMA, machine, is_quick, is_large, rounds, programs, cases: Vec::new() }
     }
 
     pub(crate) fn to_json(&self) -> Result<String, String> {
@@ -108,8 +114,10 @@ impl CaseReport {
         Self {
             name: case.name.clone(),
             title: case.title.clone(),
+            operation: case.operation.to_owned(),
             threads: case.threads,
             bytes: case.bytes(),
+            aim: aims::of(&case.name),
             floor: None,
             results: BTreeMap::new(),
         }
@@ -131,9 +139,18 @@ impl CaseReport {
         Spread::of(self.floor.as_deref()?)
     }
 
-    /// How often as long as the floor a program takes.
-    pub(crate) fn over_floor(&self, program: &str) -> Option<f64> {
-        Some(self.median(program)? / self.floor()?.median)
+    /// The speed of a program as a share of the floor's.
+    pub(crate) fn share_of_floor(&self, program: &str) -> Option<f64> {
+        Some(self.floor()?.median / self.median(program)?)
+    }
+
+    /// In how many rounds it was done.
+    pub(crate) fn rounds(&self) -> Option<usize> {
+        let rounds = self.results.values().filter_map(|outcome| match outcome {
+            Outcome::Measured { seconds, .. } => Some(seconds.len()),
+            Outcome::Failed { .. } => None,
+        });
+        rounds.max()
     }
 }
 
@@ -149,8 +166,10 @@ pub(crate) fn made_up() -> Report {
     let case = |name: &str, title: &str, floor: Option<&[f64]>, results: Vec<(&str, Outcome)>| CaseReport {
         name: name.to_owned(),
         title: title.to_owned(),
+        operation: name.split('/').next_back().unwrap().to_owned(),
         threads: 2,
         bytes: 1 << 28,
+        aim: aims::of(name),
         floor: floor.map(<[f64]>::to_vec),
         results: results.into_iter().map(|(program, outcome)| (program.to_owned(), outcome)).collect(),
     };
@@ -160,6 +179,7 @@ pub(crate) fn made_up() -> Report {
         schema: SCHEMA,
         machine: "a machine".to_owned(),
         is_quick: false,
+        is_large: false,
         rounds: 3,
         programs: vec![program("zarr-kit", "0.1.0"), program("zarrs", "0.23"), program("tensorstore", "0.1")],
         cases: vec![
@@ -198,8 +218,9 @@ mod tests {
         assert_eq!(ratios, [2.0, 0.5]);
         assert_eq!(report.ratios("tensorstore").len(), 1);
         assert_eq!(report.best_peer(&report.cases[1]), Some(("zarrs", 0.5)));
-        assert!((report.cases[0].over_floor("zarr-kit").unwrap() - 4.0).abs() < 1e-9);
-        assert_eq!(report.cases[1].over_floor("zarr-kit"), None);
+        assert!((report.cases[0].share_of_floor("zarr-kit").unwrap() - 0.25).abs() < 1e-9);
+        assert_eq!(report.cases[1].share_of_floor("zarr-kit"), None);
+        assert_eq!(report.cases[0].rounds(), Some(3));
     }
 
     #[test]

@@ -2,13 +2,24 @@
 
 use std::fmt::Write;
 
+use super::aims;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
 
 /// All tables, with what they are of.
 pub(crate) fn all(report: &Report) -> String {
     let mut text = heading(report);
-    for part in [means(report), times(report), memory(report), stored(report), failures(report)] {
+    let parts = [
+        means(report),
+        general(report),
+        times(report),
+        behind(report),
+        beyond_output(report),
+        memory(report),
+        stored(report),
+        failures(report),
+    ];
+    for part in parts {
         if !part.is_empty() {
             text.push('\n');
             text.push_str(&part);
@@ -102,6 +113,10 @@ fn times(report: &Report) -> String {
             format!("{}<br><sub>{lower} to {upper}</sub>", time(spread.median))
         };
         let programs = report.programs.iter().map(|program| match case.results.get(&program.name) {
+            // A program that is slow does it once.
+            Some(Outcome::Measured { seconds, .. }) if report.rounds > 1 && seconds.len() == 1 => {
+                format!("{}<br><sub>once</sub>", time(seconds[0]))
+            }
             Some(Outcome::Measured { .. }) => {
                 case.spread(&program.name).map_or_else(|| "–".to_owned(), spread)
             }
@@ -110,25 +125,103 @@ fn times(report: &Report) -> String {
         let best = report.best_peer(case);
         let best =
             best.map_or_else(|| "–".to_owned(), |(peer, ratio)| format!("{}× ({peer})", three_digits(ratio)));
-        let over = case.over_floor(report.ours());
-        let over = over.map_or_else(|| "–".to_owned(), |ratio| format!("{}×", three_digits(ratio)));
+        let share = case.share_of_floor(report.ours());
+        let share = share.map_or_else(|| "–".to_owned(), |share| format!("{share:.2}"));
         let floor = case.floor().map_or_else(|| "–".to_owned(), spread);
-        let first = [format!("{}<br><sub>`{}`</sub>", case.title, case.name), case.threads.to_string()];
-        first.into_iter().chain(programs).chain([best, floor, over]).collect::<Vec<_>>()
+        let rounds = case.rounds().filter(|&rounds| rounds != report.rounds);
+        let rounds = rounds.map_or_else(String::new, |rounds| format!(", {rounds} rounds"));
+        let first =
+            [format!("{}<br><sub>`{}`{rounds}</sub>", case.title, case.name), case.threads.to_string()];
+        let [aim, is_met] = aim(report, case);
+        first.into_iter().chain(programs).chain([best, floor, share, aim, is_met]).collect::<Vec<_>>()
     };
-    let last = ["best peer ÷ ours", "floor", "ours ÷ floor"];
+    let last = ["best peer ÷ ours", "floor", "floor ÷ ours", "aim", "met"];
     let rows: Vec<_> = report.cases.iter().map(row).collect();
     let table = table(&header(&["case", "threads"], report, &last), &rows);
     format!("Medians, and the quartiles below them:\n\n{table}")
 }
 
+/// What a row should come to and whether it does.
+fn aim(report: &Report, case: &CaseReport) -> [String; 2] {
+    let Some(verdict) = aims::verdict(report, case) else { return ["–".to_owned(), "–".to_owned()] };
+    let is_met = match (verdict.is_met, verdict.most) {
+        (true, _) => "yes".to_owned(),
+        (false, Some(most)) => format!("**no**; the floor itself is at {most:.2}×"),
+        (false, None) => "**no**".to_owned(),
+    };
+    [case.aim.text(), is_met]
+}
+
+/// The aims that are not of one row.
+fn general(report: &Report) -> String {
+    let rows = aims::general(report).into_iter().map(|general| {
+        let is_met = if general.is_met { "yes" } else { "**no**" };
+        vec![general.what, general.aim, general.found, is_met.to_owned()]
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["over many rows", "aim", "found", "met"].map(str::to_owned);
+    format!("What is aimed at over many rows:\n\n{}", table(&header, &rows))
+}
+
+/// How many aims are met, and the rows in which a peer is faster.
+fn behind(report: &Report) -> String {
+    let verdicts: Vec<_> = report.cases.iter().filter_map(|case| aims::verdict(report, case)).collect();
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let met = verdicts.iter().filter(|verdict| verdict.is_met).count();
+    let mut text = format!("Aims met: {met} of {} rows.", verdicts.len());
+    let behind = report.cases.iter().filter_map(|case| {
+        let (peer, ratio) = report.best_peer(case).filter(|(_, ratio)| *ratio < 1.0)?;
+        let most = case.share_of_floor(report.ours()).map(|share| ratio / share);
+        let floor = most.map_or_else(String::new, |most| format!(", the floor is at {most:.2}×"));
+        Some(format!("`{}` {ratio:.2}× ({peer}{floor})", case.name))
+    });
+    let behind: Vec<_> = behind.collect();
+    match behind.as_slice() {
+        [] => text.push_str(" No peer is faster in any row."),
+        rows => {
+            let _ = write!(text, " A peer is faster in {}: {}.", rows.len(), rows.join(", "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Memory of whole reads without their output.
+fn beyond_output(report: &Report) -> String {
+    let row = |case: &CaseReport| {
+        let cells = report.programs.iter().map(|program| {
+            let peak = case.peak(&program.name)?;
+            Some(peak.saturating_sub(case.bytes))
+        });
+        [format!("`{}`", case.name), mebibytes(Some(case.bytes))]
+            .into_iter()
+            .chain(cells.map(mebibytes))
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = aims::beyond_output(report, report.ours()).map(|(case, _)| row(case)).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = header(&["case", "output"], report, &[]);
+    format!("Memory of reading a whole array beyond its output, in MiB:\n\n{}", table(&header, &rows))
+}
+
+fn mebibytes(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "–".to_owned(), |bytes| three_digits(bytes as f64 / f64::from(1 << 20)))
+}
+
 /// One cell for each program and case of what `number` finds.
 fn numbers(report: &Report, title: &str, number: impl Fn(&Outcome) -> Option<u64>) -> String {
     let row = |case: &CaseReport| {
-        let cells = report.programs.iter().map(|program| {
-            let number = case.results.get(&program.name).and_then(&number);
-            number.map_or_else(|| "–".to_owned(), |bytes| three_digits(bytes as f64 / f64::from(1 << 20)))
-        });
+        let cells = report
+            .programs
+            .iter()
+            .map(|program| mebibytes(case.results.get(&program.name).and_then(&number)));
         let cells: Vec<String> = cells.collect();
         if cells.iter().all(|cell| cell == "–") {
             return None;
@@ -193,15 +286,31 @@ How often as long as zarr-kit each peer takes:
 | zarrs | 2 | 1.00× | 1 | 0.50× (delta/write) |
 | tensorstore | 1 | 4.00× | 0 | 4.00× (zstd/read) |
 
+What is aimed at over many rows:
+
+| over many rows | aim | found | met |
+| --- | ---: | ---: | ---: |
+| geometric mean of zarrs ÷ ours over 2 rows | 1.50× | 1.00× | **no** |
+| geometric mean of tensorstore ÷ ours over 1 rows | 1.50× | 4.00× | yes |
+| memory of a whole read beyond its output | 64 MiB | 0 MiB at most (`zstd/read`) | yes |
+
 Medians, and the quartiles below them:
 
-| case | threads | zarr-kit | zarrs | tensorstore | best peer ÷ ours | floor | ours ÷ floor |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| case | threads | zarr-kit | zarrs | tensorstore | best peer ÷ ours | floor | floor ÷ ours | aim | met |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 | zstd 5, read<br><sub>`zstd/read`</sub> | 2 | 200 ms<br><sub>150 ms to 250 ms</sub> \
 | 400 ms<br><sub>400 ms to 400 ms</sub> | 800 ms<br><sub>750 ms to 850 ms</sub> | 2.00× (zarrs) \
-| 50.0 ms<br><sub>45.0 ms to 55.0 ms</sub> | 4.00× |
+| 50.0 ms<br><sub>45.0 ms to 55.0 ms</sub> | 0.25 | 0.70 of the floor | **no** |
 | delta, write<br><sub>`delta/write`</sub> | 2 | 2.00 ms<br><sub>2.00 ms to 2.00 ms</sub> \
-| 1.00 ms<br><sub>1.00 ms to 1.00 ms</sub> | – | 0.50× (zarrs) | – | – |
+| 1.00 ms<br><sub>1.00 ms to 1.00 ms</sub> | – | 0.50× (zarrs) | – | – | 1.00× the best peer | **no** |
+
+Aims met: 0 of 2 rows. A peer is faster in 1: `delta/write` 0.50× (zarrs).
+
+Memory of reading a whole array beyond its output, in MiB:
+
+| case | output | zarr-kit | zarrs | tensorstore |
+| --- | ---: | ---: | ---: | ---: |
+| `zstd/read` | 256 | 0.00 | 256 | 512 |
 
 Memory at the peak beyond what there was before the run, in MiB:
 

@@ -1,6 +1,6 @@
 //! The libraries of codecs, from memory to memory, chunk by chunk.
 
-use zarr_peers::{Case, Failure, Ran, Task, checksum, timed};
+use zarr_peers::{Case, Failure, Ran, Task, checksum, read_strings, timed, wanted_of_chunk};
 
 use crate::blosc::{self, Blosc};
 use crate::{elements, on_threads};
@@ -16,7 +16,7 @@ enum Library {
 impl Library {
     /// As the cases name them: those of the arrays.
     fn named(name: &str) -> Result<Self, Failure> {
-        Ok(match name {
+        Ok(match name.strip_prefix(DELTA).unwrap_or(name) {
             "zstd-5" => Self::Zstd(5),
             "gzip-5" => Self::Gzip(libdeflater::CompressionLvl::new(5).map_err(|_| "level 5 is none")?),
             "blosc-lz4" => Self::Blosc(Blosc { compressor: c"lz4", level: 5, item: 2 }),
@@ -76,13 +76,57 @@ struct Kept {
     gzip_decompressor: Option<libdeflater::Decompressor>,
 }
 
-/// The elements of each chunk, one chunk after another.
-fn gathered(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
+/// What the library is given of each chunk, one chunk after another: of all, or of those that boxes touch.
+fn gathered(case: &Case, codec: &str, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
+    if case.data_type == "string" {
+        return framed_strings(case, chunk);
+    }
+    let mut chunks = gathered_elements(case, chunk)?;
+    if codec.starts_with(DELTA) {
+        chunks.iter_mut().for_each(|chunk| differences(chunk));
+    }
+    Ok(chunks)
+}
+
+/// What the names of codecs behind the filter `delta` begin with.
+const DELTA: &str = "delta-";
+
+/// Each `u16` becomes what it is more than the one before.
+fn differences(chunk: &mut [u8]) {
+    let mut before = 0u16;
+    for place in chunk.chunks_exact_mut(2) {
+        let now = u16::from_ne_bytes([place[0], place[1]]);
+        place.copy_from_slice(&now.wrapping_sub(before).to_ne_bytes());
+        before = now;
+    }
+}
+
+/// As `vlen-utf8` has them: how many, and the length before each.
+fn framed_strings(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
+    let length = |length: usize| u32::try_from(length).map(u32::to_le_bytes);
+    let strings = read_strings(case.elements_file()?, usize::try_from(case.shape[0])?)?;
+    let framed = |strings: &[String]| -> Result<Vec<u8>, Failure> {
+        let mut bytes = length(strings.len())?.to_vec();
+        for string in strings {
+            bytes.extend(length(string.len())?);
+            bytes.extend(string.as_bytes());
+        }
+        Ok(bytes)
+    };
+    strings.chunks(usize::try_from(chunk[0])?).map(framed).collect()
+}
+
+fn gathered_elements(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
     let elements = elements(case)?;
     let count: u64 = case.shape.iter().product();
     let item = elements.len() / usize::try_from(count)?;
     let divided = Case { chunks: chunk.to_vec(), ..case.clone() };
-    divided.chunk_indices().iter().map(|index| gather(&elements, &case.shape, item, chunk, index)).collect()
+    let is_wanted = |index: &Vec<u64>| {
+        let wanted = |ranges| wanted_of_chunk(ranges, chunk, index).is_some();
+        case.boxes.is_empty() || case.boxes.iter().any(wanted)
+    };
+    let indices = divided.chunk_indices().into_iter().filter(is_wanted);
+    indices.map(|index| gather(&elements, &case.shape, item, chunk, &index)).collect()
 }
 
 fn gather(
@@ -120,7 +164,7 @@ pub(crate) fn encode(
     threads: usize,
 ) -> Result<Box<dyn Task>, Failure> {
     let library = Library::named(codec)?;
-    let chunks = gathered(case, chunk)?;
+    let chunks = gathered(case, codec, chunk)?;
     Ok(Box::new(move || {
         let parts: Vec<&Vec<u8>> = chunks.iter().collect();
         let ((), seconds) = timed(|| {
@@ -145,7 +189,7 @@ pub(crate) fn decode(
     let library = Library::named(codec)?;
     let mut chunks = Vec::new();
     let mut kept = Kept::default();
-    for decoded in gathered(case, chunk)? {
+    for decoded in gathered(case, codec, chunk)? {
         let mut encoded = vec![0; bound(decoded.len())];
         let size = library.encode(&mut kept, &decoded, &mut encoded)?;
         encoded.truncate(size);

@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use zarr_kit::Memory;
-use zarr_peers::{Case, Failure, Ran, Task, timed};
+use zarr_peers::{Case, Failure, Ran, Task, timed, wanted_of_chunk};
 
 use crate::on_threads;
 
@@ -40,11 +41,84 @@ fn total(files: &[(PathBuf, usize)]) -> usize {
 }
 
 pub(crate) fn read(case: &Case, threads: usize) -> Result<Box<dyn Task>, Failure> {
+    if !case.boxes.is_empty() {
+        return read_boxes(case, threads);
+    }
     let files = chunk_files(case)?;
     Ok(Box::new(move || {
         let (_memory, seconds) = timed(|| {
             let mut memory = Memory::zeroed(total(&files))?;
             fill(&files, &mut memory, threads)?;
+            Ok::<_, Failure>(memory)
+        })?;
+        Ok(Ran { seconds, checksum: 0 })
+    }))
+}
+
+/// What boxes want of the file of a chunk.
+struct Part {
+    file: PathBuf,
+    /// From the first byte that is wanted to the last, and how many of them are.
+    offset: usize,
+    span: usize,
+    wanted: usize,
+}
+
+fn parts_of_boxes(case: &Case) -> Result<Vec<Part>, Failure> {
+    let count: u64 = case.shape.iter().product();
+    let item = fs::metadata(case.elements_file()?)?.len() / count;
+    let mut parts = Vec::new();
+    for index in case.chunk_indices() {
+        let names = index.iter().map(u64::to_string);
+        let file = names.fold(case.array_folder().join("c"), |folder, name| folder.join(name));
+        for wanted in case.boxes.iter().filter_map(|ranges| wanted_of_chunk(ranges, &case.chunks, &index)) {
+            let place = |end: fn(&[u64; 2]) -> u64| {
+                let places = wanted.iter().zip(&case.chunks);
+                places.fold(0, |place, (range, chunk)| place * chunk + end(range))
+            };
+            let (first, last) = (place(|range| range[0]), place(|range| range[1] - 1));
+            let elements: u64 = wanted.iter().map(|[start, stop]| stop - start).product();
+            parts.push(Part {
+                file: file.clone(),
+                offset: usize::try_from(first * item)?,
+                span: usize::try_from((last + 1 - first) * item)?,
+                wanted: usize::try_from(elements * item)?,
+            });
+        }
+    }
+    Ok(parts)
+}
+
+/// Bytes that are read at once, and stay in the second-level cache.
+const SLAB: usize = 512 << 10;
+
+/// Of each file the bytes between the first and the last that a box wants, through a buffer, of which as many as it
+/// wants go to new memory.
+fn read_boxes(case: &Case, threads: usize) -> Result<Box<dyn Task>, Failure> {
+    let parts = parts_of_boxes(case)?;
+    let total = parts.iter().map(|part| part.wanted).sum();
+    Ok(Box::new(move || {
+        let (_memory, seconds) = timed(|| {
+            let mut memory = Memory::zeroed(total)?;
+            let mut rest = &mut memory[..];
+            let mut places = Vec::with_capacity(parts.len());
+            for part in &parts {
+                let (place, behind) = rest.split_at_mut(part.wanted);
+                places.push((part, place));
+                rest = behind;
+            }
+            on_threads(places, threads, |buffer: &mut Vec<u8>, (part, mut place)| {
+                buffer.resize(SLAB, 0);
+                let file = File::open(&part.file)?;
+                for start in (0..part.span).step_by(SLAB) {
+                    let slab = &mut buffer[..SLAB.min(part.span - start)];
+                    file.read_exact_at(slab, (part.offset + start) as u64)?;
+                    let (now, behind) = place.split_at_mut(slab.len().min(place.len()));
+                    now.copy_from_slice(&slab[..now.len()]);
+                    place = behind;
+                }
+                Ok(())
+            })?;
             Ok::<_, Failure>(memory)
         })?;
         Ok(Ran { seconds, checksum: 0 })

@@ -1,0 +1,305 @@
+//! What is aimed at: in each row, and in all of them together.
+
+use serde::{Deserialize, Serialize};
+
+use super::report::{CaseReport, Outcome, Report};
+use super::statistics::geometric_mean;
+
+/// What this engine should come to in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Aim {
+    /// The floor's time over ours.
+    OfFloor(f64),
+    /// The time of the fastest peer over ours.
+    OverBest(f64),
+}
+
+use Aim::{OfFloor, OverBest};
+
+/// By the names of cases. Rows with one thread are to come to the same.
+const AIMS: &[(&str, Aim)] = &[
+    ("uncompressed/read", OfFloor(0.85)),
+    ("uncompressed/read-kept", OfFloor(0.85)),
+    ("uncompressed/write", OfFloor(0.75)),
+    ("uncompressed/box", OverBest(1.3)),
+    ("zstd/read", OfFloor(0.70)),
+    ("zstd/read-kept", OfFloor(0.85)),
+    ("zstd/write", OfFloor(0.97)),
+    ("zstd/box", OverBest(1.3)),
+    ("zstd/planes-z", OverBest(1.3)),
+    ("zstd/planes-x", OverBest(1.3)),
+    ("zstd/boxes", OverBest(1.3)),
+    ("zstd/boxes-at-once", OverBest(1.3)),
+    ("blosc/read", OfFloor(0.50)),
+    ("blosc/read-kept", OfFloor(0.65)),
+    ("blosc/write", OfFloor(0.85)),
+    ("blosc/box", OverBest(1.3)),
+    ("gzip/read", OfFloor(0.85)),
+    ("gzip/write", OverBest(1.5)),
+    ("shards/read", OfFloor(0.80)),
+    ("shards/write", OfFloor(0.97)),
+    ("shards/box", OverBest(1.3)),
+    ("shards/boxes", OverBest(1.5)),
+    ("shards/boxes-at-once", OverBest(1.5)),
+    ("small-chunks/read", OfFloor(1.00)),
+    ("small-chunks/write", OfFloor(0.75)),
+    ("transposed/read", OfFloor(0.70)),
+    ("transposed/write", OfFloor(0.50)),
+    ("v2/read", OverBest(1.3)),
+    ("v2/write", OverBest(1.0)),
+    ("v2-delta/read", OverBest(1.5)),
+    ("v2-delta/write", OverBest(1.2)),
+    ("arrays/create", OverBest(1.0)),
+    ("arrays/open", OverBest(1.5)),
+];
+
+/// Where no other aim is set: ahead of every peer.
+const AHEAD: Aim = OverBest(1.0);
+
+/// Bytes that a whole read may take beyond its output.
+const BEYOND_OUTPUT: u64 = 64 << 20;
+/// Bytes that a copy may take, whatever its size.
+const COPY: u64 = 256 << 20;
+/// How much longer ten times as many things may take.
+const TENFOLD: f64 = 12.0;
+/// How much more memory a larger array may take to read in parts of one size.
+const CONSTANT: f64 = 1.1;
+
+/// How a row came out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Verdict {
+    /// In the unit of the aim.
+    pub(crate) found: f64,
+    pub(crate) is_met: bool,
+    /// Where the floor itself would miss the aim: the best peer's time over the floor's.
+    pub(crate) most: Option<f64>,
+}
+
+/// One aim that many rows belong to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct General {
+    pub(crate) what: String,
+    pub(crate) aim: String,
+    pub(crate) found: String,
+    pub(crate) is_met: bool,
+}
+
+/// The aim of the case with this name.
+pub(crate) fn of(case: &str) -> Aim {
+    let name = case.strip_suffix(ONE_THREAD).unwrap_or(case);
+    AIMS.iter().find(|(known, _)| *known == name).map_or(AHEAD, |(_, aim)| *aim)
+}
+
+/// What the names of rows with one thread end in.
+pub(crate) const ONE_THREAD: &str = "/1-thread";
+
+impl Aim {
+    /// As the table has it.
+    pub(crate) fn text(self) -> String {
+        match self {
+            OfFloor(share) => format!("{share:.2} of the floor"),
+            OverBest(ratio) => format!("{ratio:.2}× the best peer"),
+        }
+    }
+}
+
+/// `None` where there is nothing to compare.
+pub(crate) fn verdict(report: &Report, case: &CaseReport) -> Option<Verdict> {
+    let best = report.best_peer(case).map(|(_, ratio)| ratio);
+    let floor = case.share_of_floor(report.ours());
+    let (found, aim) = match case.aim {
+        OfFloor(share) => (floor?, share),
+        OverBest(ratio) => (best?, ratio),
+    };
+    let most = match case.aim {
+        OfFloor(_) => None,
+        // Both are over ours: the best peer's time over the floor's.
+        OverBest(_) => best.zip(floor).map(|(best, floor)| best / floor).filter(|most| *most < aim),
+    };
+    Some(Verdict { found, is_met: reaches(found, aim), most })
+}
+
+/// With two digits behind the point, as they are shown.
+fn reaches(found: f64, aim: f64) -> bool {
+    (found * 100.0).round() >= (aim * 100.0).round()
+}
+
+/// The aims that are not of one row, as far as the report has what they are about.
+pub(crate) fn general(report: &Report) -> Vec<General> {
+    let means = [("zarrs", 1.5), ("tensorstore", 1.5), ("zarr-python", 2.0)];
+    let means = means.iter().map(|(peer, aim)| mean(report, peer, *aim));
+    let others = [one_thread(report), whole_reads(report), growing_arrays(report), copies(report)];
+    let listing = ("listing ten times as many nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
+    let chunks = ["1e3-chunks", "1e4-chunks", "1e5-chunks", "1e6-chunks"];
+    let [reading, writing] =
+        ["read", "write"].map(|operation| chunks.map(|chunks| format!("{chunks}/{operation}")));
+    let tenfold = [
+        tenfold(report, listing.0, listing.1),
+        tenfold(report, "reading ten times as many chunks", &reading.each_ref().map(String::as_str)),
+        tenfold(report, "writing ten times as many chunks", &writing.each_ref().map(String::as_str)),
+    ];
+    means.chain(others).chain(tenfold).flatten().collect()
+}
+
+/// The mean over the cases, without those that grow: they are the same thing over and over.
+fn mean(report: &Report, peer: &str, aim: f64) -> Option<General> {
+    let ratios: Vec<f64> = report.ratios(peer).into_iter().map(|(_, ratio)| ratio).collect();
+    if report.is_large {
+        return None;
+    }
+    let mean = geometric_mean(&ratios)?;
+    Some(General {
+        what: format!("geometric mean of {peer} ÷ ours over {} rows", ratios.len()),
+        aim: format!("{aim:.2}×"),
+        found: format!("{mean:.2}×"),
+        is_met: reaches(mean, aim),
+    })
+}
+
+/// Whether this engine is as far ahead with one thread as with two, in the rows that there are with both.
+fn one_thread(report: &Report) -> Option<General> {
+    let ahead = |name: &str| {
+        let case = report.cases.iter().find(|case| case.name == name)?;
+        Some(report.best_peer(case)?.1)
+    };
+    let both = |case: &CaseReport| {
+        let two = case.name.strip_suffix(ONE_THREAD)?;
+        Some((ahead(&case.name)?, ahead(two)?))
+    };
+    let (one, two): (Vec<f64>, Vec<f64>) = report.cases.iter().filter_map(both).unzip();
+    let (one, two) = (geometric_mean(&one)?, geometric_mean(&two)?);
+    Some(General {
+        what: "geometric mean of best peer ÷ ours with one thread".to_owned(),
+        aim: format!("{two:.2}×, as with two"),
+        found: format!("{one:.2}×"),
+        is_met: reaches(one, two),
+    })
+}
+
+/// Bytes beyond the output that our reads of whole arrays took at most, by their cases.
+pub(crate) fn beyond_output<'r>(
+    report: &'r Report,
+    program: &'r str,
+) -> impl Iterator<Item = (&'r CaseReport, u64)> {
+    let is_whole = |case: &&CaseReport| case.operation == "read" && case.bytes > 0;
+    let beyond = move |case: &'r CaseReport| Some((case, case.peak(program)?.saturating_sub(case.bytes)));
+    report.cases.iter().filter(is_whole).filter_map(beyond)
+}
+
+fn whole_reads(report: &Report) -> Option<General> {
+    let (case, most) = beyond_output(report, report.ours()).max_by_key(|(_, bytes)| *bytes)?;
+    Some(General {
+        what: "memory of a whole read beyond its output".to_owned(),
+        aim: format!("{} MiB", BEYOND_OUTPUT >> 20),
+        found: format!("{} MiB at most (`{}`)", most.div_ceil(1 << 20), case.name),
+        is_met: most <= BEYOND_OUTPUT,
+    })
+}
+
+fn growing_arrays(report: &Report) -> Option<General> {
+    let is_part = |case: &&CaseReport| case.operation == "boxes" && case.name.ends_with("-GiB/read");
+    let peaks = report.cases.iter().filter(is_part).filter_map(|case| case.peak(report.ours()));
+    let peaks: Vec<u64> = peaks.collect();
+    let (least, most) = (*peaks.iter().min()?, *peaks.iter().max()?);
+    let ratio = most as f64 / least.max(1) as f64;
+    Some(General {
+        what: "memory of reading a larger array in parts of 256 MiB".to_owned(),
+        aim: format!("{CONSTANT:.2}× at most"),
+        found: format!("{ratio:.2}× ({} to {} MiB)", least >> 20, most.div_ceil(1 << 20)),
+        is_met: ratio <= CONSTANT,
+    })
+}
+
+fn copies(report: &Report) -> Option<General> {
+    let copies = report.cases.iter().filter(|case| case.operation == "copy");
+    let most = copies.filter_map(|case| case.peak(report.ours())).max()?;
+    Some(General {
+        what: "memory of the whole process that copies".to_owned(),
+        aim: format!("{} MiB", COPY >> 20),
+        found: format!("{} MiB", most.div_ceil(1 << 20)),
+        is_met: most <= COPY,
+    })
+}
+
+/// The worst ratio of one case to the next, of cases of which each has ten times as many things.
+fn tenfold(report: &Report, what: &str, cases: &[&str]) -> Option<General> {
+    let median = |name: &str| {
+        let case = report.cases.iter().find(|case| case.name == name)?;
+        case.median(report.ours())
+    };
+    let ratios = cases.windows(2).filter_map(|pair| Some(median(pair[1])? / median(pair[0])?));
+    let worst = ratios.max_by(f64::total_cmp)?;
+    Some(General {
+        what: what.to_owned(),
+        aim: format!("{TENFOLD:.1}× the time at most"),
+        found: format!("{worst:.1}×"),
+        is_met: worst <= TENFOLD,
+    })
+}
+
+impl CaseReport {
+    /// Bytes of memory at most.
+    pub(crate) fn peak(&self, program: &str) -> Option<u64> {
+        match self.results.get(program)? {
+            Outcome::Measured { peak, .. } => *peak,
+            Outcome::Failed { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases;
+    use super::super::report::made_up;
+    use super::*;
+
+    #[test]
+    fn every_aim_is_one_of_a_case() {
+        let names: Vec<String> = cases::all(false, false).into_iter().map(|case| case.name).collect();
+        for (name, _) in AIMS {
+            assert!(names.iter().any(|known| known == name), "{name}");
+        }
+        assert_eq!(of("zstd/read/1-thread"), OfFloor(0.70));
+        assert_eq!(of("strings/read"), AHEAD);
+    }
+
+    #[test]
+    fn an_aim_is_met_or_not_and_the_floor_may_leave_no_room() {
+        let mut report = made_up();
+        // The floor takes 50 ms, we 200, the best peer 400.
+        report.cases[0].aim = OfFloor(0.25);
+        let verdict = |report: &Report| super::verdict(report, &report.cases[0]).unwrap();
+        assert_eq!(verdict(&report), Verdict { found: 0.25, is_met: true, most: None });
+        report.cases[0].aim = OfFloor(0.26);
+        assert!(!verdict(&report).is_met);
+        report.cases[0].aim = OverBest(2.0);
+        assert_eq!(verdict(&report), Verdict { found: 2.0, is_met: true, most: None });
+        report.cases[0].aim = OverBest(9.0);
+        assert_eq!(verdict(&report), Verdict { found: 2.0, is_met: false, most: Some(8.0) });
+        // Nobody has measured a floor of the other one.
+        report.cases[1].aim = OfFloor(0.5);
+        assert_eq!(super::verdict(&report, &report.cases[1]), None);
+    }
+
+    #[test]
+    fn aims_of_many_rows_are_found_where_there_are_such_rows() {
+        let report = made_up();
+        let found = general(&report);
+        let mean = found.iter().find(|general| general.what.contains("zarrs")).unwrap();
+        assert_eq!((mean.found.as_str(), mean.is_met), ("1.00×", false));
+        let memory = found.iter().find(|general| general.what.contains("whole read")).unwrap();
+        assert_eq!((memory.found.as_str(), memory.is_met), ("0 MiB at most (`zstd/read`)", true));
+        assert!(!found.iter().any(|general| general.what.contains("copies")));
+    }
+
+    #[test]
+    fn ten_times_as_many_things_may_take_twelve_times_as_long() {
+        let mut report = made_up();
+        report.cases[0].name = "nodes-1e5/list".to_owned();
+        report.cases[1].name = "nodes-1e4/list".to_owned();
+        // 200 ms and 2 ms.
+        let listing = general(&report).into_iter().find(|general| general.what.contains("nodes")).unwrap();
+        assert_eq!((listing.found.as_str(), listing.is_met), ("100.0×", false));
+    }
+}
