@@ -196,6 +196,8 @@ pub struct Table<P> {
     uris: HashMap<&'static str, usize>,
     ids: HashMap<&'static str, usize>,
     catalogue: Vec<CatalogueEntry>,
+    /// Of identifiers that are known and of no use here: why.
+    hints: HashMap<String, String>,
 }
 
 impl<P> Default for Table<P> {
@@ -206,6 +208,7 @@ impl<P> Default for Table<P> {
             uris: HashMap::new(),
             ids: HashMap::new(),
             catalogue: Vec::new(),
+            hints: HashMap::new(),
         }
     }
 }
@@ -251,6 +254,7 @@ impl<P: Plugin> Table<P> {
             _ if tables.iter().any(|table| table.contains_key(identifier)) => {
                 Some("no identifier of this format, only of another".to_owned())
             }
+            _ if self.hints.contains_key(identifier) => self.hints.get(identifier).cloned(),
             Some(elsewhere) => Some(elsewhere),
             None if REFUSED.contains(&identifier) => {
                 Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
@@ -468,6 +472,22 @@ impl Registry {
             ExtensionPoint::Store => &mut self.store_catalogue,
         };
         catalogue.push(entry);
+    }
+
+    /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Stores have none.
+    pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
+        let hints = match point {
+            ExtensionPoint::Codec => &mut self.codecs.hints,
+            ExtensionPoint::DataType => &mut self.data_types.hints,
+            ExtensionPoint::ChunkGrid => &mut self.chunk_grids.hints,
+            ExtensionPoint::ChunkKeyEncoding => &mut self.chunk_key_encodings.hints,
+            ExtensionPoint::MemoryLayout => &mut self.memory_layouts.hints,
+            ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.hints,
+            ExtensionPoint::StorageTransformer => &mut self.storage_transformers.hints,
+            ExtensionPoint::GenericExtension => &mut self.extensions.hints,
+            ExtensionPoint::Store => return,
+        };
+        hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
     }
 
     /// All codecs.

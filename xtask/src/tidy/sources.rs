@@ -8,14 +8,17 @@ use crate::rust_source::{code_only, has_word};
 use crate::workspace::Workspace;
 
 /// Where `unsafe` may stand: the copy kernels, the memory under them, outputs that threads share, numbers that are seen
-/// as bytes, codecs that call C, and an allocator that counts. In the comparison with peers: calls of C, and of zarrs'
-/// own unsafe interface.
+/// as bytes, codecs that call C, plugins over C, and an allocator that counts. In the comparison with peers: calls of C,
+/// and of zarrs' own unsafe interface.
 const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",
     "zarr-engine/src/memory",
     "zarr-engine/src/read/region.rs",
     "zarr-spec/src/output.rs",
+    "zarr-plugin/src/abi",
+    "zarr-plugin/src/ffi",
+    "zarr-plugin/src/lib.rs",
     "codecs/blosc/src/",
     "codecs/gzip/src/whole.rs",
     "conformance/src/suite/allocations.rs",

@@ -1,0 +1,438 @@
+/* The plugin ABI of zarr-kit, version 1. Generated from zarr-plugin/src/abi.rs: do not edit.
+ *
+ * A library exports one symbol, zarr_plugin_v1. A struct that begins with struct_size may get more members at
+ * its end: whoever makes one says its size, and whoever reads one takes members beyond that as zero. */
+#ifndef ZARR_PLUGIN_H
+#define ZARR_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when something that was there is different. It also stands in the name of the symbol. */
+#define ZARR_ABI_MAJOR 1
+/* Changes when something is added. */
+#define ZARR_ABI_MINOR 0
+/* It worked. */
+#define ZARR_OK 0
+/* The configuration does not fit. */
+#define ZARR_BAD_CONFIGURATION 1
+/* The bytes are not what this extension writes. */
+#define ZARR_CORRUPT 2
+/* More came out than may. */
+#define ZARR_LIMIT_EXCEEDED 3
+/* This data type, shape or place is not for this extension. */
+#define ZARR_UNSUPPORTED 4
+/* Input or output failed. */
+#define ZARR_IO 5
+/* The host asked to stop. */
+#define ZARR_CANCELLED 6
+/* The plugin panicked. The instance is not used again. */
+#define ZARR_PANICKED 7
+/* Anything else: what was given cannot be encoded, or the plugin is at fault. */
+#define ZARR_INTERNAL 8
+/* Kind of item: a codec; its vtable is a zarr_codec_vtable. */
+#define ZARR_CODEC 1
+/* Kind of item: a data type; zarr_data_type_vtable. */
+#define ZARR_DATA_TYPE 2
+/* Kind of item: a chunk grid; zarr_chunk_grid_vtable. */
+#define ZARR_CHUNK_GRID 3
+/* Kind of item: a chunk key encoding; zarr_chunk_key_encoding_vtable. */
+#define ZARR_CHUNK_KEY_ENCODING 4
+/* Kind of item: a memory layout of chunks; zarr_codec_vtable, created for a number of dimensions. */
+#define ZARR_MEMORY_LAYOUT 5
+/* Kind of item: a metadata encoding; zarr_metadata_encoding_vtable. */
+#define ZARR_METADATA_ENCODING 6
+/* Kind of item: a generic extension of the draft; zarr_extension_vtable. */
+#define ZARR_GENERIC_EXTENSION 8
+/* Format of a document: Zarr version 2. */
+#define ZARR_FORMAT_V2 2
+/* Format of a document: the version 3 draft of 2022. */
+#define ZARR_FORMAT_V3_DRAFT 30
+/* Format of a document: final version 3. */
+#define ZARR_FORMAT_V3 3
+/* Reading mode: what a text forbids is an error. */
+#define ZARR_MODE_STRICT 0
+/* Reading mode: harmless forms that real writers emit are read with a warning. */
+#define ZARR_MODE_LENIENT 1
+/* Reading mode: as lenient, and neighbouring generations of the draft open, too. */
+#define ZARR_MODE_COMPATIBILITY 2
+/* What a codec is created for: an array. */
+#define ZARR_FOR_ARRAY 0
+/* What a codec is created for: bytes. */
+#define ZARR_FOR_BYTES 1
+/* What a memory layout is created for: chunks with so many dimensions. */
+#define ZARR_FOR_RANK 2
+/* Kind of size: it depends on the elements. */
+#define ZARR_SIZE_UNKNOWN 0
+/* Kind of size: always this many bytes. */
+#define ZARR_SIZE_EXACT 1
+/* Kind of size: never more than this many bytes. */
+#define ZARR_SIZE_AT_MOST 2
+/* Form of a codec: all of it is in `value`. */
+#define ZARR_FORM_VALUE 0
+/* Form of a codec: array to array. */
+#define ZARR_FORM_ARRAY_TO_ARRAY 1
+/* Form of a codec: array to bytes. */
+#define ZARR_FORM_ARRAY_TO_BYTES 2
+/* Form of a codec: bytes to bytes. */
+#define ZARR_FORM_BYTES_TO_BYTES 3
+/* Form of a codec: the same bytes and a checksum beside them. */
+#define ZARR_FORM_CHECKSUM 4
+/* Order of bytes: least significant first. */
+#define ZARR_LITTLE_ENDIAN 0
+/* Order of bytes: most significant first. */
+#define ZARR_BIG_ENDIAN 1
+/* Order of bytes: each field has its own. */
+#define ZARR_MIXED_ENDIAN 2
+/* Kind of element: bytes that no number is known to be in. */
+#define ZARR_KIND_OPAQUE 0
+/* Kind of element: one byte, 0 or 1. */
+#define ZARR_KIND_BOOL 1
+/* Kind of element: an integer in two's complement. */
+#define ZARR_KIND_INT 2
+/* Kind of element: an unsigned integer. */
+#define ZARR_KIND_UINT 3
+/* Kind of element: an IEEE 754 float of 2, 4 or 8 bytes. */
+#define ZARR_KIND_FLOAT 4
+/* Kind of element: the upper half of a float of 4 bytes. */
+#define ZARR_KIND_BFLOAT 5
+/* Kind of element: two floats of half the size. */
+#define ZARR_KIND_COMPLEX 6
+
+typedef struct zarr_str zarr_str;
+typedef struct zarr_buf zarr_buf;
+typedef struct zarr_output zarr_output;
+typedef struct zarr_size zarr_size;
+typedef struct zarr_unit zarr_unit;
+typedef struct zarr_byte_order zarr_byte_order;
+typedef struct zarr_array zarr_array;
+typedef struct zarr_creation zarr_creation;
+typedef struct zarr_representation zarr_representation;
+typedef struct zarr_call zarr_call;
+typedef struct zarr_codec_instance zarr_codec_instance;
+typedef struct zarr_codec_vtable zarr_codec_vtable;
+typedef struct zarr_data_type_handle zarr_data_type_handle;
+typedef struct zarr_data_type_vtable zarr_data_type_vtable;
+typedef struct zarr_chunk_grid_vtable zarr_chunk_grid_vtable;
+typedef struct zarr_chunk_key_encoding_vtable zarr_chunk_key_encoding_vtable;
+typedef struct zarr_metadata_encoding_vtable zarr_metadata_encoding_vtable;
+typedef struct zarr_extension_vtable zarr_extension_vtable;
+typedef struct zarr_item zarr_item;
+typedef struct zarr_plugin zarr_plugin;
+typedef struct zarr_host zarr_host;
+
+/* Bytes that belong to the caller, for as long as the call takes. Text is UTF-8, without a zero at its end.
+ * When there are none, `ptr` may be NULL. */
+struct zarr_str {
+    const uint8_t *ptr;
+    size_t len;
+};
+
+/* Bytes that belong to whoever filled it: the other side copies them and then calls `release` once, if that
+ * is not NULL. `release` sets itself to NULL. */
+struct zarr_buf {
+    uint8_t *ptr;
+    size_t len;
+    void *owner;
+    void (*release)(zarr_buf *self);
+};
+
+/* The host's memory, where chunks go. A plugin writes to `start`, at most `capacity` bytes, asks `reserve`
+ * for more, and leaves in `len` how many it has written. */
+struct zarr_output {
+    size_t struct_size;
+    uint8_t *start;
+    size_t len;
+    size_t capacity;
+    /* `capacity` never gets larger than this. */
+    size_t limit;
+    /* Makes `capacity` at least `len + more`; `start` may be another one afterwards. Not 0 if that cannot
+     * be: the call that runs should return ZARR_LIMIT_EXCEEDED then. */
+    int32_t (*reserve)(zarr_output *self, size_t more);
+};
+
+/* How many bytes there are, as far as it is known: ZARR_SIZE_EXACT and so on. */
+struct zarr_size {
+    uint64_t bytes;
+    uint32_t kind;
+    uint32_t reserved;
+};
+
+/* A number of more than one byte inside an element. */
+struct zarr_unit {
+    /* Bytes from the start of the element. */
+    size_t offset;
+    /* Bytes of the number. */
+    size_t size;
+};
+
+/* In which order numbers are stored: ZARR_LITTLE_ENDIAN and so on. */
+struct zarr_byte_order {
+    uint32_t order;
+    /* For ZARR_MIXED_ENDIAN: how many units an element has, */
+    uint32_t n_units;
+    /* and for each of them 1 if it is big endian, else 0. */
+    const uint8_t *big_endian;
+};
+
+/* An array of elements, but not the elements. Those are in C order and the machine's byte order. Elements of
+ * variable size are n + 1 offsets, each a uint64_t, the first one 0, then the payload that they point into. */
+struct zarr_array {
+    size_t struct_size;
+    /* What messages call the type. Two types are equal when their names are. */
+    zarr_str data_type_name;
+    /* Bytes of one element; 0 when they are of variable size. */
+    size_t element_size;
+    /* ZARR_KIND_INT and so on. */
+    uint32_t kind;
+    /* Elements are numbers of this many bytes. 0: see `units`. */
+    uint32_t unit_size;
+    const zarr_unit *units;
+    size_t n_units;
+    zarr_byte_order byte_order;
+    /* The bytes of one element, in the machine's byte order. */
+    zarr_str fill_value;
+    /* How many dimensions there are, */
+    size_t rank;
+    /* and how many elements in each. */
+    const uint64_t *shape;
+    /* More about the type: functions, */
+    const zarr_data_type_vtable *data_type_vtable;
+    /* and what they are called with. */
+    const void *data_type;
+};
+
+/* An entry of a metadata document that names an extension. */
+struct zarr_creation {
+    size_t struct_size;
+    /* ZARR_FORMAT_V3 and so on. */
+    uint32_t format;
+    /* ZARR_MODE_LENIENT and so on. */
+    uint32_t mode;
+    /* As the document has it. */
+    zarr_str identifier;
+    /* The configuration, `null` if there is none. In v2, the object without its `id`. */
+    zarr_str configuration_json;
+    /* The draft's `type` of an extension, `null` if there is none. */
+    zarr_str type_name_json;
+    /* Bytes that a document may have. */
+    size_t document_size;
+    /* Says something that a user should know and that is no error, during this call. */
+    void (*warn)(void *context, zarr_str message);
+    void *warn_context;
+};
+
+/* What a codec is created for, or has the size of its encoded form asked for. */
+struct zarr_representation {
+    size_t struct_size;
+    /* ZARR_FOR_ARRAY and so on. */
+    uint32_t kind;
+    /* For ZARR_FOR_RANK: how many dimensions. */
+    uint32_t rank;
+    /* For ZARR_FOR_BYTES: how many. */
+    zarr_size size;
+    /* For ZARR_FOR_ARRAY. */
+    const zarr_array *array;
+};
+
+/* What a host may tell about a call that encodes or decodes. */
+struct zarr_call {
+    size_t struct_size;
+    /* More may not come out. */
+    uint64_t max_out_bytes;
+    /* Threads that the call may use; 1 means its own. */
+    uint32_t threads;
+    uint32_t flags;
+    /* Not 0 once the call should end with ZARR_CANCELLED; NULL if it never is. */
+    const int32_t *cancelled;
+};
+
+/* What `create` of a codec leaves. */
+struct zarr_codec_instance {
+    size_t struct_size;
+    /* ZARR_FORM_BYTES_TO_BYTES and so on. */
+    uint32_t form;
+    /* For ZARR_FORM_CHECKSUM: bytes of the checksum, */
+    uint32_t checksum_size;
+    /* and whether it stands before the bytes. */
+    uint32_t checksum_at_start;
+    uint32_t reserved;
+    /* What the other functions are called with; `destroy` is called unless it is NULL. */
+    void *self;
+    /* For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}` or "big". */
+    zarr_buf value;
+};
+
+/* A codec. All functions but `create`, `destroy` and `translate` may be called by many threads at the same
+ * time. */
+struct zarr_codec_vtable {
+    size_t struct_size;
+    int32_t (*create)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
+    void (*destroy)(void *self);
+    /* Array to array: what the encoded array is. `encoded_json` is `{"shape": [2, 3], "fill_value": [0, 0],
+     * "byte_order": "little"}` with the bytes of the fill value; `byte_order` may also be a list with true
+     * for each unit that is big endian. Left alone, the data type stays the same; otherwise `data_type` is
+     * one that the host releases. */
+    int32_t (*encoded_array)(const void *self, const zarr_array *decoded, zarr_buf *encoded_json, zarr_data_type_handle *data_type, zarr_buf *err);
+    /* To bytes: how many bytes come out. */
+    int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
+    /* `array` is the decoded side; NULL for bytes. */
+    int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
+    /* `array` is the decoded side; NULL for bytes. */
+    int32_t (*decode)(const void *self, const zarr_array *array, zarr_str encoded, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
+    /* Checksum: writes `checksum_size` bytes. */
+    int32_t (*checksum)(const void *self, zarr_str bytes, uint8_t *checksum, zarr_buf *err);
+    /* The configuration that another format has. NULL: the same. */
+    int32_t (*translate)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *configuration_json, zarr_buf *err);
+};
+
+/* A data type that somebody owns: `release` of the vtable ends that. */
+struct zarr_data_type_handle {
+    const zarr_data_type_vtable *vtable;
+    const void *self;
+};
+
+/* A data type: of a plugin, or of a host that hands it to a plugin. All functions may be called by many
+ * threads at the same time. */
+struct zarr_data_type_vtable {
+    size_t struct_size;
+    /* NULL in a type that a host hands out. */
+    int32_t (*create)(const void *context, const zarr_creation *creation, const void **self, zarr_buf *byte_order_json, zarr_buf *err);
+    /* The same type once more, to be released on its own. */
+    const void *(*retain)(const void *self);
+    void (*release)(const void *self);
+    /* `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0,
+     * 0], "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`,
+     * pairs of offset and size, stands in the place of `unit_size` where units differ. */
+    int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
+    /* As documents of a format name it: `{"identifier": "float64", "json": "float64", "configuration": null,
+     * "type": null, "fallback": []}`. */
+    int32_t (*document)(const void *self, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
+    /* The bytes of the element that a member `fill_value` stands for. */
+    int32_t (*fill_value)(const void *self, zarr_str fill_value_json, const zarr_creation *reading, const zarr_byte_order *order, zarr_buf *element, zarr_buf *err);
+    /* The member `fill_value` that stands for an element. */
+    int32_t (*fill_value_json)(const void *self, zarr_str element, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
+    /* An element as people read it. */
+    int32_t (*print)(const void *self, zarr_str element, zarr_buf *text, zarr_buf *err);
+    /* Whether the bytes are elements, one after another, or a single one of variable size. NULL: any are. */
+    int32_t (*check)(const void *self, zarr_str elements, zarr_buf *err);
+    /* Makes elements of stored bytes, in place, where several stored forms stand for one. NULL: none do. */
+    int32_t (*settle)(const void *self, uint8_t *elements, size_t len, uint32_t mode, zarr_buf *err);
+};
+
+/* A chunk grid, made for an array of a shape. Functions but `create` and `destroy` may be called by many
+ * threads at the same time. */
+struct zarr_chunk_grid_vtable {
+    size_t struct_size;
+    /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape`
+     * is left out where chunks differ. */
+    int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *json, zarr_buf *err);
+    void (*destroy)(void *self);
+    /* The elements of a chunk along a dimension: from `start` up to `end`, which may lie beyond the array. */
+    int32_t (*chunk_range)(const void *self, size_t dimension, uint64_t chunk, uint64_t *start, uint64_t *end, zarr_buf *err);
+    /* The chunk that holds an element along a dimension. */
+    int32_t (*chunk_of)(const void *self, size_t dimension, uint64_t element, uint64_t *chunk, zarr_buf *err);
+};
+
+/* A chunk key encoding. `encode` and `decode` may be called by many threads at the same time. */
+struct zarr_chunk_key_encoding_vtable {
+    size_t struct_size;
+    int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *err);
+    void (*destroy)(void *self);
+    /* The last part of the key of the chunk at `index`. */
+    int32_t (*encode)(const void *self, const uint64_t *index, size_t rank, zarr_output *key, zarr_buf *err);
+    /* The chunk that a key names. `found` is left 0 if it is no key of a chunk. */
+    int32_t (*decode)(const void *self, zarr_str key, uint64_t *index, size_t rank, uint32_t *found, zarr_buf *err);
+};
+
+/* A metadata encoding of the draft. Documents cross as JSON, in which the numbers NaN, Infinity and
+ * -Infinity may stand. */
+struct zarr_metadata_encoding_vtable {
+    size_t struct_size;
+    /* `key_suffix` is what keys of documents end in. */
+    int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *key_suffix, zarr_buf *err);
+    void (*destroy)(void *self);
+    int32_t (*decode)(const void *self, zarr_str bytes, const zarr_creation *reading, zarr_buf *json, zarr_buf *err);
+    int32_t (*encode)(const void *self, zarr_str json, zarr_buf *bytes, zarr_buf *err);
+};
+
+/* A generic extension of the draft. */
+struct zarr_extension_vtable {
+    size_t struct_size;
+    /* `is_array` is 0 in the entry point of a hierarchy; in an array, `shape` is that of the array. `json`
+     * is `{"dimension_names": ["y", null], "node_index": "meta/index"}`, with what the extension brings. */
+    int32_t (*create)(const void *context, const zarr_creation *creation, uint32_t is_array, const uint64_t *shape, size_t rank, zarr_buf *json, zarr_buf *err);
+};
+
+/* One extension that a library has. */
+struct zarr_item {
+    size_t struct_size;
+    /* ZARR_CODEC and so on: what `vtable` points to. */
+    uint32_t kind;
+    uint32_t reserved;
+    /* Handed to `create`. */
+    const void *context;
+    /* The identifier in the v3 draft; none where it is empty. */
+    zarr_str uri;
+    /* The name in final v3. */
+    zarr_str name;
+    /* The id in v2. */
+    zarr_str id;
+    /* Further names and URIs that are read and never written. */
+    const zarr_str *aliases;
+    size_t n_aliases;
+    /* One sentence: what it does. */
+    zarr_str summary;
+    /* Uses of it: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`.
+     * `loss` is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`. */
+    zarr_str examples_json;
+    const void *vtable;
+};
+
+/* All that a library has. It stays as long as the library does, which is never unloaded. */
+struct zarr_plugin {
+    size_t struct_size;
+    uint16_t abi_major;
+    uint16_t abi_minor;
+    uint32_t reserved;
+    zarr_str name;
+    /* MAJOR.MINOR.PATCH, as Semantic Versioning has it. */
+    zarr_str version;
+    zarr_str license;
+    /* What it was built with. */
+    zarr_str build;
+    const zarr_item *const *items;
+    size_t n_items;
+};
+
+/* The program that loads a library. It stays as long as the program. */
+struct zarr_host {
+    size_t struct_size;
+    uint16_t abi_major;
+    uint16_t abi_minor;
+    uint32_t reserved;
+    void *context;
+    /* A message for whoever runs the program: `level` is 1 for an error, 2 for a warning, 3 for information.
+     * NULL if nobody listens. */
+    void (*log)(void *context, int32_t level, zarr_str message);
+    /* Services of later versions. NULL if there are none. */
+    const void *(*get_interface)(void *context, zarr_str id);
+};
+
+/* Returns a zarr_status; `out` is left pointing to what the library has. */
+#ifdef _WIN32
+__declspec(dllexport)
+#else
+__attribute__((visibility("default")))
+#endif
+int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,167 @@
+//! From Rust definitions to the text of a C header, and to the layout that both must have.
+
+use std::ffi::c_void;
+
+/// A type that C has, too.
+pub trait CType {
+    /// The declaration of `name` with this type. `qualifier` is `const ` or nothing.
+    fn declare(qualifier: &str, name: &str) -> String;
+}
+
+macro_rules! scalars {
+    ($($rust:ty = $c:literal),* $(,)?) => {$(
+        impl CType for $rust {
+            fn declare(qualifier: &str, name: &str) -> String {
+                format!("{qualifier}{} {name}", $c)
+            }
+        }
+    )*};
+}
+
+scalars! {
+    u8 = "uint8_t", u16 = "uint16_t", u32 = "uint32_t", i32 = "int32_t", u64 = "uint64_t", usize = "size_t",
+    c_void = "void",
+}
+
+impl<T: CType> CType for *const T {
+    fn declare(qualifier: &str, name: &str) -> String {
+        T::declare("const ", &format!("*{qualifier}{name}"))
+    }
+}
+
+impl<T: CType> CType for *mut T {
+    fn declare(qualifier: &str, name: &str) -> String {
+        T::declare("", &format!("*{qualifier}{name}"))
+    }
+}
+
+/// How a struct lies in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// Its name in C.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its members, and at which byte each begins.
+    pub members: Vec<(&'static str, usize)>,
+}
+
+/// A struct of the ABI.
+pub trait Described {
+    /// Its definition in C.
+    fn definition() -> String;
+
+    /// Its layout on this machine.
+    fn layout() -> Layout;
+}
+
+/// A member that is a pointer to a function.
+pub(super) fn function(result: Option<String>, name: &str, arguments: &[String]) -> String {
+    let result = result.unwrap_or_else(|| "void ".to_owned());
+    format!("{result}(*{name})({})", arguments.join(", "))
+}
+
+/// `this` is a word of C++.
+pub(super) fn c_name(name: &'static str) -> &'static str {
+    if name == "this" { "self" } else { name }
+}
+
+/// A comment of whole lines, as wide as the page.
+pub(super) fn comment(indent: &str, lines: &[&str]) -> String {
+    let mut text = String::new();
+    let words = lines.iter().flat_map(|line| line.split_whitespace());
+    let mut line = format!("{indent}/*");
+    for word in words {
+        if line.len() + word.len() > 108 {
+            text += &line;
+            text.push('\n');
+            line = format!("{indent} *");
+        }
+        line.push(' ');
+        line += word;
+    }
+    text + &line + " */\n"
+}
+
+/// Defines a struct for Rust and for C. Members that are functions are written `name: fn(argument: Type) -> Type`.
+macro_rules! abi_struct {
+    ($(#[doc = $doc:literal])* $rust:ident = $c:literal { $($members:tt)* }) => {
+        abi_struct!(@members [$($doc),*] $rust $c [] [] [] $($members)*);
+    };
+    (@members $docs:tt $rust:ident $c:literal [$($fields:tt)*] [$($lines:tt)*] [$($names:tt)*]
+        $(#[doc = $doc:literal])* $field:ident: fn($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?,
+        $($rest:tt)*) => {
+        abi_struct!(@members $docs $rust $c
+            [$($fields)* $(#[doc = $doc])* pub $field: Option<unsafe extern "C" fn($($type),*) $(-> $result)?>,]
+            [$($lines)* ([$($doc),*], {
+                let result: Option<String> = [$(<$result as CType>::declare("", ""))?].into_iter().next();
+                describe::function(result, stringify!($field), &[$(<$type as CType>::declare("", describe::c_name(stringify!($argument)))),*])
+            })]
+            [$($names)* $field]
+            $($rest)*);
+    };
+    (@members $docs:tt $rust:ident $c:literal [$($fields:tt)*] [$($lines:tt)*] [$($names:tt)*]
+        $(#[doc = $doc:literal])* $field:ident: $type:ty, $($rest:tt)*) => {
+        abi_struct!(@members $docs $rust $c
+            [$($fields)* $(#[doc = $doc])* pub $field: $type,]
+            [$($lines)* ([$($doc),*], <$type as CType>::declare("", describe::c_name(stringify!($field))))]
+            [$($names)* $field]
+            $($rest)*);
+    };
+    (@members [$($docs:literal),*] $rust:ident $c:literal [$($fields:tt)*]
+        [$(([$($doc:literal),*], $line:expr))*] [$($name:ident)*]) => {
+        $(#[doc = $docs])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy)]
+        #[allow(missing_docs, reason = "members whose name says it all have no comment, here and in the header")]
+        pub struct $rust { $($fields)* }
+
+        impl CType for $rust {
+            fn declare(qualifier: &str, name: &str) -> String {
+                format!("{qualifier}{} {name}", $c)
+            }
+        }
+
+        impl Described for $rust {
+            fn definition() -> String {
+                let mut text = describe::comment("", &[$($docs),*]);
+                text += &format!("struct {} {{\n", $c);
+                $(
+                    let lines: &[&str] = &[$($doc),*];
+                    if !lines.is_empty() {
+                        text += &describe::comment("    ", lines);
+                    }
+                    text += &format!("    {};\n", $line);
+                )*
+                text + "};\n"
+            }
+
+            fn layout() -> Layout {
+                Layout {
+                    name: $c,
+                    size: size_of::<Self>(),
+                    members: vec![$((describe::c_name(stringify!($name)), std::mem::offset_of!(Self, $name))),*],
+                }
+            }
+        }
+    };
+}
+
+/// Defines numbers for Rust and for C.
+macro_rules! abi_numbers {
+    ($($(#[doc = $doc:literal])* $name:ident: $type:ty = $value:literal;)*) => {
+        $($(#[doc = $doc])* pub const $name: $type = $value;)*
+
+        /// All numbers of the ABI, as the header has them.
+        fn numbers() -> String {
+            let mut text = String::new();
+            $(
+                text += &describe::comment("", &[$($doc),*]);
+                text += &format!("#define ZARR_{} {}\n", stringify!($name), $value);
+            )*
+            text
+        }
+    };
+}
+
+pub(super) use {abi_numbers, abi_struct};

@@ -1,0 +1,400 @@
+//! What crosses the boundary, from both sides: all `unsafe` code of this crate is below this module.
+//!
+//! A side trusts the other to follow the header: pointers point to what they say, functions keep to the memory that they
+//! are given. It does not trust numbers: lengths are checked against what was lent, and a struct is read no further than
+//! it says it goes.
+
+#![expect(unsafe_code, reason = "this is where C begins")]
+#![cfg_attr(
+    not(all(feature = "host", target_os = "linux")),
+    allow(dead_code, reason = "one half is for programs that load plugins")
+)]
+
+pub(crate) mod array;
+pub(crate) mod codec;
+pub(crate) mod creation;
+pub(crate) mod data_type;
+pub(crate) mod output;
+pub(crate) mod publish;
+pub(crate) mod small;
+
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) mod import;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) mod library;
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use zarr_spec::json::{Limits, ParseOptions};
+use zarr_spec::{CodecError, DataTypeError, Invalid, LimitExceeded, Value};
+
+use crate::abi::{self, Buf, Str};
+
+/// The longest text or document that is taken from the other side, in bytes.
+const MAX_TEXT: usize = 64 << 20;
+
+/// Why a call failed: a status, and what stands in `err`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) status: i32,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: i32, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// The other side does not keep to the ABI.
+    pub(crate) fn broken(message: impl Into<String>) -> Self {
+        Self::new(abi::INTERNAL, message)
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(error: Invalid) -> Self {
+        Self::new(abi::BAD_CONFIGURATION, error.to_string())
+    }
+}
+
+impl From<LimitExceeded> for Failure {
+    fn from(error: LimitExceeded) -> Self {
+        Self::new(abi::LIMIT_EXCEEDED, error.to_string())
+    }
+}
+
+impl From<CodecError> for Failure {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::InvalidConfiguration(error) => error.into(),
+            CodecError::Unsupported(what) => Self::new(abi::UNSUPPORTED, what),
+            CodecError::Corrupt(source) => Self::new(abi::CORRUPT, source.to_string()),
+            CodecError::TooLarge(limit) => limit.into(),
+            CodecError::Inner(error) => Self::new(abi::UNSUPPORTED, error.to_string()),
+            CodecError::Encode(source) => Self::new(abi::INTERNAL, source.to_string()),
+            other => Self::new(abi::INTERNAL, other.to_string()),
+        }
+    }
+}
+
+impl From<DataTypeError> for Failure {
+    fn from(error: DataTypeError) -> Self {
+        match error {
+            DataTypeError::InvalidConfiguration(error) => error.into(),
+            DataTypeError::FillValue(what) => Self::new(abi::CORRUPT, what),
+            other => Self::new(abi::UNSUPPORTED, other.to_string()),
+        }
+    }
+}
+
+/// Runs what a callback does: a panic becomes a status, a failure a status and a text in `err`.
+///
+/// # Safety
+///
+/// `err` is NULL or can be written to, and holds nothing that would have to be released.
+pub(crate) unsafe fn guarded(err: *mut Buf, body: impl FnOnce() -> Result<(), Failure>) -> i32 {
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return abi::OK,
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let failure = Failure::new(abi::PANICKED, text.unwrap_or("panicked").to_owned());
+            // What the panic carries may panic again when it is dropped.
+            std::mem::forget(panic);
+            failure
+        }
+    };
+    // SAFETY: as this function asks.
+    unsafe { put(err, failure.message.into_bytes()) };
+    failure.status
+}
+
+/// Runs something that must not unwind and has no way to say that it failed.
+pub(crate) fn contained(body: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+        std::mem::forget(panic);
+    }
+}
+
+/// Fills `to`, unless it is NULL.
+///
+/// # Safety
+///
+/// `to` is NULL or can be written to, and holds nothing that would have to be released.
+pub(crate) unsafe fn put(to: *mut Buf, bytes: Vec<u8>) {
+    if !to.is_null() {
+        // SAFETY: not NULL, and so writable.
+        unsafe { to.write(lend_out(bytes)) };
+    }
+}
+
+/// Nothing yet.
+pub(crate) const EMPTY: Buf =
+    Buf { ptr: std::ptr::null_mut(), len: 0, owner: std::ptr::null_mut(), release: None };
+
+fn lend_out(bytes: Vec<u8>) -> Buf {
+    let owner = Box::into_raw(Box::new(bytes));
+    // SAFETY: it was made by `Box::into_raw` just now.
+    let bytes = unsafe { &mut *owner };
+    Buf { ptr: bytes.as_mut_ptr(), len: bytes.len(), owner: owner.cast(), release: Some(release) }
+}
+
+/// Frees a buffer of [`lend_out`].
+unsafe extern "C" fn release(this: *mut Buf) {
+    // SAFETY: the ABI has it called once, with the buffer that was filled; `owner` is what `lend_out` made.
+    unsafe {
+        drop(Box::from_raw((*this).owner.cast::<Vec<u8>>()));
+        (*this).owner = std::ptr::null_mut();
+        (*this).release = None;
+    }
+}
+
+/// Copies what the other side has filled in, and gives it back.
+///
+/// # Safety
+///
+/// `from` is as the other side left it, or [`EMPTY`].
+pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
+    let taken = if from.len > MAX_TEXT {
+        Err(Failure::broken(format!("it returned a text of {} bytes", from.len)))
+    } else if from.ptr.is_null() {
+        match from.len {
+            0 => Ok(Vec::new()),
+            len => Err(Failure::broken(format!("it returned {len} bytes at NULL"))),
+        }
+    } else {
+        // SAFETY: the other side says that so many bytes are there, and they are not more than a text has.
+        Ok(unsafe { std::slice::from_raw_parts(from.ptr, from.len) }.to_vec())
+    };
+    if let Some(release) = from.release {
+        // SAFETY: `from` is what the other side filled; it is not used any more.
+        unsafe { release(from) };
+    }
+    *from = EMPTY;
+    taken
+}
+
+/// As [`take`], as JSON.
+///
+/// # Safety
+///
+/// As [`take`].
+pub(crate) unsafe fn take_json(from: &mut Buf) -> Result<Value, Failure> {
+    // SAFETY: as this function asks.
+    parse(&unsafe { take(from) }?)
+}
+
+/// As [`take`], as text.
+///
+/// # Safety
+///
+/// As [`take`].
+pub(crate) unsafe fn take_text(from: &mut Buf) -> Result<String, Failure> {
+    // SAFETY: as this function asks.
+    String::from_utf8(unsafe { take(from) }?)
+        .map_err(|_| Failure::broken("it returned a text that is not UTF-8"))
+}
+
+/// The document in `bytes`, in which NaN and infinities may stand as they are.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
+    let options =
+        ParseOptions { limits: Limits { bytes: MAX_TEXT, ..Limits::default() }, bare_non_finite: true };
+    match zarr_spec::json::parse(bytes, &options) {
+        Ok(parsed) => Ok(parsed.value),
+        Err(error) => Err(Failure::broken(format!("JSON at the boundary: {error}"))),
+    }
+}
+
+/// What a call says, with its text when it failed.
+///
+/// # Safety
+///
+/// `err` is as the call left it.
+pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> {
+    // A text beside a success is given back, too.
+    // SAFETY: as this function asks.
+    let text = unsafe { take(err) }.map(|text| String::from_utf8_lossy(&text).into_owned());
+    if status == abi::OK {
+        return Ok(());
+    }
+    let text = text.unwrap_or_else(|failure| failure.message);
+    Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
+}
+
+pub(crate) fn lend(bytes: &[u8]) -> Str {
+    Str { ptr: bytes.as_ptr(), len: bytes.len() }
+}
+
+/// The bytes that the other side lends.
+///
+/// # Safety
+///
+/// They live as long as `'a`.
+pub(crate) unsafe fn borrowed<'a>(text: Str) -> &'a [u8] {
+    if text.ptr.is_null() || text.len == 0 {
+        return &[];
+    }
+    // SAFETY: as this function asks.
+    unsafe { std::slice::from_raw_parts(text.ptr, text.len) }
+}
+
+/// The text that the other side lends.
+///
+/// # Safety
+///
+/// As [`borrowed`].
+pub(crate) unsafe fn borrowed_text<'a>(text: Str) -> Result<&'a str, Failure> {
+    // SAFETY: as this function asks.
+    std::str::from_utf8(unsafe { borrowed(text) })
+        .map_err(|_| Failure::broken("a text at the boundary is not UTF-8"))
+}
+
+/// `len` items that the other side lends.
+///
+/// # Safety
+///
+/// As [`borrowed`].
+pub(crate) unsafe fn borrowed_items<'a, T>(items: *const T, len: usize) -> &'a [T] {
+    if items.is_null() || len == 0 {
+        return &[];
+    }
+    // SAFETY: as this function asks.
+    unsafe { std::slice::from_raw_parts(items, len) }
+}
+
+/// A struct of the ABI that begins with its size.
+///
+/// # Safety
+///
+/// It is `repr(C)`, its first member is `struct_size: usize`, and all zeros are a value of it.
+pub(crate) unsafe trait Sized_: Copy {}
+
+macro_rules! sized {
+    ($($name:ident),*) => {$(
+        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has integers, pointers and optional functions alone.
+        unsafe impl Sized_ for abi::$name {}
+    )*};
+}
+
+sized!(
+    Output,
+    Array,
+    Creation,
+    Representation,
+    Call,
+    CodecInstance,
+    CodecVtable,
+    DataTypeVtable,
+    ChunkGridVtable,
+    ChunkKeyEncodingVtable,
+    MetadataEncodingVtable,
+    ExtensionVtable,
+    Item,
+    Plugin,
+    Host
+);
+
+/// Reads what the other side has of a struct: as far as it goes, zeros beyond.
+///
+/// # Safety
+///
+/// `from` is NULL or points to as many bytes as it says in its first member.
+pub(crate) unsafe fn read<T: Sized_>(from: *const T) -> Result<T, Failure> {
+    if from.is_null() {
+        return Err(Failure::broken("a struct is NULL"));
+    }
+    // SAFETY: the first member is always there.
+    let size = unsafe { from.cast::<usize>().read() };
+    if size < size_of::<usize>() {
+        return Err(Failure::broken(format!("a struct says that it has {size} bytes")));
+    }
+    let mut read = MaybeUninit::<T>::zeroed();
+    // SAFETY: both have so many bytes, and all zeros with some of them replaced by what the other side has are a value.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            from.cast::<u8>(),
+            read.as_mut_ptr().cast::<u8>(),
+            size.min(size_of::<T>()),
+        );
+        Ok(read.assume_init())
+    }
+}
+
+/// Fills a struct of the other side, no further than that says it goes.
+///
+/// # Safety
+///
+/// `to` points to as many bytes as it says in its first member.
+pub(crate) unsafe fn fill<T: Sized_>(to: *mut T, with: T) {
+    let head = size_of::<usize>();
+    // SAFETY: both have so many bytes; the size that the other side has said stays.
+    unsafe {
+        let size = to.cast::<usize>().read().min(size_of::<T>()).max(head);
+        let from = (&raw const with).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from.add(head), to.cast::<u8>().add(head), size - head);
+    }
+}
+
+/// An object of the other side: its vtable, what it is called with, and whether it may still be used.
+#[derive(Debug)]
+pub(crate) struct Instance<V> {
+    pub(crate) vtable: V,
+    this: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    panicked: AtomicBool,
+}
+
+// SAFETY: the ABI has functions that take `this` called by many threads at once, and `destroy` by any.
+unsafe impl<V: Send> Send for Instance<V> {}
+// SAFETY: as above.
+unsafe impl<V: Sync> Sync for Instance<V> {}
+
+impl<V> Instance<V> {
+    /// Takes over `this`, which `destroy` ends.
+    ///
+    /// # Safety
+    ///
+    /// `this` was made by the plugin that `vtable` is of, and nobody else ends it.
+    pub(crate) unsafe fn new(
+        vtable: V,
+        this: *mut c_void,
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    ) -> Self {
+        Self { vtable, this, destroy, panicked: AtomicBool::new(false) }
+    }
+
+    /// Calls a function of the plugin, unless an earlier one panicked.
+    pub(crate) fn call(
+        &self,
+        call: impl FnOnce(&V, *const c_void, *mut Buf) -> Result<i32, Failure>,
+    ) -> Result<(), Failure> {
+        if self.panicked.load(Ordering::Relaxed) {
+            return Err(Failure::new(abi::PANICKED, "it panicked before and is not used again"));
+        }
+        let mut err = EMPTY;
+        let status = call(&self.vtable, self.this, &mut err)?;
+        if status == abi::PANICKED {
+            self.panicked.store(true, Ordering::Relaxed);
+        }
+        // SAFETY: `err` is as the call left it.
+        unsafe { outcome(status, &mut err) }
+    }
+}
+
+impl<V> Drop for Instance<V> {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.destroy.filter(|_| !self.this.is_null()) {
+            // SAFETY: `this` belongs to this instance alone, as `new` asks.
+            unsafe { destroy(self.this) };
+        }
+    }
+}
+
+/// A function that the other side must have.
+pub(crate) fn required<F>(function: Option<F>, name: &str) -> Result<F, Failure> {
+    function.ok_or_else(|| Failure::broken(format!("it has no function `{name}`")))
+}

@@ -1,0 +1,131 @@
+//! Arrays without their elements, across the boundary.
+
+use std::sync::Arc;
+
+use zarr_spec::{ArrayRepresentation, Elements, FillValue, Representation, Size, Units};
+
+use super::data_type::{Foreign, SHOWN, kind_number, order_of, show_order};
+use super::{Failure, borrowed, borrowed_items, lend, read};
+use crate::abi;
+
+/// Shows `array` to the other side during `call`.
+pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*const abi::Array) -> R) -> R {
+    let name = array.data_type.name();
+    let elements = array.data_type.elements();
+    let (element_size, unit_size, units) = match &elements {
+        Elements::Variable => (0, 1, Vec::new()),
+        Elements::Fixed { size, units: Units::Uniform(unit) } => (*size, *unit, Vec::new()),
+        Elements::Fixed { size, units: Units::Fields(units) } => {
+            (*size, 0, units.iter().map(|unit| abi::Unit { offset: unit.offset, size: unit.size }).collect())
+        }
+    };
+    show_order(&array.byte_order, |byte_order| {
+        call(&abi::Array {
+            struct_size: size_of::<abi::Array>(),
+            data_type_name: lend(name.as_bytes()),
+            element_size,
+            kind: kind_number(array.data_type.kind()),
+            // A number has at most a few bytes.
+            unit_size: u32::try_from(unit_size).unwrap_or(1),
+            units: units.as_ptr(),
+            n_units: units.len(),
+            byte_order,
+            fill_value: lend(array.fill_value.bytes()),
+            rank: array.shape.len(),
+            shape: array.shape.as_ptr(),
+            data_type_vtable: &SHOWN,
+            data_type: std::ptr::from_ref(&array.data_type).cast(),
+        })
+    })
+}
+
+/// The array that the other side shows; its data type is kept as long as that of the result.
+///
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresentation, Failure> {
+    // SAFETY: as this function asks.
+    unsafe {
+        let shown = read(shown)?;
+        Ok(ArrayRepresentation {
+            shape: borrowed_items(shown.shape, shown.rank).to_vec(),
+            data_type: Arc::new(Foreign::retained(&shown)?),
+            fill_value: FillValue::new(borrowed(shown.fill_value)),
+            byte_order: order_of(&shown.byte_order)?,
+        })
+    }
+}
+
+pub(crate) fn size_shown(size: Size) -> abi::Size {
+    let (kind, bytes) = match size {
+        Size::Unknown => (abi::SIZE_UNKNOWN, 0),
+        Size::Exact(bytes) => (abi::SIZE_EXACT, bytes),
+        Size::AtMost(bytes) => (abi::SIZE_AT_MOST, bytes),
+    };
+    abi::Size { bytes, kind, reserved: 0 }
+}
+
+/// A kind that is not known says nothing.
+pub(crate) fn size_of_shown(shown: abi::Size) -> Size {
+    match shown.kind {
+        abi::SIZE_EXACT => Size::Exact(shown.bytes),
+        abi::SIZE_AT_MOST => Size::AtMost(shown.bytes),
+        _ => Size::Unknown,
+    }
+}
+
+/// Shows `decoded` to the other side during `call`.
+pub(crate) fn show_representation<R>(
+    decoded: &Representation,
+    call: impl FnOnce(*const abi::Representation) -> R,
+) -> R {
+    let shown = |kind, size, array| abi::Representation {
+        struct_size: size_of::<abi::Representation>(),
+        kind,
+        rank: 0,
+        size: size_shown(size),
+        array,
+    };
+    match decoded {
+        Representation::Bytes(size) => call(&shown(abi::FOR_BYTES, *size, std::ptr::null())),
+        Representation::Array(array) => {
+            show_array(array, |shown_array| call(&shown(abi::FOR_ARRAY, Size::Unknown, shown_array)))
+        }
+    }
+}
+
+/// What a codec is created for, or a memory layout.
+pub(crate) enum CreatedFor {
+    Representation(Representation),
+    Rank(usize),
+}
+
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn created_for(shown: *const abi::Representation) -> Result<CreatedFor, Failure> {
+    // SAFETY: as this function asks.
+    let shown = unsafe { read(shown) }?;
+    Ok(match shown.kind {
+        abi::FOR_BYTES => CreatedFor::Representation(Representation::Bytes(size_of_shown(shown.size))),
+        abi::FOR_ARRAY => {
+            // SAFETY: as this function asks.
+            let array = unsafe { array_of(shown.array) }?;
+            CreatedFor::Representation(Representation::Array(array))
+        }
+        abi::FOR_RANK => CreatedFor::Rank(shown.rank as usize),
+        other => return Err(Failure::broken(format!("kind {other} of representation is none"))),
+    })
+}
+
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn representation_of(shown: *const abi::Representation) -> Result<Representation, Failure> {
+    // SAFETY: as this function asks.
+    match unsafe { created_for(shown) }? {
+        CreatedFor::Representation(representation) => Ok(representation),
+        CreatedFor::Rank(_) => Err(Failure::broken("a number of dimensions is no representation")),
+    }
+}

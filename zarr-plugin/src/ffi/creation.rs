@@ -1,0 +1,132 @@
+//! What extensions are created from, across the boundary.
+
+use std::ffi::c_void;
+
+use zarr_spec::{Creation, Format, Mode, Reading, Registry, Value};
+
+use super::{Failure, borrowed, borrowed_text, contained, lend, parse, read};
+use crate::abi;
+
+pub(crate) fn format_number(format: Format) -> u32 {
+    match format {
+        Format::V2 => abi::FORMAT_V2,
+        Format::V3Draft => abi::FORMAT_V3_DRAFT,
+        Format::V3 => abi::FORMAT_V3,
+    }
+}
+
+pub(crate) fn format_of(number: u32) -> Result<Format, Failure> {
+    match number {
+        abi::FORMAT_V2 => Ok(Format::V2),
+        abi::FORMAT_V3_DRAFT => Ok(Format::V3Draft),
+        abi::FORMAT_V3 => Ok(Format::V3),
+        _ => Err(Failure::new(abi::UNSUPPORTED, format!("format {number} is unknown to this plugin"))),
+    }
+}
+
+pub(crate) fn mode_number(mode: Mode) -> u32 {
+    match mode {
+        Mode::Strict => abi::MODE_STRICT,
+        Mode::Lenient => abi::MODE_LENIENT,
+        Mode::Compatibility => abi::MODE_COMPATIBILITY,
+    }
+}
+
+/// A mode that is not known is read strictly: that never lets through what should not be.
+pub(crate) fn mode_of(number: u32) -> Mode {
+    match number {
+        abi::MODE_LENIENT => Mode::Lenient,
+        abi::MODE_COMPATIBILITY => Mode::Compatibility,
+        _ => Mode::Strict,
+    }
+}
+
+/// Shows `creation` to the other side during `call`.
+pub(crate) fn show_creation<R>(creation: &Creation<'_>, call: impl FnOnce(*const abi::Creation) -> R) -> R {
+    let configuration = creation.configuration.to_string();
+    let type_name = creation.type_name.unwrap_or(&Value::Null).to_string();
+    show(creation.format, creation.identifier, &configuration, &type_name, creation.reading, call)
+}
+
+/// Shows how something is read, without an entry that is to be created.
+pub(crate) fn show_reading<R>(
+    format: Format,
+    reading: &Reading,
+    call: impl FnOnce(*const abi::Creation) -> R,
+) -> R {
+    show(format, "", "null", "null", reading, call)
+}
+
+fn show<R>(
+    format: Format,
+    identifier: &str,
+    configuration: &str,
+    type_name: &str,
+    reading: &Reading,
+    call: impl FnOnce(*const abi::Creation) -> R,
+) -> R {
+    let shown = abi::Creation {
+        struct_size: size_of::<abi::Creation>(),
+        format: format_number(format),
+        mode: mode_number(reading.mode()),
+        identifier: lend(identifier.as_bytes()),
+        configuration_json: lend(configuration.as_bytes()),
+        type_name_json: lend(type_name.as_bytes()),
+        document_size: reading.document_size(),
+        warn: Some(warn),
+        warn_context: std::ptr::from_ref(reading).cast_mut().cast(),
+    };
+    call(&shown)
+}
+
+/// `warn` of what [`show_creation`] shows.
+unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
+    contained(|| {
+        // SAFETY: the ABI has it called during the call that shows the `Reading`, which is what the context points to.
+        let (reading, message) = unsafe { (&*context.cast::<Reading>(), borrowed(message)) };
+        reading.warn(String::from_utf8_lossy(message));
+    });
+}
+
+/// Runs `body` with what the other side shows; warnings go back to it.
+///
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn with_creation<R>(
+    shown: *const abi::Creation,
+    registry: &Registry,
+    body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // SAFETY: as this function asks.
+    let shown = unsafe { read(shown) }?;
+    // SAFETY: the texts live as long as the call.
+    let (identifier, configuration, type_name) = unsafe {
+        (
+            borrowed_text(shown.identifier)?,
+            or_null(borrowed(shown.configuration_json))?,
+            or_null(borrowed(shown.type_name_json))?,
+        )
+    };
+    let reading = Reading::new(mode_of(shown.mode)).with_document_size(shown.document_size);
+    let result = body(&Creation {
+        format: format_of(shown.format)?,
+        identifier,
+        configuration: &configuration,
+        type_name: (!type_name.is_null()).then_some(&type_name),
+        registry,
+        reading: &reading,
+    });
+    if let Some(warn) = shown.warn {
+        for warning in reading.take_warnings() {
+            // SAFETY: the other side's function, called with its context during the call.
+            unsafe { warn(shown.warn_context, lend(warning.as_bytes())) };
+        }
+    }
+    result
+}
+
+/// A host that has nothing to say may say nothing.
+fn or_null(json: &[u8]) -> Result<Value, Failure> {
+    if json.is_empty() { Ok(Value::Null) } else { parse(json) }
+}

@@ -1,0 +1,240 @@
+//! Opening a library and reading what it has. It stays open as long as the program: destructors of its threads may run
+//! at any time.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::sync::Arc;
+
+use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
+use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
+
+use super::import::Imported;
+use super::{EMPTY, Failure, borrowed_items, borrowed_text, outcome, parse, read};
+use crate::abi::{self, Host, Item, Plugin, PluginEntry, Str};
+
+/// The functions of one item, by what it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Functions {
+    Codec(Imported<abi::CodecVtable>),
+    MemoryLayout(Imported<abi::CodecVtable>),
+    DataType(Imported<abi::DataTypeVtable>),
+    ChunkGrid(Imported<abi::ChunkGridVtable>),
+    ChunkKeyEncoding(Imported<abi::ChunkKeyEncodingVtable>),
+    MetadataEncoding(Imported<abi::MetadataEncodingVtable>),
+    GenericExtension(Imported<abi::ExtensionVtable>),
+}
+
+/// What an open library says it has. Its texts stay as long as it.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) abi: (u16, u16),
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) license: &'static str,
+    pub(crate) build: &'static str,
+    pub(crate) items: Vec<(Identifiers, About, Functions)>,
+}
+
+/// Why a library cannot be used.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// The system's loader refuses it.
+    Loader(String),
+    /// It does not export the symbol.
+    NoSymbol,
+    /// Another major version of the ABI.
+    Major(u16),
+    /// It failed, or does not keep to the ABI.
+    Failed(Failure),
+}
+
+impl From<Failure> for OpenError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// The most of anything that a library may list.
+const MAX_ITEMS: usize = 4096;
+
+/// The longest text that a library may say of itself, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+
+static HOST: Host = Host {
+    struct_size: size_of::<Host>(),
+    abi_major: abi::ABI_MAJOR,
+    abi_minor: abi::ABI_MINOR,
+    reserved: 0,
+    context: std::ptr::null_mut(),
+    log: None,
+    get_interface: None,
+};
+
+// SAFETY: it is never written to, and its pointers are NULL.
+unsafe impl Sync for Host {}
+
+/// Opens the library that these bytes are: a sealed copy in memory, which nobody can change any more. Its code runs.
+///
+/// # Errors
+///
+/// [`OpenError`]. What was opened before something went wrong stays open.
+pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
+    let loader = |error: &dyn std::fmt::Display| OpenError::Loader(error.to_string());
+    let file = sealed(bytes).map_err(|error| loader(&error))?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // SAFETY: that its code runs is what the caller asks for.
+    let library = unsafe { Handle::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+    let library = library.map_err(|error| loader(&error))?;
+    // SAFETY: the name of the symbol says what it is.
+    let entry = match unsafe { library.get::<PluginEntry>(abi::ENTRY_SYMBOL.as_bytes()) } {
+        Ok(entry) => *entry,
+        Err(_) => {
+            std::mem::forget((library, file));
+            return Err(OpenError::NoSymbol);
+        }
+    };
+    // The loader knows open libraries by their path, so its number must never be that of another file.
+    std::mem::forget((library, file));
+    let (mut plugin, mut err) = (std::ptr::null(), EMPTY);
+    // SAFETY: the entry of a library, called with what the ABI has for it.
+    unsafe {
+        let status = entry(&raw const HOST, &mut plugin, &mut err);
+        outcome(status, &mut err)?;
+        contents(plugin)
+    }
+}
+
+/// A file in memory with these bytes, which cannot be written to.
+fn sealed(bytes: &[u8]) -> std::io::Result<File> {
+    // SAFETY: a name that ends in zero, and flags of the call.
+    let number =
+        unsafe { libc::memfd_create(c"zarr-plugin".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    if number < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the call has opened it for this function alone.
+    let mut file = unsafe { File::from_raw_fd(number) };
+    file.write_all(bytes)?;
+    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
+    // SAFETY: the file is open, and the argument is that of the operation.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(file)
+}
+
+/// # Safety
+///
+/// `plugin` is what the entry of a library has left.
+unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
+    // SAFETY: as this function asks; all that a library lists stays.
+    unsafe {
+        let plugin = read(plugin)?;
+        if plugin.abi_major != abi::ABI_MAJOR {
+            return Err(OpenError::Major(plugin.abi_major));
+        }
+        let (name, version) = (text(plugin.name)?, text(plugin.version)?);
+        let origin: Arc<str> = format!("plugin {name} {version}").into();
+        let mut items = Vec::new();
+        for &item in list(plugin.items, plugin.n_items)? {
+            items.extend(functions(&read::<Item>(item)?, &origin)?);
+        }
+        Ok(Contents {
+            abi: (plugin.abi_major, plugin.abi_minor),
+            name,
+            version,
+            license: text(plugin.license)?,
+            build: text(plugin.build)?,
+            items,
+        })
+    }
+}
+
+/// # Safety
+///
+/// A library lists the item. Kinds of later versions are passed over.
+unsafe fn functions(
+    item: &Item,
+    origin: &Arc<str>,
+) -> Result<Option<(Identifiers, About, Functions)>, Failure> {
+    // SAFETY: as this function asks; the kind says what the vtable is.
+    unsafe {
+        let functions = match item.kind {
+            abi::CODEC => Functions::Codec(Imported::new(item, origin.clone())?),
+            abi::MEMORY_LAYOUT => Functions::MemoryLayout(Imported::new(item, origin.clone())?),
+            abi::DATA_TYPE => Functions::DataType(Imported::new(item, origin.clone())?),
+            abi::CHUNK_GRID => Functions::ChunkGrid(Imported::new(item, origin.clone())?),
+            abi::CHUNK_KEY_ENCODING => Functions::ChunkKeyEncoding(Imported::new(item, origin.clone())?),
+            abi::METADATA_ENCODING => Functions::MetadataEncoding(Imported::new(item, origin.clone())?),
+            abi::GENERIC_EXTENSION => Functions::GenericExtension(Imported::new(item, origin.clone())?),
+            _ => return Ok(None),
+        };
+        let some = |text: &'static str| (!text.is_empty()).then_some(text);
+        let aliases: Result<Vec<&'static str>, Failure> =
+            list(item.aliases, item.n_aliases)?.iter().map(|&alias| text(alias)).collect();
+        let identifiers = Identifiers {
+            uri: some(text(item.uri)?),
+            name: text(item.name)?,
+            id: some(text(item.id)?),
+            aliases: aliases?.leak(),
+        };
+        let about = About { summary: text(item.summary)?, examples: examples(text(item.examples_json)?)? };
+        Ok(Some((identifiers, about, functions)))
+    }
+}
+
+/// # Safety
+///
+/// A library lists it, and so it stays.
+unsafe fn text(text: Str) -> Result<&'static str, Failure> {
+    if text.len > MAX_TEXT {
+        return Err(Failure::broken(format!("it lists a text of {} bytes", text.len)));
+    }
+    // SAFETY: as this function asks.
+    unsafe { borrowed_text(text) }
+}
+
+/// # Safety
+///
+/// A library lists them, and so they stay.
+unsafe fn list<T>(items: *const T, len: usize) -> Result<&'static [T], Failure> {
+    if len > MAX_ITEMS {
+        return Err(Failure::broken(format!("it lists {len} of something, and {MAX_ITEMS} is the most")));
+    }
+    // SAFETY: as this function asks.
+    Ok(unsafe { borrowed_items(items, len) })
+}
+
+fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
+    if json.is_empty() {
+        return Ok(&[]);
+    }
+    let list = parse(json.as_bytes())?;
+    let examples: Option<Vec<Example>> = list.as_array().and_then(|list| list.iter().map(example).collect());
+    match examples {
+        Some(examples) => Ok(examples.leak()),
+        None => Err(Failure::broken("its examples are not as the header has them")),
+    }
+}
+
+fn example(json: &Value) -> Option<Example> {
+    let members = json.as_object()?;
+    let list = |name: &str| members.get(name).map_or(Some(&[][..]), Value::as_array);
+    let name = |name: &Value| -> Option<&'static str> { Some(name.as_str()?.to_owned().leak()) };
+    let format: Format = members.get("format")?.as_str()?.parse().ok()?;
+    let document: &'static str = members.get("document")?.to_string().leak();
+    let data_types: Vec<&'static str> = list("data_types")?.iter().map(name).collect::<Option<_>>()?;
+    let shape: Vec<u64> = list("shape")?.iter().map(Value::as_u64).collect::<Option<_>>()?;
+    let loss = match members.get("loss") {
+        None | Some(Value::Null) => Loss::Nothing,
+        Some(Value::String(text)) if text == "unbounded" => Loss::Unbounded,
+        Some(Value::Object(bound)) => match (bound.get("absolute"), bound.get("relative")) {
+            (Some(bound), None) => Loss::Absolute(bound.as_f64()?),
+            (None, Some(bound)) => Loss::Relative(bound.as_f64()?),
+            _ => return None,
+        },
+        Some(_) => return None,
+    };
+    Some(Example { format, document, data_types: data_types.leak(), shape: shape.leak(), loss })
+}

@@ -1,0 +1,138 @@
+//! Everything that a library links, as one table for C.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use zarr_spec::extension::ExtensionPlugin;
+use zarr_spec::grid::ChunkGridPlugin;
+use zarr_spec::key_encoding::ChunkKeyEncodingPlugin;
+use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::metadata_encoding::MetadataEncodingPlugin;
+use zarr_spec::registry::Plugin as _;
+use zarr_spec::{
+    CodecPlugin, DataTypePlugin, Example, Format, Identifiers, Loss, Object, Value, inventory, json,
+};
+
+use super::data_type::SHOWN;
+use super::small::{CHUNK_GRIDS, CHUNK_KEY_ENCODINGS, EXTENSIONS, METADATA_ENCODINGS};
+use super::{Failure, codec, guarded, lend, parse, read};
+use crate::abi::{self, Buf, Host, Item, Plugin, Str};
+
+/// The table of a library. It stays as long as the library.
+struct Published(Plugin);
+
+// SAFETY: the table is never changed after it is made, and what it points to stays.
+unsafe impl Send for Published {}
+// SAFETY: as above.
+unsafe impl Sync for Published {}
+
+/// Leaves in `out` what this library has: its name, version and license in `about`, and all that it links.
+///
+/// # Safety
+///
+/// `host` is a host, `out` and `err` can be written to.
+pub unsafe fn publish(
+    about: [&'static str; 3],
+    host: *const Host,
+    out: *mut *const Plugin,
+    err: *mut Buf,
+) -> i32 {
+    static PUBLISHED: OnceLock<Published> = OnceLock::new();
+    // SAFETY: as this function asks.
+    unsafe {
+        guarded(err, || {
+            let host = read(host)?;
+            if host.abi_major != abi::ABI_MAJOR {
+                let (ours, theirs) = (abi::ABI_MAJOR, host.abi_major);
+                let what = format!("the host speaks version {theirs} of the ABI, and this plugin {ours}");
+                return Err(Failure::new(abi::UNSUPPORTED, what));
+            }
+            out.write(&PUBLISHED.get_or_init(|| Published(table(about))).0);
+            Ok(())
+        })
+    }
+}
+
+fn table([name, version, license]: [&'static str; 3]) -> Plugin {
+    let mut items: Vec<*const Item> = Vec::new();
+    macro_rules! publish {
+        ($($plugin:ty, $kind:ident, $vtable:expr;)*) => {$(
+            for plugin in inventory::iter::<$plugin> {
+                items.push(item(plugin, plugin.identifiers(), plugin.about(), abi::$kind, std::ptr::from_ref($vtable).cast()));
+            }
+        )*};
+    }
+    publish! {
+        CodecPlugin, CODEC, &codec::CODECS;
+        DataTypePlugin, DATA_TYPE, &SHOWN;
+        ChunkGridPlugin, CHUNK_GRID, &CHUNK_GRIDS;
+        ChunkKeyEncodingPlugin, CHUNK_KEY_ENCODING, &CHUNK_KEY_ENCODINGS;
+        MemoryLayoutPlugin, MEMORY_LAYOUT, &codec::MEMORY_LAYOUTS;
+        MetadataEncodingPlugin, METADATA_ENCODING, &METADATA_ENCODINGS;
+        ExtensionPlugin, GENERIC_EXTENSION, &EXTENSIONS;
+    }
+    let items: &'static [*const Item] = items.leak();
+    Plugin {
+        struct_size: size_of::<Plugin>(),
+        abi_major: abi::ABI_MAJOR,
+        abi_minor: abi::ABI_MINOR,
+        reserved: 0,
+        name: lend(name.as_bytes()),
+        version: lend(version.as_bytes()),
+        license: lend(license.as_bytes()),
+        build: lend(concat!("zarr-plugin ", env!("CARGO_PKG_VERSION")).as_bytes()),
+        items: items.as_ptr(),
+        n_items: items.len(),
+    }
+}
+
+fn item<P>(
+    plugin: &'static P,
+    identifiers: &Identifiers,
+    about: &zarr_spec::About,
+    kind: u32,
+    vtable: *const c_void,
+) -> *const Item {
+    let aliases: &'static [Str] =
+        identifiers.aliases.iter().map(|alias| lend(alias.as_bytes())).collect::<Vec<_>>().leak();
+    let examples: Value = about.examples.iter().filter_map(example_json).collect();
+    let examples: &'static str = examples.to_string().leak();
+    let text = |text: Option<&'static str>| lend(text.unwrap_or("").as_bytes());
+    Box::leak(Box::new(Item {
+        struct_size: size_of::<Item>(),
+        kind,
+        reserved: 0,
+        context: std::ptr::from_ref(plugin).cast(),
+        uri: text(identifiers.uri),
+        name: text(Some(identifiers.name)),
+        id: text(identifiers.id),
+        aliases: aliases.as_ptr(),
+        n_aliases: aliases.len(),
+        summary: text(Some(about.summary)),
+        examples_json: lend(examples.as_bytes()),
+        vtable,
+    }))
+}
+
+/// An example whose document is no JSON is a mistake that the suite finds in the crate itself.
+fn example_json(example: &Example) -> Option<Value> {
+    let format = match example.format {
+        Format::V2 => "v2",
+        Format::V3Draft => "v3-draft",
+        Format::V3 => "v3",
+    };
+    let number = |number: f64| zarr_spec::Number::from_f64(number).map_or(Value::Null, Value::Number);
+    let loss = match example.loss {
+        Loss::Nothing => Value::Null,
+        Loss::Absolute(bound) => json!({"absolute": (number(bound))}),
+        Loss::Relative(bound) => json!({"relative": (number(bound))}),
+        Loss::Unbounded => Value::from("unbounded"),
+    };
+    let mut members = Object::new();
+    members.insert("format", format);
+    members.insert("document", parse(example.document.as_bytes()).ok()?);
+    members.insert("data_types", example.data_types.iter().copied().collect::<Value>());
+    members.insert("shape", example.shape.iter().copied().collect::<Value>());
+    members.insert("loss", loss);
+    Some(Value::Object(members))
+}

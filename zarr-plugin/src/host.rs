@@ -1,0 +1,32 @@
+//! Loading plugins: where they are looked for, which of them are trusted, and what they bring to a registry.
+//!
+//! A [`Loader`] reads manifests alone. A library is opened, and its code runs, when something is created by one of its
+//! identifiers, and only if the [`Policy`] lets it. Metadata never names a library. What was opened stays open.
+//!
+//! ```no_run
+//! use zarr_plugin::host::{Loader, Lock, Policy, Search};
+//! use zarr_spec::Registry;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let lock = Lock::read("plugins.lock".as_ref())?;
+//! let loader = Loader::new(&Search::from_environment(), Policy::Pinned, lock);
+//! let mut registry = Registry::linked()?;
+//! for passed_over in loader.register(&mut registry) {
+//!     eprintln!("{passed_over}");
+//! }
+//! println!("{}", loader.explain("example.xor"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod elf;
+mod loader;
+mod lock;
+mod manifest;
+mod registration;
+mod search;
+
+pub use self::loader::{Candidate, Explanation, Library, Loader, PassedOver, Policy, Refusal, Verdict};
+pub use self::lock::{Lock, LockError, Pin, Quarantined};
+pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
+pub use self::search::{Place, Search, Source};

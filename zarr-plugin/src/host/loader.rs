@@ -1,0 +1,549 @@
+//! Which plugins there are, which of them may be opened, and opening them.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::{About, Identifiers, Invalid};
+
+use super::lock::Lock;
+use super::manifest::{LibraryFile, Manifest, Provides, platform};
+use super::search::{Place, Search, Source};
+use crate::abi;
+use crate::ffi::library::{Contents, Functions, OpenError, open};
+
+/// Which libraries may be opened. Each lets in less than the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Policy {
+    /// None.
+    #[default]
+    Off,
+    /// Those whose bytes are pinned in the lock file.
+    Pinned,
+    /// Also all in folders that were named as trusted.
+    TrustDirs,
+    /// All.
+    Any,
+}
+
+impl FromStr for Policy {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "off" => Ok(Self::Off),
+            "pinned" => Ok(Self::Pinned),
+            "trust-dirs" => Ok(Self::TrustDirs),
+            "any" => Ok(Self::Any),
+            _ => {
+                Err(Invalid::new(format!("`{text}` is no policy; there are off, pinned, trust-dirs and any")))
+            }
+        }
+    }
+}
+
+/// Why a plugin is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The policy lets no library in.
+    #[error("loading plugins is switched off (policy `off`)")]
+    Off,
+    /// The manifest cannot be read.
+    #[error("its manifest is not right: {0}")]
+    Manifest(String),
+    /// Another major version of the ABI.
+    #[error("it speaks version {0} of the plugin ABI, and this program {ours}", ours = abi::ABI_MAJOR)]
+    AbiMajor(u16),
+    /// No library for this machine.
+    #[error("it has no library for {0}")]
+    Platform(String),
+    /// The manifest names a file outside of its folder.
+    #[error("its manifest names `{0}`, which leads out of its folder")]
+    LeadsOut(String),
+    /// The library cannot be read.
+    #[error("its library {} cannot be read: {message}", .path.display())]
+    Unreadable {
+        /// The library.
+        path: PathBuf,
+        /// What the system says.
+        message: String,
+    },
+    /// Others could have changed it.
+    #[error("{} may be written by others than its owner; `chmod go-w` closes that", .0.display())]
+    WritableByOthers(PathBuf),
+    /// A manifest of the same name was found before.
+    #[error("{} comes first", .0.display())]
+    Shadowed(PathBuf),
+    /// Another plugin has one of its identifiers.
+    #[error("{0}")]
+    Claimed(String),
+    /// Nobody has trusted it.
+    #[error("it is not trusted yet; `zarrctl plugins trust {0}` pins the library as it is now")]
+    Untrusted(String),
+    /// It is not the library that was trusted.
+    #[error("its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {pinned}")]
+    Changed {
+        /// In the lock file.
+        pinned: String,
+        /// Of the file.
+        found: String,
+    },
+    /// The file is not the one that the manifest is for.
+    #[error(
+        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {named}"
+    )]
+    OtherBytes {
+        /// In the manifest.
+        named: String,
+        /// Of the file.
+        found: String,
+    },
+    /// It failed when it was tried.
+    #[error("it is in quarantine: {0}")]
+    Quarantined(String),
+    /// The system cannot open it.
+    #[error("its library cannot be opened: {0}")]
+    Open(String),
+    /// It is no plugin.
+    #[error("its library has no symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
+    NoSymbol,
+    /// It failed to say what it has.
+    #[error("its library failed: {0}")]
+    Failed(String),
+    /// It has something else than its manifest says.
+    #[error("its library and its manifest do not agree: {0}")]
+    Disagree(String),
+}
+
+/// A plugin that is not used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plugin {} is not used: {refusal}", .manifest.display())]
+pub struct PassedOver {
+    /// Where its manifest is.
+    pub manifest: PathBuf,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// A manifest that was found.
+#[derive(Debug)]
+pub struct Candidate {
+    /// Why it was looked for there.
+    pub source: Source,
+    /// The file.
+    pub path: PathBuf,
+    manifest: Result<Manifest, Refusal>,
+    shadowed_by: Option<PathBuf>,
+    opened: OnceLock<Result<Library, Refusal>>,
+}
+
+impl Candidate {
+    /// What it says, if it can be read.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot.
+    pub fn manifest(&self) -> Result<&Manifest, Refusal> {
+        self.manifest.as_ref().map_err(Clone::clone)
+    }
+
+    fn provides(&self, identifier: &str) -> bool {
+        let provides = self.manifest.as_ref().map_or(&[][..], |manifest| &manifest.provides);
+        provides.iter().any(|provides| provides.identifiers().any(|known| known == identifier))
+    }
+}
+
+/// A library that was opened, and stays open.
+#[derive(Debug)]
+pub struct Library {
+    contents: Contents,
+    /// For each entry of the manifest, which item it is.
+    provided: Vec<usize>,
+}
+
+impl Library {
+    /// Major and minor version of the ABI that it speaks.
+    #[must_use]
+    pub fn abi(&self) -> (u16, u16) {
+        self.contents.abi
+    }
+
+    /// Its license, as it says itself.
+    #[must_use]
+    pub fn license(&self) -> &str {
+        self.contents.license
+    }
+
+    /// What it was built with, as it says itself.
+    #[must_use]
+    pub fn build(&self) -> &str {
+        self.contents.build
+    }
+
+    /// Kind, identifiers, and sentence and examples of everything that its manifest names.
+    pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
+        self.provided.iter().map(|&item| {
+            let (identifiers, about, functions) = &self.contents.items[item];
+            (point_of(functions), identifiers, about)
+        })
+    }
+
+    pub(super) fn functions(&self, entry: usize) -> Option<&Functions> {
+        Some(&self.contents.items.get(*self.provided.get(entry)?)?.2)
+    }
+}
+
+fn point_of(functions: &Functions) -> ExtensionPoint {
+    match functions {
+        Functions::Codec(_) => ExtensionPoint::Codec,
+        Functions::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
+        Functions::DataType(_) => ExtensionPoint::DataType,
+        Functions::ChunkGrid(_) => ExtensionPoint::ChunkGrid,
+        Functions::ChunkKeyEncoding(_) => ExtensionPoint::ChunkKeyEncoding,
+        Functions::MetadataEncoding(_) => ExtensionPoint::MetadataEncoding,
+        Functions::GenericExtension(_) => ExtensionPoint::GenericExtension,
+    }
+}
+
+/// Finds plugins and opens them. Clones share what is open, and the policy.
+#[derive(Debug, Clone)]
+pub struct Loader(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    places: Vec<Place>,
+    candidates: Vec<Candidate>,
+    trusted: Vec<PathBuf>,
+    lock: Lock,
+    policy: Mutex<Policy>,
+}
+
+impl Loader {
+    /// Reads the manifests that `search` leads to. No library is touched.
+    #[must_use]
+    pub fn new(search: &Search, policy: Policy, lock: Lock) -> Self {
+        Self::trusting(search, policy, lock, &[])
+    }
+
+    /// As [`Loader::new`]; plugins below the folders `trusted` may be opened under [`Policy::TrustDirs`].
+    #[must_use]
+    pub fn trusting(search: &Search, policy: Policy, lock: Lock, trusted: &[&Path]) -> Self {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for place in search.places() {
+            for path in manifests(&place.path) {
+                let manifest = read_manifest(&path);
+                let earlier = manifest.as_ref().ok().and_then(|manifest| {
+                    let same = |other: &&Candidate| {
+                        other.manifest.as_ref().is_ok_and(|other| other.name == manifest.name)
+                    };
+                    Some(candidates.iter().find(same)?.path.clone())
+                });
+                let is_seen = candidates.iter().any(|other| other.path == path);
+                if !is_seen {
+                    candidates.push(Candidate {
+                        source: place.source,
+                        path,
+                        manifest,
+                        shadowed_by: earlier,
+                        opened: OnceLock::new(),
+                    });
+                }
+            }
+        }
+        let trusted = trusted.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        Self(Arc::new(Inner {
+            places: search.places().to_vec(),
+            candidates,
+            trusted,
+            lock,
+            policy: Mutex::new(policy),
+        }))
+    }
+
+    /// Which libraries may be opened from now on.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        *self.0.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets in less than before. What is open stays so.
+    ///
+    /// # Errors
+    ///
+    /// For a policy that lets in more.
+    pub fn tighten(&self, policy: Policy) -> Result<(), Invalid> {
+        let mut now = self.0.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        if policy > *now {
+            return Err(Invalid::new(format!("policy {policy:?} would let in more than {now:?}")));
+        }
+        *now = policy;
+        Ok(())
+    }
+
+    /// Every manifest that was found, in the order of the search.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.0.candidates
+    }
+
+    /// Whether a plugin may be opened, as far as that can be said without reading its library.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn judge(&self, candidate: &Candidate) -> Result<(), Refusal> {
+        self.allowed(candidate).map(drop)
+    }
+
+    fn allowed<'c>(&self, candidate: &'c Candidate) -> Result<(&'c Manifest, &'c LibraryFile), Refusal> {
+        let policy = self.policy();
+        if policy == Policy::Off {
+            return Err(Refusal::Off);
+        }
+        let manifest = candidate.manifest()?;
+        if let Some(first) = &candidate.shadowed_by {
+            return Err(Refusal::Shadowed(first.clone()));
+        }
+        if manifest.abi.major != abi::ABI_MAJOR {
+            return Err(Refusal::AbiMajor(manifest.abi.major));
+        }
+        let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+        if let Some(found) = self.0.lock.quarantined.iter().find(|found| found.sha256 == file.sha256) {
+            return Err(Refusal::Quarantined(found.reason.clone()));
+        }
+        let is_trusted_folder = || {
+            let path = candidate.path.canonicalize().ok();
+            path.is_some_and(|path| self.0.trusted.iter().any(|folder| path.starts_with(folder)))
+        };
+        match (policy, self.0.lock.pin(&manifest.name)) {
+            (Policy::Any, _) => {}
+            (Policy::TrustDirs, _) if is_trusted_folder() => {}
+            (_, None) => return Err(Refusal::Untrusted(manifest.name.clone())),
+            (_, Some(pin)) if pin.sha256 != file.sha256 => {
+                return Err(Refusal::Changed { pinned: pin.sha256.clone(), found: file.sha256.clone() });
+            }
+            (_, Some(_)) => {}
+        }
+        Ok((manifest, file))
+    }
+
+    /// Opens a plugin, if it is not open yet: its code runs.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not used.
+    pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
+        let (manifest, file) = self.allowed(candidate)?;
+        let opened = candidate.opened.get_or_init(|| {
+            let bytes = checked_bytes(&candidate.path, file)?;
+            if let Some(what) = super::elf::missing(&bytes) {
+                return Err(Refusal::Open(what));
+            }
+            let contents = open(&bytes).map_err(|error| match error {
+                OpenError::Loader(message) => Refusal::Open(message),
+                OpenError::NoSymbol => Refusal::NoSymbol,
+                OpenError::Major(major) => Refusal::AbiMajor(major),
+                OpenError::Failed(failure) => Refusal::Failed(failure.message),
+            })?;
+            let provided = agree(manifest, &contents)?;
+            Ok(Library { contents, provided })
+        });
+        opened.as_ref().map_err(Clone::clone)
+    }
+
+    /// Every place that was looked at for `identifier`, and why each plugin there is used or not.
+    #[must_use]
+    pub fn explain(&self, identifier: &str) -> Explanation {
+        let places = self.0.places.iter().map(|place| {
+            let here = self.0.candidates.iter().filter(|candidate| belongs(candidate, place));
+            let verdicts =
+                here.map(|candidate| (candidate.path.clone(), self.verdict(candidate, identifier)));
+            (place.clone(), verdicts.collect())
+        });
+        Explanation { identifier: identifier.to_owned(), places: places.collect() }
+    }
+
+    fn verdict(&self, candidate: &Candidate, identifier: &str) -> Result<bool, Refusal> {
+        candidate.manifest()?;
+        if !candidate.provides(identifier) {
+            return Ok(false);
+        }
+        self.judge(candidate)?;
+        let before = self.0.candidates.iter().take_while(|other| other.path != candidate.path);
+        let mut before = before.filter(|other| other.provides(identifier) && self.judge(other).is_ok());
+        match before.next() {
+            Some(first) => Err(Refusal::Claimed(format!(
+                "{} has `{identifier}`, too, and comes first",
+                first.path.display()
+            ))),
+            None => Ok(true),
+        }
+    }
+}
+
+/// Whether the place is the one that led to the candidate.
+fn belongs(candidate: &Candidate, place: &Place) -> bool {
+    candidate.source == place.source
+        && (candidate.path == place.path || candidate.path.parent() == Some(&place.path))
+}
+
+/// A manifest, and whether it provides an identifier, or why it is not used.
+pub type Verdict = (PathBuf, Result<bool, Refusal>);
+
+/// Why an identifier is known, or is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// What was asked for.
+    pub identifier: String,
+    /// Every place, and each manifest there.
+    pub places: Vec<(Place, Vec<Verdict>)>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` was looked for at:", self.identifier)?;
+        for (place, candidates) in &self.places {
+            let source = match place.source {
+                Source::Given => "given",
+                Source::Variable => "ZARR_PLUGIN_PATH",
+                Source::User => "your plugins",
+                Source::System => "the system's plugins",
+            };
+            let empty = if candidates.is_empty() { ": no manifest" } else { "" };
+            writeln!(f, "  {} ({source}){empty}", place.path.display())?;
+            for (path, verdict) in candidates {
+                let name = path.file_name().unwrap_or(path.as_os_str()).display();
+                match verdict {
+                    Ok(true) => writeln!(f, "    {name}: provides it")?,
+                    Ok(false) => writeln!(f, "    {name}: does not provide it")?,
+                    Err(refusal) => writeln!(f, "    {name}: {refusal}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The manifests at a place, sorted: itself, or the files `*.toml` in it.
+fn manifests(place: &Path) -> Vec<PathBuf> {
+    if place.is_file() {
+        return vec![place.to_owned()];
+    }
+    let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    paths.sort();
+    paths
+}
+
+/// The longest manifest, in bytes.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+/// The longest library, in bytes.
+const MAX_LIBRARY: u64 = 1 << 30;
+
+fn read_manifest(path: &Path) -> Result<Manifest, Refusal> {
+    if let Some(path) = writable_by_others(path) {
+        return Err(Refusal::WritableByOthers(path));
+    }
+    let bytes = read_at_most(path, MAX_MANIFEST).map_err(|error| Refusal::Manifest(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| Refusal::Manifest("it is not UTF-8".to_owned()))?;
+    Manifest::parse(&text).map_err(Refusal::Manifest)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(std::io::Error::other(format!("it has more than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The file, its folder or a folder above that others than the owner may write, so that they could change what is read. A
+/// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
+pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    for (height, part) in path.ancestors().enumerate() {
+        let mode = fs::metadata(part).ok()?.mode();
+        let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
+        let is_open = if height < 2 { by_others } else { by_all && !is_sticky };
+        if is_open {
+            return Some(part.to_owned());
+        }
+    }
+    None
+}
+
+/// The bytes of the library that a manifest names, which have the hash that the manifest has.
+fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
+    let leads_out = || Refusal::LeadsOut(file.path.clone());
+    let relative = Path::new(&file.path);
+    let is_plain = |part| matches!(part, std::path::Component::Normal(_));
+    if !relative.components().all(is_plain) || relative.as_os_str().is_empty() {
+        return Err(leads_out());
+    }
+    let unreadable = |path: &Path, error: &std::io::Error| Refusal::Unreadable {
+        path: path.to_owned(),
+        message: error.to_string(),
+    };
+    let folder = manifest.parent().unwrap_or(manifest);
+    let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
+    let joined = folder.join(relative);
+    let path = joined.canonicalize().map_err(|error| unreadable(&joined, &error))?;
+    if !path.starts_with(&folder) {
+        return Err(leads_out());
+    }
+    if let Some(path) = writable_by_others(&path) {
+        return Err(Refusal::WritableByOthers(path));
+    }
+    let bytes = read_at_most(&path, MAX_LIBRARY).map_err(|error| unreadable(&path, &error))?;
+    let found = hash(&bytes);
+    if found != file.sha256 {
+        return Err(Refusal::OtherBytes { named: file.sha256.clone(), found });
+    }
+    Ok(bytes)
+}
+
+/// SHA-256 as manifests have it.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Finds the item of each entry of the manifest, and refuses a library that is another plugin or has something else.
+fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal> {
+    let version = manifest.version.to_string();
+    if (contents.name, contents.version) != (manifest.name.as_str(), version.as_str()) {
+        return Err(Refusal::Disagree(format!(
+            "the library is {} {}, and the manifest {} {version}",
+            contents.name, contents.version, manifest.name
+        )));
+    }
+    let is_same = |provides: &Provides, identifiers: &Identifiers| {
+        (provides.uri.as_deref(), provides.name.as_deref().unwrap_or(""), provides.id.as_deref())
+            == (identifiers.uri, identifiers.name, identifiers.id)
+            && provides.aliases.iter().eq(identifiers.aliases.iter())
+    };
+    let item = |provides: &Provides| {
+        let found = contents.items.iter().position(|(identifiers, _, functions)| {
+            point_of(functions) == provides.kind && is_same(provides, identifiers)
+        });
+        found.ok_or_else(|| {
+            let names: Vec<_> = provides.identifiers().collect();
+            Refusal::Disagree(format!(
+                "the library has no {} with just the identifiers {}",
+                provides.kind,
+                names.join(", ")
+            ))
+        })
+    };
+    manifest.provides.iter().map(item).collect()
+}

@@ -1,0 +1,137 @@
+//! `plugins.lock`: which libraries a person trusts, and which ones failed when they were tried.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::loader::writable_by_others;
+
+/// What the file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// Trusted libraries.
+    #[serde(default, rename = "plugin", skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// Libraries that are not loaded under any policy.
+    #[serde(default, rename = "quarantined", skip_serializing_if = "Vec::is_empty")]
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// A library that a person trusts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// The name of the plugin.
+    pub name: String,
+    /// Its version, as it was trusted.
+    pub version: String,
+    /// Where the library was.
+    pub path: PathBuf,
+    /// SHA-256 of the library.
+    pub sha256: String,
+    /// When it was trusted: `2026-11-22`.
+    pub date: String,
+}
+
+/// A library that crashed or hung when it was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quarantined {
+    /// The name of the plugin.
+    pub name: String,
+    /// SHA-256 of the library.
+    pub sha256: String,
+    /// What happened.
+    pub reason: String,
+}
+
+/// Why the lock file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The system says no.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not as it was written.
+    #[error("{}: {message}", .path.display())]
+    Invalid {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// Whoever may write it could trust anything.
+    #[error("{} may be written by others than its owner; `chmod go-w` closes that", .path.display())]
+    WritableByOthers {
+        /// Which file or folder.
+        path: PathBuf,
+    },
+}
+
+impl Lock {
+    /// Reads the file; one that does not exist trusts nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`].
+    pub fn read(path: &Path) -> Result<Self, LockError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(LockError::Io { path: path.to_owned(), source }),
+        };
+        if let Some(path) = writable_by_others(path) {
+            return Err(LockError::WritableByOthers { path });
+        }
+        toml::from_str(&text)
+            .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })
+    }
+
+    /// Trusts a library, in the place of any other of the same plugin. One in quarantine stays there.
+    pub fn trust(&mut self, pin: Pin) {
+        self.pins.retain(|other| other.name != pin.name);
+        self.pins.push(pin);
+    }
+
+    /// Keeps a library from being loaded.
+    pub fn quarantine(&mut self, quarantined: Quarantined) {
+        self.quarantined.retain(|other| other.sha256 != quarantined.sha256);
+        self.quarantined.push(quarantined);
+    }
+
+    /// The pin of the plugin `name`.
+    #[must_use]
+    pub fn pin(&self, name: &str) -> Option<&Pin> {
+        self.pins.iter().find(|pin| pin.name == name)
+    }
+
+    /// Writes the file, all or nothing; others than the owner may not read it.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Io`].
+    pub fn write(&self, path: &Path) -> Result<(), LockError> {
+        let io = |source| LockError::Io { path: path.to_owned(), source };
+        let text = toml::to_string(self)
+            .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })?;
+        let beside = path.with_extension(format!("new-{}", std::process::id()));
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        let renamed = written.and_then(|()| fs::rename(&beside, path));
+        renamed.map_err(|source| {
+            // What could not be put in place is of no use; that it may stay is no reason for another error.
+            let _removed = fs::remove_file(&beside);
+            io(source)
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! What stands beside a library: who it is and what it provides.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+use serde::Deserialize;
+use zarr_spec::registry::ExtensionPoint;
+
+/// A manifest: `NAME.toml`. Members that it does not know are an error.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// 1.
+    pub manifest_version: u32,
+    /// The name of the plugin: lower case letters, digits, `-` and `_`.
+    pub name: String,
+    /// The version of the plugin.
+    pub version: Version,
+    /// Its license, as SPDX has it.
+    pub license: String,
+    /// The version of the ABI that the library speaks.
+    pub abi: Abi,
+    /// The library, by [`platform`].
+    pub library: BTreeMap<String, LibraryFile>,
+    /// What the library has.
+    pub provides: Vec<Provides>,
+    /// What conformance suite it has passed, as its author says.
+    pub conformance: Option<Conformance>,
+}
+
+/// A version of the ABI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Abi {
+    /// The same as that of the program, or it cannot be loaded.
+    pub major: u16,
+    /// What is newer than the program is not used.
+    pub minor: u16,
+}
+
+/// A library for one platform.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LibraryFile {
+    /// Relative to the folder of the manifest, which it does not leave.
+    pub path: String,
+    /// SHA-256 of the file: 64 lower case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// One extension.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provides {
+    /// `codec`, `data_type`, `chunk_grid`, `chunk_key_encoding`, `memory_layout`, `metadata_encoding` or `extension`.
+    #[serde(deserialize_with = "point")]
+    pub kind: ExtensionPoint,
+    /// Its URI in the v3 draft.
+    pub uri: Option<String>,
+    /// Its name in final v3.
+    pub name: Option<String>,
+    /// Its id in v2.
+    pub id: Option<String>,
+    /// Further names and URIs that it is read by.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// One sentence: what it does.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// What an author says of the tests that a plugin passes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conformance {
+    /// The version of the suite.
+    pub suite: String,
+    /// The level.
+    pub level: String,
+}
+
+const KINDS: [(&str, ExtensionPoint); 7] = [
+    ("codec", ExtensionPoint::Codec),
+    ("data_type", ExtensionPoint::DataType),
+    ("chunk_grid", ExtensionPoint::ChunkGrid),
+    ("chunk_key_encoding", ExtensionPoint::ChunkKeyEncoding),
+    ("memory_layout", ExtensionPoint::MemoryLayout),
+    ("metadata_encoding", ExtensionPoint::MetadataEncoding),
+    ("extension", ExtensionPoint::GenericExtension),
+];
+
+fn point<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ExtensionPoint, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    let found = KINDS.into_iter().find(|(name, _)| *name == kind);
+    found.map(|(_, point)| point).ok_or_else(|| {
+        let names = KINDS.map(|(name, _)| name).join(", ");
+        serde::de::Error::custom(format!("kind `{kind}` is none that can be loaded; there are {names}"))
+    })
+}
+
+impl Provides {
+    /// All identifiers, in all formats.
+    pub fn identifiers(&self) -> impl Iterator<Item = &str> {
+        let own = [&self.uri, &self.name, &self.id].into_iter().flatten();
+        own.chain(&self.aliases).map(String::as_str)
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        /// Read first, since other versions may have other members.
+        #[derive(Deserialize)]
+        struct AnyVersion {
+            manifest_version: u32,
+        }
+        let toml = |error: toml::de::Error| error.to_string().trim_end().replace('\n', " ");
+        let AnyVersion { manifest_version } = toml::from_str(text).map_err(toml)?;
+        if manifest_version != 1 {
+            return Err(format!("manifest version {manifest_version} is not known; there is 1"));
+        }
+        let manifest: Self = toml::from_str(text).map_err(toml)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || "-_".contains(it);
+        if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(is_plain) {
+            return Err(format!(
+                "name `{}` is not 1 to 64 lower case letters, digits, `-` and `_`",
+                self.name.escape_debug()
+            ));
+        }
+        if self.provides.is_empty() {
+            return Err("it provides nothing".to_owned());
+        }
+        for (number, provides) in self.provides.iter().enumerate() {
+            if provides.uri.is_none() && provides.name.is_none() && provides.id.is_none() {
+                return Err(format!("provides[{number}] has neither uri, name nor id"));
+            }
+            if let Some(wrong) =
+                provides.identifiers().find(|text| text.is_empty() || text.contains(char::is_control))
+            {
+                return Err(format!("provides[{number}]: `{}` is no identifier", wrong.escape_debug()));
+            }
+        }
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        for (platform, file) in &self.library {
+            if file.sha256.len() != 64 || !file.sha256.bytes().all(is_digit) {
+                return Err(format!("library.{platform}: sha256 is not 64 lower case hexadecimal digits"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What manifests call this machine: `linux_amd64`.
+#[must_use]
+pub fn platform() -> String {
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("{}_{architecture}", std::env::consts::OS)
+}

@@ -1,0 +1,180 @@
+//! Plugins of a registry that open their library when something is created.
+
+use std::sync::Arc;
+
+use zarr_spec::codec::{CodecMaker, CodecTranslator};
+use zarr_spec::data_type::DataTypeMaker;
+use zarr_spec::extension::{ExtensionMaker, ExtensionPlace, ExtensionPlugin};
+use zarr_spec::grid::{ChunkGridMaker, ChunkGridPlugin, GridError};
+use zarr_spec::key_encoding::{ChunkKeyEncodingMaker, ChunkKeyEncodingPlugin};
+use zarr_spec::layout::{MemoryLayoutMaker, MemoryLayoutPlugin};
+use zarr_spec::metadata_encoding::{MetadataEncodingMaker, MetadataEncodingPlugin};
+use zarr_spec::registry::{DuplicateIdentifier, ExtensionPoint};
+use zarr_spec::{
+    About, CodecError, CodecPlugin, Creation, DataTypeError, DataTypePlugin, Format, Identifiers, Invalid,
+    Origin, Registry, Representation,
+};
+
+use super::loader::{Candidate, Loader, PassedOver, Refusal};
+use super::manifest::Provides;
+use crate::ffi::library::Functions;
+
+impl Loader {
+    /// Adds all plugins that may be opened to `registry`, and says which ones may not. Their libraries are opened when
+    /// something is created by one of their identifiers. Of an identifier that a plugin of `registry` or an earlier one
+    /// has, the later plugin is passed over as a whole.
+    ///
+    /// What is registered stays in memory as long as the program: some words per identifier.
+    pub fn register(&self, registry: &mut Registry) -> Vec<PassedOver> {
+        let mut passed_over = Vec::new();
+        for (number, candidate) in self.candidates().iter().enumerate() {
+            let added = self.judge(candidate).and_then(|()| self.add(number, candidate, registry));
+            let Err(refusal) = added else { continue };
+            if let Ok(manifest) = candidate.manifest() {
+                let who = format!("plugin {} {}", manifest.name, manifest.version);
+                for (provides, identifier) in
+                    manifest.provides.iter().flat_map(|it| it.identifiers().map(move |known| (it, known)))
+                {
+                    let hint =
+                        format!("in {who} ({}), which is not used: {refusal}", candidate.path.display());
+                    registry.add_hint(provides.kind, identifier, &hint);
+                }
+            }
+            passed_over.push(PassedOver { manifest: candidate.path.clone(), refusal });
+        }
+        passed_over
+    }
+
+    fn add(&self, number: usize, candidate: &Candidate, registry: &mut Registry) -> Result<(), Refusal> {
+        let manifest = candidate.manifest()?;
+        let origin =
+            Origin { package: leaked(&manifest.name), version: leaked(&manifest.version.to_string()) };
+        // All of it or nothing.
+        let mut with_it = registry.clone();
+        for (entry, provides) in manifest.provides.iter().enumerate() {
+            let lazy = Lazy { loader: self.clone(), number, entry, name: format!("plugin {origin}").into() };
+            lazy.add_to(&mut with_it, provides, origin)
+                .map_err(|duplicate| Refusal::Claimed(duplicate.to_string()))?;
+        }
+        *registry = with_it;
+        Ok(())
+    }
+}
+
+fn leaked(text: &str) -> &'static str {
+    text.to_owned().leak()
+}
+
+/// One entry of a manifest, whose library is opened when it is needed.
+#[derive(Debug, Clone)]
+struct Lazy {
+    loader: Loader,
+    number: usize,
+    entry: usize,
+    name: Arc<str>,
+}
+
+impl Lazy {
+    /// The functions of the entry.
+    fn functions(&self) -> Result<&Functions, Invalid> {
+        let refused = |refusal: Refusal| Invalid::new(format!("{} is not used: {refusal}", self.name));
+        let library = self.loader.open(&self.loader.candidates()[self.number]).map_err(refused)?;
+        library.functions(self.entry).ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
+    }
+
+    fn add_to(
+        self,
+        registry: &mut Registry,
+        provides: &Provides,
+        origin: Origin,
+    ) -> Result<(), DuplicateIdentifier> {
+        let text = |text: &Option<String>| text.as_deref().map(leaked);
+        let identifiers = Identifiers {
+            uri: text(&provides.uri),
+            name: text(&provides.name).unwrap_or(""),
+            id: text(&provides.id),
+            aliases: provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak(),
+        };
+        let about = About { summary: leaked(&provides.summary), examples: &[] };
+        // The kinds agree: a library whose items are of others than its manifest says is not opened.
+        macro_rules! plugin {
+            ($plugin:ident, $maker:ident, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
+                registry.register($plugin {
+                    identifiers,
+                    create: $maker::Loaded(Box::leak(Box::new(move |$creation: &Creation<'_> $(, $more: $type)?| {
+                        match self.functions().map_err($error)? {
+                            Functions::$functions(imported) => imported.$create($creation $(, $more)?),
+                            _ => Err($error(Invalid::new(format!("{} has another kind of it", self.name)))),
+                        }
+                    }))),
+                    about,
+                    origin,
+                })
+            };
+        }
+        match provides.kind {
+            ExtensionPoint::Codec => {
+                let translator = self.clone();
+                registry.register(CodecPlugin {
+                    identifiers,
+                    create: CodecMaker::Loaded(Box::leak(Box::new(
+                        move |creation: &Creation<'_>, decoded: &Representation| match self
+                            .functions()
+                            .map_err(unusable)?
+                        {
+                            Functions::Codec(imported) => imported.create_codec(creation, decoded),
+                            _ => Err(unusable(Invalid::new(format!("{} has no such codec", self.name)))),
+                        },
+                    ))),
+                    translate: CodecTranslator::Loaded(Box::leak(Box::new(
+                        move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+                            match translator.functions().map_err(unusable)? {
+                                Functions::Codec(imported) => imported.translate(creation, decoded, format),
+                                _ => Err(unusable(Invalid::new(format!(
+                                    "{} has no such codec",
+                                    translator.name
+                                )))),
+                            }
+                        },
+                    ))),
+                    about,
+                    origin,
+                })
+            }
+            ExtensionPoint::DataType => registry.register(DataTypePlugin {
+                identifiers,
+                recognises: |_| false,
+                create: DataTypeMaker::Loaded(Box::leak(Box::new(move |creation: &Creation<'_>| match self
+                    .functions()
+                    .map_err(DataTypeError::InvalidConfiguration)?
+                {
+                    Functions::DataType(imported) => imported.create(creation),
+                    _ => Err(Invalid::new(format!("{} has no such data type", self.name)).into()),
+                }))),
+                about,
+                origin,
+            }),
+            ExtensionPoint::MemoryLayout => {
+                plugin!(MemoryLayoutPlugin, MemoryLayoutMaker, MemoryLayout.create_layout, unusable, |creation, rank: usize|)
+            }
+            ExtensionPoint::ChunkGrid => {
+                plugin!(ChunkGridPlugin, ChunkGridMaker, ChunkGrid.create, GridError::InvalidConfiguration, |creation, shape: &[u64]|)
+            }
+            ExtensionPoint::ChunkKeyEncoding => {
+                plugin!(ChunkKeyEncodingPlugin, ChunkKeyEncodingMaker, ChunkKeyEncoding.create, std::convert::identity, |creation|)
+            }
+            ExtensionPoint::MetadataEncoding => {
+                plugin!(MetadataEncodingPlugin, MetadataEncodingMaker, MetadataEncoding.create, std::convert::identity, |creation|)
+            }
+            ExtensionPoint::GenericExtension => {
+                plugin!(ExtensionPlugin, ExtensionMaker, GenericExtension.create, std::convert::identity, |creation, place: ExtensionPlace<'_>|)
+            }
+            // No manifest can say so.
+            ExtensionPoint::StorageTransformer | ExtensionPoint::Store => Ok(()),
+        }
+    }
+}
+
+fn unusable(what: Invalid) -> CodecError {
+    CodecError::Unsupported(what.to_string())
+}

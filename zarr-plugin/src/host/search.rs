@@ -1,0 +1,86 @@
+//! Where manifests are looked for. Never in the working directory, and never where the system looks for libraries.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Why a place is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Whoever runs the program said so.
+    Given,
+    /// The variable `ZARR_PLUGIN_PATH`.
+    Variable,
+    /// The folder for data of the user.
+    User,
+    /// A folder of the system.
+    System,
+}
+
+/// A folder with manifests, or one manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Why it is looked at.
+    pub source: Source,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// Places in the order in which they are looked at: of two manifests of one plugin, the first one counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    places: Vec<Place>,
+    given: usize,
+}
+
+impl Search {
+    /// Nowhere.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self::default()
+    }
+
+    /// `ZARR_PLUGIN_PATH`, then the folder of the user, then those of the system.
+    #[must_use]
+    pub fn from_environment() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    /// As [`Search::from_environment`], with variables from elsewhere. Paths that are not absolute are left out: they would
+    /// be in the working directory.
+    #[must_use]
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let mut search = Self::nowhere();
+        let mut add = |source, path: PathBuf| {
+            if path.is_absolute() {
+                search.places.push(Place { source, path });
+            }
+        };
+        for path in variable("ZARR_PLUGIN_PATH").iter().flat_map(std::env::split_paths) {
+            add(Source::Variable, path);
+        }
+        let home = || Some(PathBuf::from(variable("HOME")?).join(".local/share"));
+        let user =
+            variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute()).or_else(home);
+        if let Some(user) = user {
+            add(Source::User, user.join("zarr/plugins"));
+        }
+        add(Source::System, "/usr/local/lib/zarr/plugins".into());
+        add(Source::System, "/usr/lib/zarr/plugins".into());
+        search
+    }
+
+    /// Also at `path`, a folder or a manifest, before all that was not given.
+    #[must_use]
+    pub fn given(mut self, path: impl AsRef<Path>) -> Self {
+        let place = Place { source: Source::Given, path: path.as_ref().to_owned() };
+        self.places.insert(self.given, place);
+        self.given += 1;
+        self
+    }
+
+    /// The places, the first one first.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+}

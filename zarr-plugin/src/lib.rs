@@ -1,0 +1,56 @@
+//! Zarr extensions in libraries that are loaded at run time, over a C ABI.
+//!
+//! A plugin crate is written as for a program that links it. A library of it is a crate of its own, with
+//! `crate-type = ["cdylib"]` and these lines:
+//!
+//! ```no_run
+//! // use zarr_codec_xor as _;
+//! zarr_plugin::export_plugins!();
+//! # fn main() {}
+//! ```
+//!
+//! That exports everything that the library links and that crosses the ABI of this version: codecs (those that hold chains
+//! of their own apart), memory layouts, data types without fields, chunk grids that begin with their array, chunk key
+//! encodings, metadata encodings and generic extensions. What a plugin finds in `Creation::registry` is what its own library
+//! links. In other languages, `include/zarr_plugin.h` is all that is needed.
+//!
+//! A program loads libraries with the feature `host`, on Linux so far: see the module `host`. A plugin is code with the rights of whoever runs
+//! the program; its hash says who it is, not that it is good.
+
+pub mod abi;
+mod ffi;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod host;
+
+#[doc(hidden)]
+pub use ffi::publish::publish;
+
+/// Exports everything that this library links, as `zarr_plugin_v1`. For the root of a crate of type `cdylib`.
+///
+/// Name, version and license of the plugin are those of that crate. A panic in a plugin is caught at the boundary, which
+/// `panic = "abort"` would make impossible: it does not compile.
+#[macro_export]
+macro_rules! export_plugins {
+    () => {
+        #[cfg(panic = "abort")]
+        compile_error!(
+            "a plugin must not be built with `panic = \"abort\"`: a panic in it would end the program that loaded it"
+        );
+
+        /// The entry of the library.
+        ///
+        /// # Safety
+        ///
+        /// As `zarr_plugin.h` has it: `out` and `err` can be written to.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn zarr_plugin_v1(
+            host: *const $crate::abi::Host,
+            out: *mut *const $crate::abi::Plugin,
+            err: *mut $crate::abi::Buf,
+        ) -> i32 {
+            let about = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_LICENSE")];
+            // SAFETY: this function asks the same of its caller.
+            unsafe { $crate::publish(about, host, out, err) }
+        }
+    };
+}

@@ -1,0 +1,87 @@
+//! The header says what the Rust definitions say.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use zarr_plugin::abi;
+
+const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/zarr_plugin.h");
+
+/// `ZARR_PLUGIN_WRITE=1 cargo test -p zarr-plugin the_header` writes the file anew.
+#[test]
+fn the_header_is_the_one_that_the_definitions_give() {
+    if std::env::var_os("ZARR_PLUGIN_WRITE").is_some() {
+        fs::write(HEADER, abi::header()).unwrap();
+    }
+    let stored = fs::read_to_string(HEADER).unwrap();
+    assert!(stored == abi::header(), "include/zarr_plugin.h is not what src/abi.rs gives; see this test");
+}
+
+/// Version 1.0 on a machine of 64 bits. A struct only grows at its end: sizes may get larger with a minor version, and no
+/// line of this table may change otherwise.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn structs_lie_in_memory_as_version_1_0_has_them() {
+    let expected = "\
+        zarr_str 16: ptr 0 len 8\n\
+        zarr_buf 32: ptr 0 len 8 owner 16 release 24\n\
+        zarr_output 48: struct_size 0 start 8 len 16 capacity 24 limit 32 reserve 40\n\
+        zarr_size 16: bytes 0 kind 8 reserved 12\n\
+        zarr_unit 16: offset 0 size 8\n\
+        zarr_byte_order 16: order 0 n_units 4 big_endian 8\n\
+        zarr_array 120: struct_size 0 data_type_name 8 element_size 24 kind 32 unit_size 36 \
+        units 40 n_units 48 byte_order 56 fill_value 72 rank 88 shape 96 data_type_vtable 104 \
+        data_type 112\n\
+        zarr_creation 88: struct_size 0 format 8 mode 12 identifier 16 configuration_json 32 \
+        type_name_json 48 document_size 64 warn 72 warn_context 80\n\
+        zarr_representation 40: struct_size 0 kind 8 rank 12 size 16 array 32\n\
+        zarr_call 32: struct_size 0 max_out_bytes 8 threads 16 flags 20 cancelled 24\n\
+        zarr_codec_instance 64: struct_size 0 form 8 checksum_size 12 checksum_at_start 16 \
+        reserved 20 self 24 value 32\n\
+        zarr_codec_vtable 72: struct_size 0 create 8 destroy 16 encoded_array 24 encoded_size 32 \
+        encode 40 decode 48 checksum 56 translate 64\n\
+        zarr_data_type_handle 16: vtable 0 self 8\n\
+        zarr_data_type_vtable 88: struct_size 0 create 8 retain 16 release 24 describe 32 \
+        document 40 fill_value 48 fill_value_json 56 print 64 check 72 settle 80\n\
+        zarr_chunk_grid_vtable 40: struct_size 0 create 8 destroy 16 chunk_range 24 chunk_of 32\n\
+        zarr_chunk_key_encoding_vtable 40: struct_size 0 create 8 destroy 16 encode 24 decode 32\n\
+        zarr_metadata_encoding_vtable 40: struct_size 0 create 8 destroy 16 decode 24 encode 32\n\
+        zarr_extension_vtable 16: struct_size 0 create 8\n\
+        zarr_item 128: struct_size 0 kind 8 reserved 12 context 16 uri 24 name 40 id 56 aliases \
+        72 n_aliases 80 summary 88 examples_json 104 vtable 120\n\
+        zarr_plugin 96: struct_size 0 abi_major 8 abi_minor 10 reserved 12 name 16 version 32 \
+        license 48 build 64 items 80 n_items 88\n\
+        zarr_host 40: struct_size 0 abi_major 8 abi_minor 10 reserved 12 context 16 log 24 \
+        get_interface 32\n";
+    let mut found = String::new();
+    for layout in abi::layouts() {
+        write!(found, "{} {}:", layout.name, layout.size).unwrap();
+        for (member, offset) in layout.members {
+            write!(found, " {member} {offset}").unwrap();
+        }
+        found.push('\n');
+    }
+    assert_eq!(found, expected);
+}
+
+/// What the C compiler makes of the header is what Rust makes of its definitions.
+#[test]
+fn c_lays_the_structs_out_as_rust_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = format!("#include \"{HEADER}\"\n");
+    for layout in abi::layouts() {
+        let name = layout.name;
+        writeln!(program, "_Static_assert(sizeof({name}) == {}, \"{name}\");", layout.size).unwrap();
+        for (member, offset) in layout.members {
+            let text = format!("offsetof({name}, {member}) == {offset}");
+            writeln!(program, "_Static_assert({text}, \"{name}.{member}\");").unwrap();
+        }
+    }
+    let source = folder.path().join("layout.c");
+    fs::write(&source, program).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o"]);
+    let compiled = compiler.arg(folder.path().join("layout.o")).arg(&source).output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+}

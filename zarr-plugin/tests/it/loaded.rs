@@ -1,0 +1,377 @@
+//! Extensions of a library work as those of a linked crate do.
+
+use std::sync::Arc;
+
+use zarr_plugin::host::Policy;
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
+use zarr_spec::extension::ExtensionPlace;
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, FillValue, Format, Mode, Output, Reading,
+    Registry, Representation, Size, Value, json,
+};
+
+use crate::built::{Installed, Manifest, XOR_C, in_c, in_rust};
+
+/// All that `tests/plugins/extensions.rs` has.
+pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
+    name: "example-extensions",
+    version: "1.2.0",
+    major: 1,
+    path: "libplugin.so",
+    provides: "\
+        [[provides]]\nkind = 'codec'\nuri = 'https://example.org/codecs/xor/1.0'\nname = 'example.xor'\nid = 'xor'\n\
+        aliases = ['example.xor-old']\n\
+        [[provides]]\nkind = 'codec'\nname = 'example.sum'\n\
+        [[provides]]\nkind = 'codec'\nname = 'example.pack12'\n\
+        [[provides]]\nkind = 'codec'\nname = 'example.narrow'\n\
+        [[provides]]\nkind = 'codec'\nname = 'example.panic'\n\
+        [[provides]]\nkind = 'data_type'\nname = 'example.uint12'\n\
+        [[provides]]\nkind = 'memory_layout'\nuri = 'https://example.org/layouts/backwards/1.0'\n\
+        name = 'example.backwards'\n\
+        [[provides]]\nkind = 'chunk_grid'\nname = 'example.halves'\n\
+        [[provides]]\nkind = 'chunk_key_encoding'\nname = 'example.dashes'\n\
+        [[provides]]\nkind = 'metadata_encoding'\nuri = 'https://example.org/metadata/shouting/1.0'\n\
+        [[provides]]\nkind = 'extension'\nuri = 'https://example.org/extensions/letters/1.0'\n",
+};
+
+/// A registry with that library alone. The folder may go once something was created.
+pub(crate) fn extensions() -> (Installed, Registry) {
+    registered(in_rust(), &EXTENSIONS)
+}
+
+fn registered(library: &[u8], manifest: &Manifest<'_>) -> (Installed, Registry) {
+    let installed = Installed::new(library, manifest);
+    let mut registry = Registry::empty();
+    assert_eq!(installed.loader(Policy::Any).register(&mut registry), []);
+    (installed, registry)
+}
+
+fn array(registry: &Registry, shape: &[u64]) -> ArrayRepresentation {
+    let reading = Reading::new(Mode::Strict);
+    let document = DataTypeDocument::named("example.uint12");
+    let (data_type, byte_order) = registry.data_type(Format::V3, &document, &reading).unwrap();
+    ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value: FillValue::zero(2), byte_order }
+}
+
+pub(crate) fn create_in(
+    registry: &Registry,
+    (format, name): (Format, &str),
+    configuration: &Value,
+    decoded: &Representation,
+) -> Result<Codec, CodecError> {
+    let reading = Reading::new(Mode::Strict);
+    let plugin = registry.codecs().find(format, name, &reading).unwrap();
+    let creation =
+        Creation { format, identifier: name, configuration, type_name: None, registry, reading: &reading };
+    (plugin.create)(&creation, decoded)
+}
+
+pub(crate) fn create(registry: &Registry, name: &str, configuration: &Value) -> Result<Codec, CodecError> {
+    create_in(registry, (Format::V3, name), configuration, &Representation::Bytes(Size::Unknown))
+}
+
+fn elements(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+/// One codec in Rust and in C: the host sees no difference.
+#[test]
+fn a_codec_of_bytes_encodes_and_decodes_from_rust_and_from_c() {
+    for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
+        let (_installed, registry) = registered(library, manifest);
+        let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
+            panic!("another form")
+        };
+        let decoded: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+        let mut encoded = Output::at_most(100_000);
+        codec.encode(&decoded, &mut encoded).unwrap();
+        let encoded = encoded.into_written();
+        assert!(encoded.iter().zip(&decoded).all(|(encoded, decoded)| encoded ^ 3 == *decoded));
+        // Straight into a destination, and behind what is there already.
+        let mut destination = vec![9; 100_002];
+        let mut output = Output::to(&mut destination);
+        output.put(&[1, 2]).unwrap();
+        codec.decode(&encoded, &mut output).unwrap();
+        assert!(destination[..2] == [1, 2] && destination[2..] == decoded);
+        let nothing = codec.decode(&[], &mut Output::to(&mut []));
+        assert!(nothing.is_ok(), "{nothing:?}");
+    }
+}
+
+#[test]
+fn more_than_the_host_lets_come_out_is_an_error_of_its_limit() {
+    for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
+        let (_installed, registry) = registered(library, manifest);
+        let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
+            panic!("another form")
+        };
+        let error = codec.decode(&[0; 11], &mut Output::at_most(10)).unwrap_err();
+        assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 10), "{error}");
+    }
+}
+
+#[test]
+fn what_a_plugin_says_of_a_configuration_comes_with_its_name_and_version() {
+    let (_installed, registry) = extensions();
+    let error = create(&registry, "example.xor", &json!({"key": 3, "more": 1})).unwrap_err();
+    assert!(matches!(error, CodecError::InvalidConfiguration(_)));
+    assert_eq!(
+        error.to_string(),
+        "invalid configuration: plugin example-extensions 1.2.0: unknown member `more`; there are key"
+    );
+}
+
+#[test]
+fn identifiers_of_all_formats_lead_to_a_loaded_codec() {
+    let (_installed, registry) = extensions();
+    let decoded = Representation::Bytes(Size::Exact(4));
+    for name in [
+        (Format::V2, "xor"),
+        (Format::V3, "example.xor"),
+        (Format::V3, "example.xor-old"),
+        (Format::V3Draft, "https://example.org/codecs/xor/1.0"),
+    ] {
+        let codec = create_in(&registry, name, &json!({"key": 1}), &decoded).unwrap();
+        let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
+        assert_eq!(codec.encoded_size(Size::Exact(4)), Size::Exact(4));
+    }
+}
+
+#[test]
+fn a_loaded_checksum_is_written_and_checked() {
+    let (_installed, registry) = extensions();
+    let Codec::BytesToBytes(codec) = create(&registry, "example.sum", &Value::Null).unwrap() else {
+        panic!("another form")
+    };
+    let mut encoded = Output::at_most(10);
+    codec.encode(&[1, 2, 3], &mut encoded).unwrap();
+    assert_eq!(encoded.written(), [1, 2, 3, 6]);
+    let mut decoded = Output::at_most(10);
+    codec.decode(&[1, 2, 3, 6], &mut decoded).unwrap();
+    assert_eq!(decoded.written(), [1, 2, 3]);
+    for damaged in [&[1, 2, 3, 7][..], &[]] {
+        let error = codec.decode(damaged, &mut Output::at_most(10)).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_data_type_and_the_codec_that_packs_it_work_together() {
+    let (_installed, registry) = extensions();
+    let array = array(&registry, &[3]);
+    assert_eq!(
+        (array.data_type.name(), array.data_type.elements().size()),
+        ("example.uint12".into(), Some(2))
+    );
+    let decoded = Representation::Array(array.clone());
+    let codec = create_in(&registry, (Format::V3, "example.pack12"), &Value::Null, &decoded).unwrap();
+    let Codec::ArrayToBytes(codec) = codec else { panic!("another form") };
+    assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
+    let mut encoded = Output::at_most(100);
+    codec.encode(&array, &elements(&[0x123, 0x456, 0x789]), &mut encoded).unwrap();
+    assert_eq!(encoded.written(), [0x23, 0x61, 0x45, 0x89, 0x07]);
+    let mut decoded = Output::exactly(6);
+    codec.decode(&array, encoded.written(), &mut decoded).unwrap();
+    assert_eq!(decoded.written(), elements(&[0x123, 0x456, 0x789]));
+    let error = codec.decode(&array, &[1], &mut Output::exactly(6)).unwrap_err();
+    assert_eq!(error.to_string(), "chunk is corrupt: plugin example-extensions 1.2.0: a byte is left over");
+}
+
+#[test]
+fn a_loaded_data_type_answers_as_it_does_when_it_is_linked() {
+    let (_installed, registry) = extensions();
+    let data_type = array(&registry, &[1]).data_type;
+    let reading = Reading::new(Mode::Strict);
+    let context = FillContext { format: Format::V3, reading: &reading, byte_order: &ByteOrder::Little };
+    let fill_value = data_type.fill_value(&json!(7), &context).unwrap();
+    assert_eq!(fill_value.bytes(), elements(&[7]));
+    let error = data_type.fill_value(&json!(4096), &context).unwrap_err().to_string();
+    assert_eq!(error, "invalid fill value: plugin example-extensions 1.2.0: 4096 is not below 4096");
+    let json = data_type.fill_value_json(&elements(&[9]), Format::V3, &ByteOrder::Little).unwrap();
+    assert_eq!(json, json!(9));
+    let document = data_type.document(Format::V3, &ByteOrder::Little).unwrap();
+    assert_eq!(document, DataTypeDocument::named("example.uint12"));
+    assert!(data_type.document(Format::V2, &ByteOrder::Little).is_err());
+    assert_eq!(data_type.default_fill_value(), FillValue::zero(2));
+    let mut text = String::new();
+    data_type.print(&elements(&[4095]), &mut text).unwrap();
+    assert_eq!(text, "4095");
+    assert!(data_type.check(&elements(&[1, 4095])).is_ok());
+    let error = data_type.check(&elements(&[1, 4096])).unwrap_err();
+    assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: 4096 is not below 4096");
+}
+
+/// The codec is given a type of the host, which here is one of another library, and gives one of its own.
+#[test]
+fn a_codec_that_changes_the_data_type_hands_the_other_one_over() {
+    let (_installed, registry) = extensions();
+    let of_two_bytes = ArrayRepresentation { data_type: Arc::new(UInt16), ..array(&registry, &[2]) };
+    let decoded = Representation::Array(of_two_bytes.clone());
+    let codec = create_in(&registry, (Format::V3, "example.narrow"), &Value::Null, &decoded).unwrap();
+    let Codec::ArrayToArray(codec) = codec else { panic!("another form") };
+    let encoded = codec.encoded(&of_two_bytes).unwrap();
+    assert_eq!((encoded.data_type.name(), &encoded.shape[..]), ("example.uint12".into(), &[2][..]));
+    assert_eq!(encoded.fill_value, FillValue::zero(2));
+    let mut written = Output::exactly(4);
+    codec.encode(&of_two_bytes, &elements(&[1, 2]), &mut written).unwrap();
+    assert_eq!(written.written(), elements(&[1, 2]));
+    let error = codec.encode(&of_two_bytes, &elements(&[1, 5000]), &mut Output::exactly(4)).unwrap_err();
+    assert!(matches!(error, CodecError::Encode(_)), "{error}");
+    let error = codec.encoded(&array(&registry, &[2])).unwrap_err();
+    assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: example.uint12 is not of two bytes");
+}
+
+/// Unsigned numbers of two bytes, as far as this test needs them.
+#[derive(Debug)]
+struct UInt16;
+
+impl zarr_spec::DataType for UInt16 {
+    fn name(&self) -> std::borrow::Cow<'_, str> {
+        "uint16".into()
+    }
+
+    fn elements(&self) -> zarr_spec::Elements {
+        zarr_spec::Elements::Fixed { size: 2, units: zarr_spec::Units::Uniform(2) }
+    }
+
+    fn kind(&self) -> Option<zarr_spec::data_type::Kind> {
+        Some(zarr_spec::data_type::Kind::UInt)
+    }
+
+    fn document(&self, _: Format, _: &ByteOrder) -> Result<DataTypeDocument, zarr_spec::DataTypeError> {
+        Ok(DataTypeDocument::named("uint16"))
+    }
+
+    fn fill_value(&self, _: &Value, _: &FillContext<'_>) -> Result<FillValue, zarr_spec::DataTypeError> {
+        Ok(FillValue::zero(2))
+    }
+
+    fn fill_value_json(&self, _: &[u8], _: Format, _: &ByteOrder) -> Result<Value, zarr_spec::DataTypeError> {
+        Ok(json!(0))
+    }
+
+    fn print(&self, _: &[u8], to: &mut dyn std::fmt::Write) -> std::fmt::Result {
+        to.write_str("0")
+    }
+}
+
+/// What the remaining kinds are created from.
+fn creation<'a>(registry: &'a Registry, reading: &'a Reading, format: Format) -> Creation<'a> {
+    Creation { format, identifier: "", configuration: &Value::Null, type_name: None, registry, reading }
+}
+
+#[test]
+fn a_memory_layout_that_is_a_permutation_crosses_as_data() {
+    let (_installed, registry) = extensions();
+    let reading = Reading::new(Mode::Strict);
+    let uri = "https://example.org/layouts/backwards/1.0";
+    let plugin = registry.memory_layouts().find(Format::V3Draft, uri, &reading).unwrap();
+    let layout = (plugin.create)(&creation(&registry, &reading, Format::V3Draft), 3).unwrap();
+    assert!(matches!(&layout, Codec::Permutation(order) if order == &[2, 1, 0]), "{layout:?}");
+}
+
+#[test]
+fn a_chunk_grid_is_asked_for_each_chunk_and_checked() {
+    let (_installed, registry) = extensions();
+    let reading = Reading::new(Mode::Strict);
+    let plugin = registry.chunk_grids().find(Format::V3, "example.halves", &reading).unwrap();
+    let creation = creation(&registry, &reading, Format::V3);
+    let grid = (plugin.create)(&creation, &[5, 4]).unwrap();
+    assert_eq!(
+        (grid.grid_shape(), grid.chunk_shape(), grid.largest_chunk()),
+        (&[2, 2][..], None, vec![3, 2])
+    );
+    assert_eq!(grid.chunk_range(0, 1).unwrap(), 3..5);
+    assert_eq!((grid.chunk_of(0, 2).unwrap(), grid.chunk_of(0, 3).unwrap()), (0, 1));
+    for error in [
+        grid.chunk_range(0, 2).unwrap_err(),
+        grid.chunk_range(2, 0).unwrap_err(),
+        grid.chunk_of(1, 4).unwrap_err(),
+    ] {
+        assert!(matches!(error, zarr_spec::grid::GridError::OutOfBounds(_)), "{error}");
+    }
+    // Its second chunk would be empty, which no chunk of the first one's size is.
+    let odd = (plugin.create)(&creation, &[1]).unwrap();
+    assert!(odd.chunk_range(0, 1).unwrap_err().to_string().contains("is 1 to 1"));
+}
+
+#[test]
+fn a_chunk_key_encoding_writes_and_reads_keys() {
+    let (_installed, registry) = extensions();
+    let reading = Reading::new(Mode::Strict);
+    let plugin = registry.chunk_key_encodings().find(Format::V3, "example.dashes", &reading).unwrap();
+    let encoding = (plugin.create)(&creation(&registry, &reading, Format::V3)).unwrap();
+    let mut key = "before/".to_owned();
+    encoding.encode(&[1, 20, 300], &mut key);
+    assert_eq!(key, "before/k1-20-300");
+    assert_eq!(encoding.decode("k1-20-300", 3), Some(vec![1, 20, 300]));
+    assert_eq!((encoding.decode("k1-20", 3), encoding.decode("c/1", 1)), (None, None));
+    assert_eq!(encoding.decode("k", 0), Some(vec![]));
+}
+
+#[test]
+fn a_metadata_encoding_keeps_documents_and_its_warnings_arrive() {
+    let (_installed, registry) = extensions();
+    let reading = Reading::new(Mode::Lenient);
+    let uri = "https://example.org/metadata/shouting/1.0";
+    let plugin = registry.metadata_encodings().find(Format::V3Draft, uri, &reading).unwrap();
+    let encoding = (plugin.create)(&creation(&registry, &reading, Format::V3Draft)).unwrap();
+    assert_eq!(encoding.key_suffix(), ".loud");
+    let document = json!({"b": 1, "a": [null, true, "é"]});
+    let bytes = encoding.encode(&document).unwrap();
+    assert_eq!(bytes, r#"!{"b":1,"a":[null,true,"é"]}"#.as_bytes());
+    assert_eq!(encoding.decode(&bytes, &reading).unwrap(), document);
+    assert_eq!(reading.take_warnings(), ["it is loud"]);
+    let error = encoding.decode(b"{}", &reading).unwrap_err().to_string();
+    assert_eq!(error, "plugin example-extensions 1.2.0: there is no exclamation mark");
+}
+
+#[test]
+fn a_generic_extension_brings_what_it_brings() {
+    let (_installed, registry) = extensions();
+    let reading = Reading::new(Mode::Strict);
+    let uri = "https://example.org/extensions/letters/1.0";
+    let plugin = registry.extensions().find(Format::V3Draft, uri, &reading).unwrap();
+    let creation = creation(&registry, &reading, Format::V3Draft);
+    let extension = (plugin.create)(&creation, ExtensionPlace::Array(&[2, 3])).unwrap();
+    assert_eq!(extension.dimension_names(), Some(&[Some("a".to_owned()), Some("b".to_owned())][..]));
+    assert_eq!(extension.node_index(), None);
+    let error = (plugin.create)(&creation, ExtensionPlace::EntryPoint).unwrap_err();
+    assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: letters are for arrays");
+}
+
+#[test]
+fn many_threads_use_one_instance() {
+    let (_installed, registry) = extensions();
+    let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
+        panic!("another form")
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..8u8 {
+            let codec = &codec;
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    let mut encoded = Output::at_most(1000);
+                    codec.encode(&[thread; 1000], &mut encoded).unwrap();
+                    assert!(encoded.written().iter().all(|byte| byte ^ 3 == thread));
+                }
+            });
+        }
+    });
+}
+
+/// The library says what its crate said to `register!`.
+#[test]
+fn an_open_library_says_what_it_is_and_shows_its_examples() {
+    let installed = Installed::new(in_rust(), &EXTENSIONS);
+    let loader = installed.loader(Policy::Any);
+    let library = loader.open(&loader.candidates()[0]).unwrap();
+    assert_eq!((library.abi(), library.license()), ((1, 0), "MIT"));
+    assert!(library.build().starts_with("zarr-plugin "), "{}", library.build());
+    let (_, identifiers, about) = library.items().next().unwrap();
+    assert_eq!(identifiers.uri, Some("https://example.org/codecs/xor/1.0"));
+    assert_eq!(about.summary, "Combines each byte with a key by exclusive or.");
+    let example = about.examples[0];
+    assert_eq!(example.document, r#"{"name":"example.xor","configuration":{"key":170}}"#);
+    assert_eq!((example.format, example.loss), (Format::V3, zarr_spec::Loss::Nothing));
+}

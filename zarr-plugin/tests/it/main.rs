@@ -1,0 +1,11 @@
+//! The rules of the plugin ABI, each of them a test. Plugins are built here as a third party would: in a folder of their
+//! own, by cargo or the system's C compiler.
+
+#![cfg(all(feature = "host", target_os = "linux"))]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+mod built;
+mod header;
+mod loaded;
+mod trust;
+mod wrong;

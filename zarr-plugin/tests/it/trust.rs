@@ -1,0 +1,241 @@
+//! Where plugins are looked for, and which of them are trusted.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use zarr_plugin::host::{
+    Loader, Lock, LockError, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source,
+};
+use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::{CodecPlugin, Format, Identifiers, Mode, Reading, Registry};
+
+use crate::built::{Installed, Manifest, XOR_C, in_c, sha256};
+use crate::loaded::create;
+
+fn with(installed: &Installed, policy: Policy, lock: Lock) -> Loader {
+    Loader::new(&Search::nowhere().given(installed.folder.path()), policy, lock)
+}
+
+fn pinned(installed: &Installed) -> Lock {
+    let mut lock = Lock::default();
+    lock.trust(installed.pin());
+    lock
+}
+
+#[test]
+fn nothing_is_loaded_unless_a_policy_says_so() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let loader = with(&installed, Policy::default(), pinned(&installed));
+    assert_eq!(loader.judge(&loader.candidates()[0]), Err(Refusal::Off));
+    let mut registry = Registry::empty();
+    assert_eq!(loader.register(&mut registry)[0].refusal, Refusal::Off);
+    assert_eq!(registry.codecs().iter().count(), 0);
+}
+
+#[test]
+fn a_pinned_library_is_loaded_and_another_one_is_not() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let unpinned = with(&installed, Policy::Pinned, Lock::default());
+    assert_eq!(unpinned.judge(&unpinned.candidates()[0]), Err(Refusal::Untrusted("xor-c".into())));
+    let lock = pinned(&installed);
+    let loader = with(&installed, Policy::Pinned, lock.clone());
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    // Another library in its place, with a manifest that fits it.
+    let other = in_c(&["MINOR=1"]);
+    fs::write(installed.library(), &other).unwrap();
+    installed.write_manifest(&XOR_C, &sha256(&other));
+    let loader = with(&installed, Policy::Pinned, lock.clone());
+    let changed = Refusal::Changed { pinned: lock.pins[0].sha256.clone(), found: sha256(&other) };
+    assert_eq!(loader.judge(&loader.candidates()[0]), Err(changed));
+}
+
+#[test]
+fn folders_that_are_trusted_need_no_pin_under_their_policy_alone() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let search = Search::nowhere().given(installed.folder.path());
+    let trusted = [installed.folder.path()];
+    let loader = Loader::trusting(&search, Policy::TrustDirs, Lock::default(), &trusted);
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    for (policy, trusted) in [(Policy::Pinned, &trusted[..]), (Policy::TrustDirs, &[])] {
+        let loader = Loader::trusting(&search, policy, Lock::default(), trusted);
+        assert_eq!(loader.judge(&loader.candidates()[0]), Err(Refusal::Untrusted("xor-c".into())));
+    }
+}
+
+#[test]
+fn a_policy_only_tightens() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let loader = installed.loader(Policy::Pinned);
+    let error = loader.tighten(Policy::Any).unwrap_err().to_string();
+    assert_eq!(error, "policy Any would let in more than Pinned");
+    // A plugin that was registered before is not opened after.
+    let loader = installed.loader(Policy::Any);
+    let mut registry = Registry::empty();
+    assert_eq!(loader.register(&mut registry), []);
+    loader.tighten(Policy::Off).unwrap();
+    let error = create(&registry, "example.xor", &zarr_spec::json!({"key": 1})).unwrap_err().to_string();
+    assert_eq!(error, "plugin xor-c 1.2.0 is not used: loading plugins is switched off (policy `off`)");
+}
+
+#[test]
+fn a_library_in_quarantine_is_loaded_under_no_policy() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let mut lock = pinned(&installed);
+    let sha256 = lock.pins[0].sha256.clone();
+    lock.quarantine(Quarantined { name: "xor-c".into(), sha256, reason: "it crashed in `decode`".into() });
+    let loader = with(&installed, Policy::Any, lock);
+    let refusal = Refusal::Quarantined("it crashed in `decode`".into());
+    assert_eq!(loader.judge(&loader.candidates()[0]), Err(refusal));
+}
+
+#[test]
+fn the_lock_file_is_read_as_it_was_written_and_refused_otherwise() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plugins.lock");
+    assert_eq!(Lock::read(&path).unwrap(), Lock::default());
+    let mut lock = pinned(&installed);
+    lock.trust(installed.pin());
+    lock.quarantine(Quarantined { name: "x".into(), sha256: "1".into(), reason: "why".into() });
+    lock.write(&path).unwrap();
+    assert_eq!(Lock::read(&path).unwrap(), lock);
+    assert_eq!(lock.pins.len(), 1);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::write(&path, "[[plugin]]\nname = 'x'\nmore = 1\n").unwrap();
+    assert!(matches!(Lock::read(&path), Err(LockError::Invalid { .. })));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(matches!(Lock::read(&path), Err(LockError::WritableByOthers { .. })));
+}
+
+#[test]
+fn places_are_looked_at_in_order_and_never_in_the_working_directory() {
+    let variables = |name: &str| match name {
+        "ZARR_PLUGIN_PATH" => Some(OsString::from("/one:relative::/two")),
+        "HOME" => Some(OsString::from("/home/somebody")),
+        _ => None,
+    };
+    let search = Search::from_variables(variables).given("/given").given("/given/too");
+    let places: Vec<_> =
+        search.places().iter().map(|place| (place.source, place.path.to_str().unwrap())).collect();
+    assert_eq!(
+        places,
+        [
+            (Source::Given, "/given"),
+            (Source::Given, "/given/too"),
+            (Source::Variable, "/one"),
+            (Source::Variable, "/two"),
+            (Source::User, "/home/somebody/.local/share/zarr/plugins"),
+            (Source::System, "/usr/local/lib/zarr/plugins"),
+            (Source::System, "/usr/lib/zarr/plugins"),
+        ]
+    );
+    let elsewhere = Search::from_variables(|name| (name == "XDG_DATA_HOME").then(|| "/data".into()));
+    assert_eq!(elsewhere.places()[0].path, Path::new("/data/zarr/plugins"));
+}
+
+#[test]
+fn the_first_manifest_of_a_plugin_wins_and_later_ones_are_listed() {
+    let [first, second] = [(); 2].map(|()| Installed::new(&in_c(&[]), &XOR_C));
+    let search = Search::nowhere().given(first.folder.path()).given(second.folder.path());
+    let loader = Loader::new(&search, Policy::Any, Lock::default());
+    let mut registry = Registry::empty();
+    let passed_over = loader.register(&mut registry);
+    assert_eq!(passed_over.len(), 1);
+    assert_eq!(passed_over[0].manifest, second.manifest());
+    assert_eq!(passed_over[0].refusal, Refusal::Shadowed(first.manifest()));
+}
+
+/// Two plugins, and a plugin beside a linked crate: the one that was there first keeps the identifier.
+#[test]
+fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
+    let first = Installed::new(&in_c(&[]), &XOR_C);
+    let both = format!("[[provides]]\nkind = 'codec'\nname = 'example.own'\n{}", XOR_C.provides);
+    let second = Installed::new(&in_c(&[]), &Manifest { name: "later", provides: &both, ..XOR_C });
+    let search = Search::nowhere().given(first.folder.path()).given(second.folder.path());
+    let loader = Loader::new(&search, Policy::Any, Lock::default());
+    let mut registry = Registry::empty();
+    let passed_over = loader.register(&mut registry);
+    let message = "codec `example.xor` is in both xor-c 1.2.0 and later 1.2.0";
+    assert_eq!(passed_over[0].refusal, Refusal::Claimed(message.to_owned()));
+    let names: Vec<_> = registry.codecs().iter().map(|codec| codec.identifiers.name).collect();
+    assert_eq!(names, ["example.xor"]);
+    let why = loader.explain("example.xor").to_string();
+    let comes_first =
+        format!("later.toml: {} has `example.xor`, too, and comes first", first.manifest().display());
+    assert!(why.contains(&comes_first), "{why}");
+
+    let mut registry = Registry::empty();
+    registry
+        .register(CodecPlugin::new(Identifiers::name("example.xor"), |_, _| {
+            Ok(zarr_spec::Codec::Permutation(vec![]))
+        }))
+        .unwrap();
+    assert!(matches!(loader.register(&mut registry)[0].refusal, Refusal::Claimed(_)));
+    assert!(create(&registry, "example.xor", &zarr_spec::Value::Null).is_ok());
+}
+
+#[test]
+fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let mut registry = Registry::empty();
+    assert_eq!(with(&installed, Policy::Pinned, Lock::default()).register(&mut registry).len(), 1);
+    let reading = Reading::new(Mode::Strict);
+    let unknown = registry.codecs().find(Format::V3, "example.xor", &reading).unwrap_err().to_string();
+    assert_eq!(
+        unknown,
+        format!(
+            "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet; \
+             `zarrctl plugins trust xor-c` pins the library as it is now",
+            installed.manifest().display()
+        )
+    );
+}
+
+#[test]
+fn every_place_and_every_candidate_is_explained() {
+    let right = Installed::new(&in_c(&[]), &XOR_C);
+    let wrong = Installed::new(&in_c(&[]), &Manifest { name: "wrong", major: 7, ..XOR_C });
+    fs::write(wrong.folder.path().join("zz.toml"), "manifest_version = 2").unwrap();
+    let search =
+        Search::nowhere().given("/nowhere/at/all").given(wrong.folder.path()).given(right.manifest());
+    let loader = Loader::new(&search, Policy::Any, Lock::default());
+    let text = loader.explain("example.xor").to_string();
+    let expected = format!(
+        "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it speaks \
+         version 7 of the plugin ABI, and this program 1\n    zz.toml: its manifest is not right: manifest version 2 is \
+         not known; there is 1\n  {} (given)\n    xor-c.toml: provides it\n",
+        wrong.folder.path().display(),
+        right.manifest().display()
+    );
+    assert_eq!(text, expected);
+    assert!(loader.explain("other").to_string().contains("xor-c.toml: does not provide it"));
+}
+
+const RIGHT: &str = "manifest_version = 1\nname = 'a'\nversion = '1.0.0'\nlicense = 'MIT'\n\
+    abi = { major = 1, minor = 0 }\n\
+    library.linux_amd64 = { path = 'a.so', sha256 = '0000000000000000000000000000000000000000000000000000000000000000' }\n\
+    provides = [{ kind = 'codec', name = 'a' }]\nconformance = { suite = '1.0', level = 'L3' }\n";
+
+#[test]
+fn a_manifest_is_read_strictly() {
+    let manifest = Parsed::parse(RIGHT).unwrap();
+    assert_eq!(manifest.provides[0].kind, ExtensionPoint::Codec);
+    for (from, to, message) in [
+        ("license", "licence", "unknown field `licence`"),
+        ("name = 'a'\nversion", "version", "missing field `name`"),
+        ("name = 'a'\nversion", "name = '../a'\nversion", "name `../a` is not"),
+        ("'1.0.0'", "'1'", "version"),
+        ("'codec'", "'store'", "kind `store` is none that can be loaded"),
+        ("name = 'a' }", "aliases = ['a'] }", "provides[0] has neither uri, name nor id"),
+        ("name = 'a' }", "name = '' }", "provides[0]: `` is no identifier"),
+        ("provides = [{ kind = 'codec', name = 'a' }]", "provides = []", "it provides nothing"),
+        ("000'", "00G'", "sha256 is not 64 lower case"),
+        ("level", "levels", "unknown field `levels`"),
+    ] {
+        assert!(RIGHT.contains(from), "{from}");
+        let error = Parsed::parse(&RIGHT.replace(from, to)).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,396 @@
+//! A plugin of every kind, as a third party would write it, and one that panics wherever it is told to.
+
+use std::borrow::Cow;
+use std::fmt::{self, Debug};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
+use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
+use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::{
+    ArrayRepresentation, BoxError, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,
+    DataTypePlugin, Elements, Example, FillValue, Format, Identifiers, Invalid, Output, Reading, Representation,
+    Size, Units, Value, json,
+};
+
+zarr_plugin::export_plugins!();
+
+const XOR: Identifiers = Identifiers {
+    uri: Some("https://example.org/codecs/xor/1.0"),
+    name: "example.xor",
+    id: Some("xor"),
+    aliases: &["example.xor-old"],
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(XOR, |creation, _| Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?))))
+        .about(
+            "Combines each byte with a key by exclusive or.",
+            &[Example::v3(r#"{"name": "example.xor", "configuration": {"key": 170}}"#)],
+        )
+);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Xor {
+    key: u8,
+}
+
+impl BytesToBytesCodec for Xor {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        decoded.iter().try_for_each(|byte| Ok(encoded.put(&[byte ^ self.key])?))
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.encode(encoded, decoded)
+    }
+}
+
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.sum"), |_, _| Ok(Codec::Checksum(Arc::new(Sum)))));
+
+/// The sum of all bytes, in one byte.
+#[derive(Debug)]
+struct Sum;
+
+impl Checksum for Sum {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        checksum[0] = bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte));
+    }
+}
+
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("example.uint12"), |creation| {
+    creation.parse::<Nothing>()?;
+    Ok::<Created, DataTypeError>((Arc::new(UInt12), ByteOrder::Little))
+}));
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Numbers below 4096, in two bytes of memory.
+#[derive(Debug)]
+struct UInt12;
+
+impl DataType for UInt12 {
+    fn name(&self) -> Cow<'_, str> {
+        "example.uint12".into()
+    }
+
+    fn elements(&self) -> Elements {
+        Elements::Fixed { size: 2, units: Units::Uniform(2) }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn document(&self, format: Format, _: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        match format {
+            Format::V3 => Ok(DataTypeDocument::named("example.uint12")),
+            _ => Err(DataTypeError::NotInFormat { name: "example.uint12".into(), format, hint: String::new() }),
+        }
+    }
+
+    fn fill_value(&self, json: &Value, _: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let number = json.as_u64().filter(|&number| number < 4096);
+        let number = number.ok_or_else(|| DataTypeError::FillValue(format!("{json} is not below 4096")))?;
+        Ok(FillValue::new((number as u16).to_ne_bytes().to_vec()))
+    }
+
+    fn fill_value_json(&self, element: &[u8], _: Format, _: &ByteOrder) -> Result<Value, DataTypeError> {
+        Ok(Value::from(u64::from(number(element))))
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        write!(to, "{}", number(element))
+    }
+
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        match elements.chunks_exact(2).map(number).find(|&number| number > 4095) {
+            Some(number) => Err(Invalid::new(format!("{number} is not below 4096"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn number(element: &[u8]) -> u16 {
+    u16::from_ne_bytes([element[0], element[1]])
+}
+
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.pack12"), |_, decoded| {
+    let Representation::Array(array) = decoded else { return Err(CodecError::Unsupported("no array".into())) };
+    match &*array.data_type.name() {
+        "example.uint12" => Ok(Codec::ArrayToBytes(Arc::new(Pack12))),
+        other => Err(CodecError::Unsupported(format!("data type {other} is not packed"))),
+    }
+}));
+
+/// Two numbers in three bytes.
+#[derive(Debug)]
+struct Pack12;
+
+impl ArrayToBytesCodec for Pack12 {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        let count = array.element_count().ok_or_else(|| CodecError::Unsupported("too many".into()))? as u64;
+        Ok(Size::Exact((count * 3).div_ceil(2)))
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        for pair in decoded.chunks(4) {
+            let first = number(pair);
+            let second = if pair.len() == 4 { number(&pair[2..]) } else { 0 };
+            let bytes = [first as u8, (first >> 8) as u8 | (second << 4) as u8, (second >> 4) as u8];
+            encoded.put(&bytes[..pair.len() - pair.len() / 4])?;
+        }
+        Ok(())
+    }
+
+    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        for bytes in encoded.chunks(3) {
+            let [first, second] = match *bytes {
+                [a, b, c] => [u16::from(a) | u16::from(b & 15) << 8, u16::from(b >> 4) | u16::from(c) << 4],
+                [a, b] => [u16::from(a) | u16::from(b & 15) << 8, 0],
+                _ => return Err(CodecError::corrupt("a byte is left over")),
+            };
+            decoded.put(&first.to_ne_bytes())?;
+            if bytes.len() == 3 {
+                decoded.put(&second.to_ne_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.narrow"), |_, _| {
+    Ok(Codec::ArrayToArray(Arc::new(Narrow)))
+}));
+
+/// Unsigned numbers of two bytes become `example.uint12`.
+#[derive(Debug)]
+struct Narrow;
+
+impl ArrayToArrayCodec for Narrow {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        if (decoded.data_type.kind(), decoded.data_type.elements().size()) != (Some(Kind::UInt), Some(2)) {
+            return Err(CodecError::Unsupported(format!("{} is not of two bytes", decoded.data_type.name())));
+        }
+        Ok(ArrayRepresentation { data_type: Arc::new(UInt12), ..decoded.clone() })
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        UInt12.check(decoded).map_err(CodecError::encode)?;
+        Ok(encoded.put(decoded)?)
+    }
+
+    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+}
+
+const BACKWARDS: Identifiers = Identifiers {
+    uri: Some("https://example.org/layouts/backwards/1.0"),
+    name: "example.backwards",
+    id: None,
+    aliases: &[],
+};
+
+zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, |_, rank| Ok(Codec::Permutation((0..rank).rev().collect()))));
+
+zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), |_, shape| {
+    Ok(Arc::new(Halves(shape.to_vec(), vec![2; shape.len()])))
+}));
+
+/// Two chunks along each dimension, the first one larger where the length is odd.
+#[derive(Debug)]
+struct Halves(Vec<u64>, Vec<u64>);
+
+impl ChunkGrid for Halves {
+    fn grid_shape(&self) -> &[u64] {
+        &self.1
+    }
+
+    fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
+        let length = self.0[dimension];
+        Ok(if chunk == 0 { 0..length.div_ceil(2) } else { length.div_ceil(2)..length })
+    }
+
+    fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError> {
+        Ok(u64::from(element >= self.0[dimension].div_ceil(2)))
+    }
+
+    fn chunk_shape(&self) -> Option<&[u64]> {
+        None
+    }
+
+    fn largest_chunk(&self) -> Vec<u64> {
+        self.0.iter().map(|length| length.div_ceil(2)).collect()
+    }
+}
+
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("example.dashes"), |_| Ok(Arc::new(Dashes))));
+
+#[derive(Debug)]
+struct Dashes;
+
+impl ChunkKeyEncoding for Dashes {
+    fn encode(&self, chunk_index: &[u64], key: &mut String) {
+        let parts: Vec<_> = chunk_index.iter().map(u64::to_string).collect();
+        key.push_str(&format!("k{}", parts.join("-")));
+    }
+
+    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+        let rest = key.strip_prefix('k')?;
+        let parts = rest.split('-').filter(|part| !part.is_empty());
+        let index: Option<Vec<u64>> = parts.map(zarr_spec::key_encoding::decode_index).collect();
+        index.filter(|index| index.len() == rank)
+    }
+}
+
+const SHOUTING: Identifiers = Identifiers {
+    uri: Some("https://example.org/metadata/shouting/1.0"),
+    name: "",
+    id: None,
+    aliases: &[],
+};
+
+zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, |_| Ok(Arc::new(Shouting))));
+
+/// JSON behind an exclamation mark.
+#[derive(Debug)]
+struct Shouting;
+
+impl MetadataEncoding for Shouting {
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let json = bytes.strip_prefix(b"!").ok_or("there is no exclamation mark")?;
+        reading.warn("it is loud");
+        Ok(json::parse(json, &json::ParseOptions::default())?.value)
+    }
+
+    fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
+        Ok(format!("!{document}").into_bytes())
+    }
+
+    fn key_suffix(&self) -> &str {
+        ".loud"
+    }
+}
+
+const LETTERS: Identifiers = Identifiers {
+    uri: Some("https://example.org/extensions/letters/1.0"),
+    name: "",
+    id: None,
+    aliases: &[],
+};
+
+zarr_spec::register!(ExtensionPlugin::new(LETTERS, |_, place| match place {
+    ExtensionPlace::Array(shape) => Ok(Arc::new(Letters((b'a'..).map(char::from).map(String::from).map(Some).take(shape.len()).collect()))),
+    ExtensionPlace::EntryPoint => Err(Invalid::new("letters are for arrays")),
+}));
+
+#[derive(Debug)]
+struct Letters(Vec<Option<String>>);
+
+impl Extension for Letters {
+    fn dimension_names(&self) -> Option<&[Option<String>]> {
+        Some(&self.0)
+    }
+}
+
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.panic"), panicking));
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Panicking {
+    form: String,
+    #[serde(rename = "in")]
+    place: String,
+}
+
+impl Panicking {
+    fn at<T>(&self, place: &str, otherwise: T) -> T {
+        assert!(self.place != place, "on purpose, in {place}");
+        otherwise
+    }
+}
+
+fn panicking(creation: &Creation<'_>, _: &Representation) -> Result<Codec, CodecError> {
+    let panicking = Arc::new(creation.parse::<Panicking>()?);
+    Ok(match panicking.at("create", panicking.form.as_str()) {
+        "array to array" => Codec::ArrayToArray(panicking.clone()),
+        "array to bytes" => Codec::ArrayToBytes(panicking.clone()),
+        "bytes to bytes" => Codec::BytesToBytes(panicking.clone()),
+        _ => Codec::Checksum(panicking.clone()),
+    })
+}
+
+impl Drop for Panicking {
+    fn drop(&mut self) {
+        self.at("drop", ());
+    }
+}
+
+impl ArrayToArrayCodec for Panicking {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        Ok(self.at("encoded", decoded.clone()))
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(encoded.put(self.at("encode", decoded))?)
+    }
+
+    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(self.at("decode", encoded))?)
+    }
+}
+
+impl ArrayToBytesCodec for Panicking {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Ok(self.at("encoded_size", array.size()))
+    }
+
+    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(encoded.put(self.at("encode", decoded))?)
+    }
+
+    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(self.at("decode", encoded))?)
+    }
+}
+
+impl BytesToBytesCodec for Panicking {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        self.at("encoded_size", decoded)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(encoded.put(self.at("encode", decoded))?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(self.at("decode", encoded))?)
+    }
+}
+
+impl Checksum for Panicking {
+    fn size(&self) -> usize {
+        2
+    }
+
+    fn checksum(&self, _: &[u8], checksum: &mut [u8]) {
+        self.at("checksum", checksum).fill(7);
+    }
+}

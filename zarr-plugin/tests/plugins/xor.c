@@ -1,0 +1,132 @@
+/* The codec example.xor in C, from the header alone. With other macros set, one that does something wrong. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "zarr_plugin.h"
+
+#ifndef MAJOR
+#define MAJOR ZARR_ABI_MAJOR
+#endif
+#ifndef MINOR
+#define MINOR ZARR_ABI_MINOR
+#endif
+
+static zarr_str text(const char *chars) {
+    zarr_str text = {(const uint8_t *)chars, strlen(chars)};
+    return text;
+}
+
+/* Texts of this library stay where they are: there is nothing to release. */
+static int32_t fail(zarr_buf *err, int32_t status, const char *message) {
+    err->ptr = (uint8_t *)message;
+    err->len = strlen(message);
+    err->owner = NULL;
+    err->release = NULL;
+#ifdef LONG_MESSAGE
+    err->len = (size_t)1 << 60;
+#endif
+    return status;
+}
+
+static int32_t create(const void *context, const zarr_creation *creation, const zarr_representation *decoded,
+                      zarr_codec_instance *out, zarr_buf *err) {
+    char json[64] = {0};
+    const char *digits;
+    uint8_t *key;
+    long number;
+    (void)context;
+    (void)decoded;
+    if (creation->configuration_json.len >= sizeof json)
+        return fail(err, ZARR_BAD_CONFIGURATION, "the configuration is too long");
+    memcpy(json, creation->configuration_json.ptr, creation->configuration_json.len);
+    if (strncmp(json, "{\"key\":", 7) != 0)
+        return fail(err, ZARR_BAD_CONFIGURATION, "member `key` is missing");
+    digits = json + 7;
+    number = strtol(digits, NULL, 10);
+    if (number < 0 || number > 255)
+        return fail(err, ZARR_BAD_CONFIGURATION, "key is not 0 to 255");
+    key = malloc(1);
+    if (key == NULL)
+        return fail(err, ZARR_INTERNAL, "no memory");
+    *key = (uint8_t)number;
+    out->form = ZARR_FORM_BYTES_TO_BYTES;
+    out->self = key;
+    return ZARR_OK;
+}
+
+static void destroy(void *self) { free(self); }
+
+static int32_t run(const void *self, const zarr_array *array, zarr_str from, const zarr_call *call, zarr_output *to,
+                   zarr_buf *err) {
+    const uint8_t key = *(const uint8_t *)self;
+    size_t i;
+    (void)array;
+    if (from.len > call->max_out_bytes)
+        return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
+    if (to->capacity < from.len && to->reserve(to, from.len) != 0)
+        return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
+    for (i = 0; i < from.len; i++)
+        to->start[i] = from.ptr[i] ^ key;
+    to->len = from.len;
+#ifdef TOO_MUCH
+    to->capacity = to->limit = SIZE_MAX;
+    to->len = from.len + 1000;
+#endif
+    return ZARR_OK;
+}
+
+/* Without encoded_size: a function that is NULL is not there. */
+static const zarr_codec_vtable xor_codec = {
+    .struct_size = sizeof(zarr_codec_vtable), .create = create, .destroy = destroy, .encode = run, .decode = run};
+
+static zarr_item item;
+
+#ifdef NEWER
+/* As version 1.9 might have it: more members, and an item of a kind that version 1.0 does not have. */
+static struct {
+    zarr_plugin known;
+    uint64_t more[4];
+} plugin;
+static zarr_item newer = {.struct_size = sizeof(zarr_item), .kind = 4711};
+static const zarr_item *const items[] = {&newer, &item};
+#define KNOWN plugin.known
+#else
+static zarr_plugin plugin;
+static const zarr_item *const items[] = {&item};
+#define KNOWN plugin
+#endif
+
+#ifdef NO_SYMBOL
+#define zarr_plugin_v1 something_else
+int32_t something_else(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
+#endif
+
+int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
+    if (host->abi_major != ZARR_ABI_MAJOR)
+        return fail(err, ZARR_UNSUPPORTED, "this host is another one");
+#ifdef LONG_MESSAGE
+    return fail(err, ZARR_INTERNAL, "no");
+#endif
+    item.struct_size = sizeof item;
+    item.kind = ZARR_CODEC;
+    item.name = text("example.xor");
+    item.summary = text("Combines each byte with a key by exclusive or.");
+    item.vtable = &xor_codec;
+    KNOWN.struct_size = sizeof plugin;
+    KNOWN.abi_major = MAJOR;
+    KNOWN.abi_minor = MINOR;
+    KNOWN.name = text("xor-c");
+    KNOWN.version = text("1.2.0");
+    KNOWN.license = text("MIT");
+    KNOWN.build = text("cc");
+    KNOWN.items = items;
+    KNOWN.n_items = sizeof items / sizeof items[0];
+#ifdef MANY_ITEMS
+    KNOWN.n_items = SIZE_MAX / 16;
+#endif
+#ifdef TINY
+    KNOWN.struct_size = 3;
+#endif
+    *out = &KNOWN;
+    return ZARR_OK;
+}
