@@ -38,6 +38,9 @@ const MARKS: [&str; 2] = ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 /// The same for what `--large` measures.
 const MARKS_OF_GROWTH: [&str; 2] = ["<!-- growth: begin -->\n", "<!-- growth: end -->\n"];
 
+/// The chart as the page shows it.
+const IMAGE: &str = "![How often as long as this engine each peer takes](performance.svg)\n\n";
+
 /// A median of fewer rounds is none.
 const ROUNDS_TO_PUBLISH: usize = 3;
 
@@ -208,8 +211,8 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 /// Puts the tables into the page: with a chart those of all programs, without one those of what grows.
 fn publish(workspace: &Workspace, tables: &str, chart: Option<&str>) -> Result<(), String> {
     let page = workspace.read(Path::new(PAGE))?;
-    let marks = if chart.is_some() { MARKS } else { MARKS_OF_GROWTH };
-    let page = between_marks(&page, marks, tables)
+    let (marks, image) = if chart.is_some() { (MARKS, IMAGE) } else { (MARKS_OF_GROWTH, "") };
+    let page = between_marks(&page, marks, &format!("{image}{tables}"))
         .ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
     write(&workspace.root.join(PAGE), &page)?;
     chart.map_or(Ok(()), |chart| write(&workspace.root.join(CHART), chart))

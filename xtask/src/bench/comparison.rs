@@ -350,7 +350,7 @@ impl Comparison {
             .ok_or("there are no elements")?;
         let boxes = match case.operation {
             "create" | "open" => return self.expected_lines(case, case.operation == "open"),
-            "chunks" => chunk_boxes(dataset),
+            "chunks" => dataset.chunk_boxes(),
             _ => case.boxes.clone(),
         };
         if boxes.is_empty() {
@@ -467,18 +467,6 @@ fn threads_of(case: &Case, program: Program) -> usize {
     if program == Program::Floor { case.threads_of_floor() } else { case.threads }
 }
 
-/// Every chunk as a box, in C order.
-fn chunk_boxes(dataset: &Dataset) -> Vec<Vec<[u64; 2]>> {
-    let mut boxes = vec![Vec::new()];
-    for (&length, &chunk) in dataset.shape.iter().zip(&dataset.chunks) {
-        let ranges = (0..length / chunk).map(|number| [number * chunk, (number + 1) * chunk]);
-        let longer =
-            |before: Vec<[u64; 2]>| ranges.clone().map(move |range| [before.clone(), vec![range]].concat());
-        boxes = boxes.into_iter().flat_map(longer).collect();
-    }
-    boxes
-}
-
 /// The line that tells people how it goes.
 fn progress(case: &CaseReport, report: &Report) -> String {
     let result = |name: &str| match case.median(name) {
@@ -493,14 +481,6 @@ fn progress(case: &CaseReport, report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::datasets::{Sizes, plain};
-
-    #[test]
-    fn every_chunk_is_a_box_in_c_order() {
-        let boxes = chunk_boxes(&plain(Sizes { is_quick: false }));
-        assert_eq!(boxes.len(), 64);
-        assert_eq!(boxes[1], [[0, 128], [0, 128], [128, 256]]);
-    }
 
     #[test]
     fn progress_names_every_program() {

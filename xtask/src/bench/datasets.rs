@@ -310,6 +310,19 @@ impl Dataset {
         self.shape.iter().zip(&self.chunks).map(|(length, chunk)| length / chunk).product()
     }
 
+    /// Every chunk as a box, in C order.
+    pub(crate) fn chunk_boxes(&self) -> Vec<Vec<[u64; 2]>> {
+        let mut boxes = vec![Vec::new()];
+        for (&length, &chunk) in self.shape.iter().zip(&self.chunks) {
+            let ranges = (0..length / chunk).map(|number| [number * chunk, (number + 1) * chunk]);
+            let longer = |before: Vec<[u64; 2]>| {
+                ranges.clone().map(move |range| [before.clone(), vec![range]].concat())
+            };
+            boxes = boxes.into_iter().flat_map(longer).collect();
+        }
+        boxes
+    }
+
     /// Whether there is a hierarchy and no array of elements.
     pub(crate) fn is_hierarchy(&self) -> bool {
         self.document.is_none()
@@ -347,6 +360,14 @@ mod tests {
         let parts = dataset.parts();
         assert_eq!((parts.len(), parts[3][0], parts[3][2]), (4, [384, 512], [0, 1024]));
         assert_eq!(plain(Sizes { is_quick: false }).parts(), Vec::<Vec<[u64; 2]>>::new());
+    }
+
+    #[test]
+    fn every_chunk_is_a_box_in_c_order() {
+        let dataset = plain(Sizes { is_quick: false });
+        let boxes = dataset.chunk_boxes();
+        assert_eq!((boxes.len() as u64, dataset.chunk_count()), (64, 64));
+        assert_eq!(boxes[1], [[0, 128], [0, 128], [128, 256]]);
     }
 
     #[test]
