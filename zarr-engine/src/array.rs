@@ -323,7 +323,8 @@ impl Array {
     }
 }
 
-fn hash(what: &impl Hash) -> u64 {
+/// The same number for the same thing, as long as the program runs.
+pub(crate) fn hash(what: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()

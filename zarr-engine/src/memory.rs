@@ -5,6 +5,7 @@
 //! line, which would split every line that is streamed to it.
 #![expect(unsafe_code, reason = "memory of a chosen alignment is not to be had from a `Vec`")]
 
+mod fresh;
 mod heap;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
@@ -16,6 +17,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
+
+pub(crate) use fresh::Fresh;
 
 /// Bytes of a huge page; memory of at least so many is mapped where that is possible.
 const HUGE_PAGE: usize = 2 << 20;

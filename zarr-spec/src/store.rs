@@ -320,11 +320,13 @@ pub trait ChunkCache: Debug + Send + Sync {
     /// The bytes of a decoded chunk, just as they were handed in.
     fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes>;
 
-    /// Bytes that are kept at most: there is never room for a larger chunk.
-    fn limit(&self) -> usize;
+    /// Whether there is room for a decoded chunk of `size` bytes now: what is not kept need not be decoded to memory
+    /// that may be.
+    fn has_room(&self, chunk: &ChunkName<'_>, size: usize, begun: Begun) -> bool;
 
-    /// Takes a copy of a decoded chunk, unless its value has changed since. False if there is no room for it.
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool;
+    /// Keeps a decoded chunk, unless its value has changed since. `decoded` is memory of its own, and holds nothing else
+    /// alive. False if there is no room for it.
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, changes: Changes, begun: Begun) -> bool;
 }
 
 /// Which decoded chunk is meant.

@@ -119,7 +119,7 @@ impl Batch {
         };
         let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let (send, arriving) = channel();
-        let threads = inside.manner.concurrency.min(requests.len());
+        let threads = inside.manner.concurrency.max(1).min(requests.len());
         let requests = Arc::new(requests);
         let threads = (0..threads).map(|_| {
             let (inside, requests, state) = (Arc::clone(inside), Arc::clone(&requests), Arc::clone(&state));

@@ -324,15 +324,11 @@ impl ChunkCache for CacheStore {
         self.kept().find_chunk(chunk)
     }
 
-    fn limit(&self) -> usize {
-        self.limit
+    fn has_room(&self, chunk: &ChunkName<'_>, size: usize, begun: Begun) -> bool {
+        self.kept().has_room_for(chunk.key, size, begun)
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool {
-        if !self.kept().has_room_for(chunk.key, decoded.len(), begun) {
-            return false;
-        }
-        let Some(decoded) = self.own(decoded) else { return false };
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, changes: Changes, begun: Begun) -> bool {
         self.kept().keep_chunk(chunk, decoded, changes, begun)
     }
 }

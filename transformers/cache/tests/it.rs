@@ -11,7 +11,7 @@ use zarr_spec::store::{
     Begun, Caching, Capabilities, ChunkCache, ChunkName, Contents, Got, Manner, Request, Store, StoreError,
     Version, get_value,
 };
-use zarr_spec::{ByteRange, Key, Output, Prefix};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix};
 use zarr_transformer_cache::CacheStore;
 
 #[test]
@@ -222,8 +222,8 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     let (a, d, zstd, gzip): (_, _, Arc<str>, Arc<str>) = (key("a"), key("d/b"), "zstd".into(), "gzip".into());
     let (changes, begun) = (cache.changes(&a), cache.begin());
     assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
-    assert!(cache.keep(&chunk(&a, 0, &zstd), b"zero", changes, begun));
-    assert!(cache.keep(&chunk(&a, 7, &zstd), b"seven", changes, begun));
+    assert!(cache.keep(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
+    assert!(cache.keep(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
     // Another text that says the same is as good.
     for decoding in [&zstd, &"zstd".into()] {
         assert_eq!(cache.find(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
@@ -233,7 +233,7 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
         assert_eq!(cache.find(&other), None);
     }
     // Of two decodings of one chunk, the last one stays.
-    assert!(cache.keep(&chunk(&a, 0, &gzip), b"gzip", changes, begun));
+    assert!(cache.keep(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, begun));
     assert_eq!(cache.find(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
     assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
     assert_eq!(cache.find(&chunk(&a, 7, &zstd)).as_deref(), Some(&b"seven"[..]));
@@ -246,19 +246,24 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
         let cache = cache.with_decoded_chunks();
         let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
         let (changes, begun) = (cache.changes(&a), cache.begin());
-        assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, begun));
-        assert!(cache.keep(&chunk(&d, 0, &decoding), b"other", cache.changes(&d), begun));
+        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
+        assert!(cache.keep(&chunk(&d, 0, &decoding), Bytes::from_static(b"other"), cache.changes(&d), begun));
         change(&cache);
         assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
         // Who fetched before it comes too late, and may still keep what follows.
-        assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, begun));
+        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
         assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
-        assert!(cache.keep(&chunk(&a, 0, &decoding), b"new", cache.changes(&a), begun));
+        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"new"), cache.changes(&a), begun));
         assert_eq!(cache.find(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
     }
     let (_, cache) = cached(10_000);
     let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
-    assert!(cache.keep(&chunk(&d, 0, &decoding), b"other", cache.changes(&d), cache.begin()));
+    assert!(cache.keep(
+        &chunk(&d, 0, &decoding),
+        Bytes::from_static(b"other"),
+        cache.changes(&d),
+        cache.begin()
+    ));
     cache.set(&a, b"new").unwrap();
     assert_eq!(cache.find(&chunk(&d, 0, &decoding)).as_deref(), Some(&b"other"[..]));
 }
@@ -270,7 +275,7 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
     let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
     assert_eq!(part(&cache, "a", ByteRange::Last(2)), b"89");
     let changes = cache.changes(&a);
-    assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, cache.begin()));
+    assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, cache.begin()));
     assert_eq!(part(&cache, "a", MIDDLE), b"234");
     assert!(cache.find(&chunk(&a, 0, &decoding)).is_some());
     inside.set(&a, b"abcdefghij").unwrap();
@@ -278,7 +283,7 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
     let got = cache.get_once(&a, ByteRange::From(5), &mut Output::at_most(9)).unwrap().unwrap();
     assert_eq!(got.size, 10);
     assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
-    assert!(cache.keep(&chunk(&a, 0, &decoding), b"old", changes, cache.begin()));
+    assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, cache.begin()));
     assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it was fetched before");
 }
 
@@ -287,8 +292,12 @@ fn a_read_makes_way_for_others_and_not_for_itself() {
     let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
     let (keys, decoding): (Vec<Key>, Arc<str>) = ((0..9).map(|n| key(&format!("k{n}"))).collect(), "".into());
     let keep = |number: usize, begun: Begun| {
-        let kept =
-            cache.keep(&chunk(&keys[number], 0, &decoding), &[0; 2000], cache.changes(&keys[number]), begun);
+        let kept = cache.keep(
+            &chunk(&keys[number], 0, &decoding),
+            vec![0; 2000].into(),
+            cache.changes(&keys[number]),
+            begun,
+        );
         assert!(cache.size_in_memory() <= 10_000);
         kept
     };
@@ -303,11 +312,16 @@ fn a_read_makes_way_for_others_and_not_for_itself() {
     assert_eq!([5, 6, 7].map(|number| keep(number, second)), [true, true, false]);
     assert_eq!([0, 1, 2, 5, 6, 7].map(found), [false, true, false, true, true, false]);
     // No room is ever made for what never fits.
-    let huge =
-        cache.keep(&chunk(&keys[8], 0, &decoding), &[0; 10_000], cache.changes(&keys[8]), cache.begin());
+    let huge = cache.keep(
+        &chunk(&keys[8], 0, &decoding),
+        vec![0; 10_000].into(),
+        cache.changes(&keys[8]),
+        cache.begin(),
+    );
     assert!(!huge);
     assert_eq!([1, 5, 6].map(found), [true; 3]);
-    assert_eq!(cache.limit(), 10_000);
+    let has_room = |size| cache.has_room(&chunk(&keys[8], 0, &decoding), size, cache.begin());
+    assert_eq!([2000, 10_000].map(has_room), [true, false]);
 }
 
 #[test]
@@ -318,13 +332,13 @@ fn decoded_chunks_and_encoded_parts_share_the_bytes() {
     }
     let cache = CacheStore::new(Arc::<Versioned>::clone(&inside), 5000).with_decoded_chunks();
     let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
-    assert!(cache.keep(&chunk(&a, 0, &decoding), &[1; 3000], cache.changes(&a), cache.begin()));
+    assert!(cache.keep(&chunk(&a, 0, &decoding), vec![1; 3000].into(), cache.changes(&a), cache.begin()));
     for number in 0..9 {
         drop(get_value(&cache, &key(&format!("k{number}")), 1000).unwrap());
         assert!(cache.size_in_memory() <= 5000);
     }
     assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it made way");
-    assert!(cache.keep(&chunk(&a, 0, &decoding), &[1; 4000], cache.changes(&a), cache.begin()));
+    assert!(cache.keep(&chunk(&a, 0, &decoding), vec![1; 4000].into(), cache.changes(&a), cache.begin()));
     assert!(cache.size_in_memory() <= 5000);
     inside.reads();
     drop(get_value(&cache, &key("k8"), 1000).unwrap());

@@ -162,11 +162,13 @@ impl ChunkCache for PrefixStore {
         self.chunks()?.find(&ChunkName { key: &self.outer_key(chunk.key).ok()?, ..*chunk })
     }
 
-    fn limit(&self) -> usize {
-        self.chunks().map_or(0, ChunkCache::limit)
+    fn has_room(&self, chunk: &ChunkName<'_>, size: usize, begun: Begun) -> bool {
+        self.chunks()
+            .zip(self.outer_key(chunk.key).ok())
+            .is_some_and(|(chunks, key)| chunks.has_room(&ChunkName { key: &key, ..*chunk }, size, begun))
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], changes: Changes, begun: Begun) -> bool {
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, changes: Changes, begun: Begun) -> bool {
         self.chunks().zip(self.outer_key(chunk.key).ok()).is_some_and(|(chunks, key)| {
             chunks.keep(&ChunkName { key: &key, ..*chunk }, decoded, changes, begun)
         })

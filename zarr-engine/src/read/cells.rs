@@ -1,12 +1,13 @@
 //! Reading of chunks: each is fetched and decoded once, for all who want some of it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
 use zarr_spec::{ByteRange, Elements, Size};
 
-use super::kept::{KeptChunks, KeptValue};
+use super::kept::{Claimed, KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
 use super::remote::Cells;
 use crate::array::{ArrayInner, Worker};
@@ -29,15 +30,28 @@ impl ArrayInner {
         if self.resolved.store.manner().concurrency > 0 && !self.metadata.shape.is_empty() {
             return self.read_remotely(&Cells::new(&plans, regions)?, total, kept);
         }
+        let work = |count: usize| Ok::<_, Error>(total.max(self.least_work(&plans)?.saturating_mul(count)));
         if let ([plan], [region]) = (plans.as_slice(), regions) {
-            return self.for_each(plan.len(), total, |number| {
+            let read = |number| {
                 let piece = plan.piece(number)?;
                 self.read_grid_cell(&[Want { piece: &piece, region, strides: &region.strides }], kept)
-            });
+            };
+            let Some(kept) = kept.filter(|_| plan.len() > 1 && !self.is_parallel(plan.len(), total)) else {
+                return self.for_each(plan.len(), work(plan.len())?, read);
+            };
+            // Copying so little takes no second thread, and what there is to decode may well take one.
+            let mut others = Vec::new();
+            for number in 0..plan.len() {
+                let piece = plan.piece(number)?;
+                if !self.put_if_kept(&[Want { piece: &piece, region, strides: &region.strides }], kept)? {
+                    others.push(number);
+                }
+            }
+            return self.for_each(others.len(), work(others.len())?, |place| read(others[place]));
         }
         let shared = shared_cells(&plans)?;
         let cells: Vec<_> = shared.chunk_by(|(a, ..), (b, ..)| a == b).collect();
-        self.for_each(cells.len(), total, |number| {
+        self.for_each(cells.len(), work(cells.len())?, |number| {
             let pieces = cells[number].iter().map(|&(_, plan, piece)| Ok((plan, plans[plan].piece(piece)?)));
             let pieces: Result<Vec<(usize, Piece<'_>)>, Error> = pieces.collect();
             let pieces = pieces?;
@@ -47,6 +61,17 @@ impl ArrayInner {
             });
             self.read_grid_cell(&wants.collect::<Vec<_>>(), kept)
         })
+    }
+
+    /// Bytes that each chunk of these plans is decoded to at least, if anything is wanted of it; 0 where nothing is
+    /// computed.
+    fn least_work(&self, plans: &[Plan<'_>]) -> Result<usize, Error> {
+        let Some(plan) = plans.iter().find(|plan| plan.len() > 0) else { return Ok(0) };
+        let mut pipeline = self.pipeline_of(plan.piece(0)?.cell())?;
+        while let Some(shard) = pipeline.shard() {
+            pipeline = Arc::clone(&shard.inner);
+        }
+        Ok(if pipeline.steps.is_empty() { 0 } else { decoded_size(&pipeline).unwrap_or(usize::MAX) })
     }
 
     /// Reads what is wanted of the chunk that the first of all wants is in; there is one at least.
@@ -70,13 +95,16 @@ impl ArrayInner {
         if let Some(shard) = pipeline.shard() {
             return self.read_shard(cell, shard, wants, Before::Fresh, kept);
         }
-        if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
-            return self.put(cell, pipeline, &decoded, wants);
-        }
+        let _alone = match kept.map(|kept| self.find_or_claim(kept, WHOLE)) {
+            Some(Claimed::Kept(decoded)) => return self.put(cell, pipeline, &decoded, wants),
+            Some(Claimed::Absent(claim)) => claim,
+            None => None,
+        };
         self.workers.with(Worker::default, |worker| {
             let size = exact_size(pipeline);
             let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
-            let is_kept_whole = kept.is_some_and(|kept| size.is_none_or(|size| kept.takes(size)));
+            let is_kept_whole =
+                kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
             if let [want] = wants
                 && let Some(combination) = want.piece.only().filter(|_| is_raw && !is_kept_whole)
             {
@@ -101,30 +129,44 @@ impl ArrayInner {
         wants: &[Want<'_, '_>],
         kept: Option<(&KeptValue<'_>, u64)>,
     ) -> Result<(), Error> {
-        let mut destination = match wants {
+        let _alone = match kept.map(|(kept, number)| self.find_or_claim(kept, number)) {
+            Some(Claimed::Kept(decoded)) => return self.put(cell, pipeline, &decoded, wants),
+            Some(Claimed::Absent(claim)) => claim,
+            None => None,
+        };
+        if let Some((kept, number)) = kept
+            && let Some(size) = decoded_size(pipeline)
+            && let Some(mut room) = kept.memory(number, size)
+        {
+            // What is kept is kept whole, in the memory that it is decoded to.
+            let decoded = decode(pipeline, encoded, stages, Some(&mut room), self.bounds());
+            if let Some(decoded) = decoded.map_err(|error| self.chunk_error(cell, error))? {
+                room.copy_from_slice(stages.bytes(&decoded, encoded));
+            }
+            self.put(cell, pipeline, &room, wants)?;
+            kept.keep(number, room);
+            return Ok(());
+        }
+        let destination = match wants {
             [want] if !pipeline.steps.is_empty() => want.slice(pipeline)?,
             _ => None,
         };
-        // What is kept is kept whole.
-        let range = if kept.is_some() { None } else { part_of(pipeline, wants) };
+        let range = part_of(pipeline, wants);
+        let is_whole = range.is_none();
         let decoded = match range {
             Some(range) => decode_range(pipeline, encoded, stages, range, self.bounds()),
-            None => decode(pipeline, encoded, stages, destination.as_deref_mut(), self.bounds()),
+            None => decode(pipeline, encoded, stages, destination, self.bounds()),
         };
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
-        let keep = |elements: &[u8]| {
-            if let Some((kept, number)) = kept {
-                kept.keep(number, elements);
+        if let Some(decoded) = decoded {
+            let elements = stages.bytes(&decoded, encoded);
+            self.put(cell, pipeline, elements, wants)?;
+            if let Some((kept, number)) = kept.filter(|_| is_whole)
+                && let Some(mut room) = kept.memory(number, elements.len())
+            {
+                room.copy_from_slice(elements);
+                kept.keep(number, room);
             }
-        };
-        match (decoded, destination) {
-            (Some(decoded), _) => {
-                let elements = stages.bytes(&decoded, encoded);
-                self.put(cell, pipeline, elements, wants)?;
-                keep(elements);
-            }
-            (None, Some(destination)) => keep(destination),
-            (None, None) => {}
         }
         Ok(())
     }
@@ -157,10 +199,17 @@ impl ArrayInner {
     }
 }
 
+/// Bytes of a decoded chunk, where they are always as many.
+fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
+    match pipeline.array.size() {
+        Size::Exact(size) => usize::try_from(size).ok(),
+        Size::AtMost(_) | Size::Unknown => None,
+    }
+}
+
 /// The bytes of a decoded chunk from the first to the last that is wanted, if they are not all.
 fn part_of(pipeline: &Pipeline, wants: &[Want<'_, '_>]) -> Option<Range<usize>> {
-    let Size::Exact(size) = pipeline.array.size() else { return None };
-    let size = usize::try_from(size).ok()?;
+    let size = decoded_size(pipeline)?;
     let mut part = size..0;
     for combination in wants.iter().flat_map(|want| want.piece.combinations()) {
         let bytes = bytes_of(pipeline, &combination)?;

@@ -1,5 +1,6 @@
 //! Decoded chunks that the store keeps, as one read finds and keeps them.
 
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,8 +8,12 @@ use bytes::Bytes;
 use zarr_spec::Key;
 use zarr_spec::store::{Begun, Caching, Changes, ChunkCache, ChunkName};
 
-use crate::array::{ArrayInner, KeptIndex};
+use super::cells::WHOLE;
+use super::region::Want;
+use crate::array::{ArrayInner, KeptIndex, hash};
 use crate::error::Error;
+use crate::locks::{Claim, Claiming};
+use crate::memory::Fresh;
 
 /// The decoded chunks that the store of an array keeps, for one read.
 pub(super) struct KeptChunks<'r> {
@@ -16,6 +21,14 @@ pub(super) struct KeptChunks<'r> {
     decoding: &'r Arc<str>,
     begun: Begun,
     is_full: AtomicBool,
+}
+
+/// A chunk that was looked for.
+pub(super) enum Claimed<'c> {
+    /// It is there.
+    Kept(Bytes),
+    /// It is not there. Others who want it wait while this is held.
+    Absent(Option<Claim<'c>>),
 }
 
 /// Those of one value.
@@ -36,6 +49,43 @@ impl ArrayInner {
                 Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false) })
             }
             _ => None,
+        }
+    }
+
+    /// Puts out what is wanted of a chunk, if all of that is kept. If not, nothing is put out.
+    pub(super) fn put_if_kept(&self, wants: &[Want<'_, '_>], kept: &KeptChunks<'_>) -> Result<bool, Error> {
+        let Some(first) = wants.first() else { return Ok(true) };
+        let cell = first.piece.cell();
+        let (pipeline, kept) = (self.pipeline_of(cell)?, KeptValue::new(kept, self.key(cell)?));
+        if let Some(shard) = pipeline.shard() {
+            return self.put_shard_if_kept(cell, shard, wants, &kept);
+        }
+        let Some(decoded) = kept.find(WHOLE) else { return Ok(false) };
+        self.put(cell, &pipeline, &decoded, wants).map(|()| true)
+    }
+
+    /// A chunk that is kept, perhaps after waiting for another thread that decodes it.
+    pub(super) fn find_or_claim<'c>(&'c self, kept: &KeptValue<'_>, number: u64) -> Claimed<'c> {
+        let claims = self.context().locks.claims();
+        let hash = kept.hash(number);
+        loop {
+            if let Some(decoded) = kept.find(number) {
+                return Claimed::Kept(decoded);
+            }
+            if kept.all.is_full.load(Ordering::Relaxed) {
+                return Claimed::Absent(None);
+            }
+            match claims.claim(hash) {
+                Claiming::Claimed(claim) => {
+                    // It may have come between the two.
+                    return match kept.find(number) {
+                        Some(decoded) => Claimed::Kept(decoded),
+                        None => Claimed::Absent(Some(claim)),
+                    };
+                }
+                Claiming::Refused => return Claimed::Absent(None),
+                Claiming::Waited => {}
+            }
         }
     }
 
@@ -61,16 +111,25 @@ impl<'r> KeptValue<'r> {
         Some(found)
     }
 
-    /// Whether there may be room for a chunk of so many bytes.
-    pub(super) fn takes(&self, size: u64) -> bool {
-        size <= self.all.chunks.limit() as u64 && !self.all.is_full.load(Ordering::Relaxed)
+    /// Whether there is room for a chunk of so many bytes.
+    pub(super) fn takes(&self, number: u64, size: usize) -> bool {
+        let KeptChunks { chunks, begun, is_full, .. } = self.all;
+        let is_taken = !is_full.load(Ordering::Relaxed) && chunks.has_room(&self.name(number), size, *begun);
+        if !is_taken {
+            is_full.store(true, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Memory to decode a chunk of so many bytes to, if it would be kept.
+    pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
+        if self.takes(number, size) { Fresh::zeroed(size) } else { None }
     }
 
     /// Keeps the elements of a chunk that was fetched after this was made.
-    pub(super) fn keep(&self, number: u64, decoded: &[u8]) {
+    pub(super) fn keep(&self, number: u64, decoded: Fresh) {
         let KeptChunks { chunks, begun, is_full, .. } = self.all;
-        if !is_full.load(Ordering::Relaxed) && !chunks.keep(&self.name(number), decoded, self.changes, *begun)
-        {
+        if !chunks.keep(&self.name(number), decoded.into_bytes(), self.changes, *begun) {
             is_full.store(true, Ordering::Relaxed);
         }
     }
@@ -83,6 +142,12 @@ impl<'r> KeptValue<'r> {
     /// Whether all that was found is of one state of the value, and of the same as what was fetched meanwhile.
     pub(super) fn is_of_one_state(&self) -> bool {
         !self.was_used.load(Ordering::Relaxed) || self.all.chunks.changes(&self.key) == self.changes
+    }
+
+    /// Tells it from other chunks.
+    fn hash(&self, number: u64) -> u64 {
+        let place = ptr::from_ref(self.all.chunks).cast::<u8>().addr();
+        hash(&(place, &self.key, number, &**self.all.decoding))
     }
 
     fn name(&self, number: u64) -> ChunkName<'_> {

@@ -26,6 +26,8 @@ pub(super) struct Region<'a> {
     pub(super) wanted: &'a Wanted,
     /// Between neighbours per dimension of the array: bytes of the output, or elements of variable size.
     pub(super) strides: Vec<usize>,
+    /// Bytes of the output; more than any number where nobody knows.
+    pub(super) size: usize,
     destination: Destination<'a>,
     /// Whether the output is known to be zero.
     is_zero: bool,
@@ -65,9 +67,10 @@ impl<'a> Region<'a> {
     ) -> Result<Self, Error> {
         let mut strides = wanted.strides(rank)?;
         strides.iter_mut().for_each(|stride| *stride = stride.saturating_mul(element_size));
-        let is_streamed = destination.len() >= STREAMED;
+        let size = destination.len();
+        let is_streamed = size >= STREAMED;
         let destination = Destination::Bytes(Shared::new(destination));
-        Ok(Self { wanted, strides, destination, is_zero, is_streamed })
+        Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
     }
 
     /// Elements of variable size; the assembly holds fill values.
@@ -76,7 +79,7 @@ impl<'a> Region<'a> {
         assembly: &'a Mutex<Assembly>,
     ) -> Result<Self, Error> {
         let (strides, destination) = (wanted.strides(rank)?, Destination::Elements(assembly));
-        Ok(Self { wanted, strides, destination, is_zero: false, is_streamed: false })
+        Ok(Self { wanted, strides, size: usize::MAX, destination, is_zero: false, is_streamed: false })
     }
 }
 

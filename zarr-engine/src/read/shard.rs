@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use zarr_spec::ByteRange;
 use zarr_spec::pipeline::ShardPipeline;
 use zarr_spec::store::{Changes, Got};
@@ -132,12 +133,49 @@ impl ArrayInner {
                 None => others.extend_from_slice(same),
             }
         }
-        let total = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
-        self.for_each(found.len(), total, |number| {
+        self.put_found(cell, shard, divided, &found)?;
+        Ok(others)
+    }
+
+    /// Puts out decoded inner chunks.
+    fn put_found(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        divided: &Divided<'_, '_>,
+        found: &[(&[InnerChunk], Bytes)],
+    ) -> Result<(), Error> {
+        let decoded = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
+        // No more is copied than there are outputs for.
+        let wanted = divided.wants.iter().map(|want| want.region.size).fold(0, usize::saturating_add);
+        self.for_each(found.len(), decoded.min(wanted), |number| {
             let (same, decoded) = &found[number];
             divided.with_wants(same, |wants| self.put(cell, &shard.inner, decoded, wants))
-        })?;
-        Ok(others)
+        })
+    }
+
+    /// Puts out what is wanted of a shard, if all the inner chunks concerned are kept. If not, nothing is put out.
+    pub(super) fn put_shard_if_kept(
+        &self,
+        cell: &[u64],
+        shard: &ShardPipeline,
+        wants: &[Want<'_, '_>],
+        kept: &KeptValue<'_>,
+    ) -> Result<bool, Error> {
+        if shard.inner.shard().is_some() {
+            return Ok(false);
+        }
+        let divided = Divided::new(shard, wants)?;
+        let mut inner = divided.inner_chunks(shard)?;
+        inner.sort_by_key(|chunk| chunk.position);
+        let same = inner.chunk_by(|a, b| a.position == b.position);
+        let found = same.map(|same| Some((same, kept.find(same[0].position as u64)?)));
+        let Some(found) = found.collect::<Option<Vec<_>>>() else { return Ok(false) };
+        self.put_found(cell, shard, &divided, &found)?;
+        if !kept.is_of_one_state() {
+            self.read_shard(cell, shard, wants, Before::Written, None)?;
+        }
+        Ok(true)
     }
 
     /// Reads the index of the shard at `cell`, and keeps it; `None` if the shard is not stored.

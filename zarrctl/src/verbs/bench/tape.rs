@@ -328,18 +328,18 @@ impl ChunkCache for Tape {
         }
     }
 
-    fn limit(&self) -> usize {
-        usize::MAX
+    fn has_room(&self, _: &ChunkName<'_>, _: usize, _: Begun) -> bool {
+        true
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: &[u8], _: Changes, _: Begun) -> bool {
+    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, _: Changes, _: Begun) -> bool {
         if self.mode() == Mode::Counting {
             self.chunks.fetch_add(1, Ordering::SeqCst);
-            self.size.fetch_add(decoded.len() as u64, Ordering::SeqCst);
+            let size = decoded.len() as u64;
+            self.size.fetch_add(size, Ordering::SeqCst);
             let mut kept = self.kept();
-            let name = (chunk.key.clone(), chunk.number);
-            if kept.decoded.insert(name, Bytes::copy_from_slice(decoded)).is_none() {
-                kept.size += decoded.len() as u64;
+            if kept.decoded.insert((chunk.key.clone(), chunk.number), decoded).is_none() {
+                kept.size += size;
             }
         }
         true
