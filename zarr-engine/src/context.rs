@@ -7,6 +7,10 @@ use zarr_spec::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::locks::ChunkLocks;
+use crate::memory::KeptMemory;
+
+/// Bytes of freed outputs that are kept unless another number is asked for.
+const KEPT_MEMORY: usize = 64 << 20;
 
 /// So many documents of nodes are worth a second thread.
 const MANY: usize = 64;
@@ -103,6 +107,7 @@ pub struct Context {
     pub(crate) threads: Threads,
     pub(crate) store_empty_chunks: bool,
     pub(crate) locks: Arc<ChunkLocks>,
+    pub(crate) kept: Arc<KeptMemory>,
 }
 
 /// Where the work is done.
@@ -130,6 +135,7 @@ impl Context {
             threads: Threads::Global,
             store_empty_chunks: false,
             locks: Arc::new(ChunkLocks::new()),
+            kept: Arc::new(KeptMemory::new(KEPT_MEMORY)),
         }
     }
 
@@ -190,6 +196,14 @@ impl Context {
     #[must_use]
     pub fn with_empty_chunks(self) -> Self {
         Self { store_empty_chunks: true, ..self }
+    }
+
+    /// Keeps up to so many bytes of memory of elements that are dropped, for those that are read next: memory that is
+    /// new costs more than the elements that are written to it. 64 MiB unless told; what is kept is given back with the
+    /// last clone of the context, and makes way for larger reads.
+    #[must_use]
+    pub fn with_kept_memory(self, size: usize) -> Self {
+        Self { kept: Arc::new(KeptMemory::new(size)), ..self }
     }
 
     /// The plugins.

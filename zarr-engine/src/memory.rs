@@ -7,6 +7,7 @@
 
 mod fresh;
 mod heap;
+mod kept;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
 #[cfg(not(all(target_os = "linux", not(miri))))]
@@ -17,6 +18,9 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Arc;
+
+pub(crate) use kept::KeptMemory;
 
 pub(crate) use fresh::Fresh;
 
@@ -42,6 +46,10 @@ impl Error for OutOfMemory {}
 pub struct Memory {
     start: NonNull<u8>,
     size: usize,
+    /// Bytes that there are from `start` on; more than `size` where a larger piece was handed out again.
+    capacity: usize,
+    /// Where it goes when it is not used any more; without one it is freed.
+    home: Option<Arc<KeptMemory>>,
 }
 
 // SAFETY: it owns its bytes, as a `Box<[u8]>` does.
@@ -57,7 +65,7 @@ impl Memory {
     /// [`OutOfMemory`] if the system refuses, or if `size` is more than any slice may have.
     pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
         let start = if size >= HUGE_PAGE { mapped::allocate(size) } else { heap::allocate(size) };
-        Ok(Self { start: start.ok_or(OutOfMemory { size })?, size })
+        Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, home: None })
     }
 
     /// The size in bytes.
@@ -75,12 +83,16 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        let (start, capacity) = (self.start, self.capacity);
+        if let Some(home) = self.home.take() {
+            return home.keep(Self { start, size: capacity, capacity, home: None });
+        }
         // SAFETY: `zeroed` got it there, with this size, and nothing borrows it any more.
         unsafe {
-            if self.size >= HUGE_PAGE {
-                mapped::free(self.start, self.size);
+            if capacity >= HUGE_PAGE {
+                mapped::free(start, capacity);
             } else {
-                heap::free(self.start, self.size);
+                heap::free(start, capacity);
             }
         }
     }

@@ -36,8 +36,8 @@ impl Array {
         let shape = located.shape.clone();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
-                let mut memory = Memory::zeroed(bytes_of(count, size)?)?;
-                self.inner.read_fixed(&located, size, &mut memory, true)?;
+                let (mut memory, is_zero) = self.inner.memory(count, size)?;
+                self.inner.read_fixed(&located, size, &mut memory, is_zero)?;
                 Ok(ElementArray::fixed((shape, count), data_type, memory))
             }
             Elements::Variable => {
@@ -120,16 +120,16 @@ impl Array {
         let located = located.collect::<Result<Vec<_>, _>>()?;
         let mut memories = Vec::with_capacity(located.len());
         for located in &located {
-            memories.push(Memory::zeroed(bytes_of(located.count()?, size)?)?);
+            memories.push(self.inner.memory(located.count()?, size)?);
         }
-        let total = memories.iter().map(|memory| memory.len()).fold(0, usize::saturating_add);
+        let total = memories.iter().map(|(memory, _)| memory.len()).fold(0, usize::saturating_add);
         let rank = self.shape().len();
-        let regions = located.iter().zip(&mut memories).filter(|(_, memory)| !memory.is_empty());
-        let regions =
-            regions.map(|(located, memory)| Region::fixed((&located.what, rank), size, memory, true));
+        let regions = located.iter().zip(&mut memories).filter(|(_, (memory, _))| !memory.is_empty());
+        let regions = regions
+            .map(|(located, (memory, is_zero))| Region::fixed((&located.what, rank), size, memory, *is_zero));
         self.inner.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
         let data_type = self.data_type();
-        let arrays = located.into_iter().zip(memories).map(|(located, mut memory)| {
+        let arrays = located.into_iter().zip(memories).map(|(located, (mut memory, _))| {
             self.inner.settle(&mut memory)?;
             let count = located.count()?;
             Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory))
@@ -151,8 +151,8 @@ impl Array {
         let rank = chunk.shape.len();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
-                let mut memory = Memory::zeroed(bytes_of(count, size)?)?;
-                let region = Region::fixed((&wanted, rank), size, &mut memory, true)?;
+                let (mut memory, is_zero) = self.inner.memory(count, size)?;
+                let region = Region::fixed((&wanted, rank), size, &mut memory, is_zero)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
                 self.inner.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory))
@@ -182,6 +182,11 @@ impl ArrayInner {
             self.settle(destination)?;
         }
         Ok(())
+    }
+
+    /// Memory for so many elements, and whether it is zero.
+    fn memory(&self, count: usize, size: usize) -> Result<(Memory, bool), OutOfMemory> {
+        self.context().kept.get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
     }
 
     /// Turns stored bytes into elements, where these are not the same.
@@ -228,10 +233,6 @@ fn whole_chunk(shape: &[u64]) -> Result<Wanted, Error> {
     let counts = counts.map_err(|_| OutOfMemory { size: usize::MAX })?;
     let runs = counts.iter().map(|&count| vec![Run { start: 0, count, step: 1, out: 0 }]).collect();
     Ok(Wanted::Box { runs, counts })
-}
-
-fn bytes_of(count: usize, size: usize) -> Result<usize, OutOfMemory> {
-    count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })
 }
 
 fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {

@@ -1,0 +1,163 @@
+//! Freed memory of outputs that is handed out again: its pages are there, and nobody clears and maps them anew.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Memory, OutOfMemory};
+
+/// The allocator keeps less than so many bytes well enough by itself.
+const LEAST: usize = 32 << 10;
+
+/// Pieces that are kept at most.
+const PIECES: usize = 16;
+
+/// Pieces of memory that nobody uses, up to a number of bytes.
+#[derive(Debug)]
+pub(crate) struct KeptMemory {
+    limit: usize,
+    /// The one that was used last comes last.
+    pieces: Mutex<Vec<Memory>>,
+}
+
+impl KeptMemory {
+    /// Keeps `limit` bytes at most.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, pieces: Mutex::new(Vec::new()) }
+    }
+
+    /// `size` bytes, and whether all of them are zero: those that were used before hold whatever they held. They come
+    /// back here when they are dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Memory::zeroed`].
+    pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
+        if size < LEAST || size > self.limit {
+            self.shrink_to(self.limit.saturating_sub(size));
+            return Ok((Memory::zeroed(size)?, true));
+        }
+        let (mut memory, is_zero) = match self.fitting(size) {
+            Some(memory) => (memory, false),
+            None => {
+                // What is kept and what is new are no more than the limit together.
+                self.shrink_to(self.limit - size);
+                (Memory::zeroed(size)?, true)
+            }
+        };
+        memory.size = size;
+        memory.home = Some(Arc::clone(self));
+        Ok((memory, is_zero))
+    }
+
+    /// The smallest piece that `size` bytes fill at least half of, and of equals the one that was used last.
+    fn fitting(&self, size: usize) -> Option<Memory> {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |piece: &Memory| piece.capacity >= size && piece.capacity / 2 <= size;
+        let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));
+        let (at, _) = fitting.min_by_key(|(_, piece)| piece.capacity)?;
+        Some(pieces.remove(at))
+    }
+
+    /// Keeps a piece that is not used any more.
+    pub(super) fn keep(&self, piece: Memory) {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.push(piece);
+        let freed = surplus(&mut pieces, self.limit);
+        drop(pieces);
+        // The system takes its time, and others need not wait for it.
+        drop(freed);
+    }
+
+    fn shrink_to(&self, limit: usize) {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let freed = surplus(&mut pieces, limit);
+        drop(pieces);
+        drop(freed);
+    }
+}
+
+/// Takes out the pieces that were not used for longest, until there are no more bytes and pieces than there may be.
+fn surplus(pieces: &mut Vec<Memory>, limit: usize) -> Vec<Memory> {
+    let mut total: usize = pieces.iter().map(|piece| piece.capacity).sum();
+    let mut count = 0;
+    while total > limit || pieces.len() - count > PIECES {
+        total -= pieces[count].capacity;
+        count += 1;
+    }
+    pieces.drain(..count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(limit: usize) -> (Arc<KeptMemory>, impl Fn() -> Vec<usize>) {
+        let kept = Arc::new(KeptMemory::new(limit));
+        let same = Arc::clone(&kept);
+        (kept, move || same.pieces.lock().unwrap().iter().map(|piece| piece.capacity).collect())
+    }
+
+    #[test]
+    fn memory_that_is_dropped_is_handed_out_again_and_said_to_hold_something() {
+        let (kept, sizes) = kept(1 << 20);
+        let (mut memory, is_zero) = kept.get(100_000).unwrap();
+        assert!(is_zero && memory.iter().all(|&byte| byte == 0));
+        memory.fill(7);
+        let start = memory.as_ptr();
+        drop(memory);
+        assert_eq!(sizes(), [100_000]);
+        let (memory, is_zero) = kept.get(90_000).unwrap();
+        assert_eq!((memory.len(), memory.as_ptr(), is_zero), (90_000, start, false));
+        drop(memory);
+        // Too large, and less than half of what there is.
+        assert!(kept.get(100_001).unwrap().1);
+        assert!(kept.get(49_999).unwrap().1);
+    }
+
+    #[test]
+    fn what_fits_best_is_taken() {
+        let (kept, sizes) = kept(1 << 20);
+        let all = [60_000, 100_000, 80_000].map(|size| kept.get(size).unwrap());
+        drop(all);
+        let memory = kept.get(70_000).unwrap();
+        assert_eq!((memory.0.capacity, sizes()), (80_000, vec![60_000, 100_000]));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_may_be_and_what_was_used_last_stays() {
+        let (kept, sizes) = kept(200_000);
+        let all = [70_000, 80_000, 90_000].map(|size| kept.get(size).unwrap());
+        drop(all);
+        assert_eq!(sizes(), [80_000, 90_000]);
+        // Something new makes room for itself.
+        let new = kept.get(35_000).unwrap();
+        assert_eq!(sizes(), [90_000]);
+        drop(new);
+        assert_eq!(sizes(), [90_000, 35_000]);
+        let many: Vec<_> = (0..PIECES + 2).map(|_| KeptMemory::get(&kept, LEAST)).collect();
+        drop(many);
+        assert!(sizes().len() <= PIECES && sizes().iter().sum::<usize>() <= 200_000);
+    }
+
+    #[test]
+    fn what_is_too_large_or_small_is_not_kept() {
+        let (kept, sizes) = kept(100_000);
+        drop(kept.get(50_000).unwrap());
+        drop(kept.get(LEAST - 1).unwrap());
+        assert_eq!(sizes(), [50_000]);
+        drop(kept.get(100_001).unwrap());
+        assert_eq!(sizes(), [0; 0]);
+        let (nothing, sizes) = super::tests::kept(0);
+        drop(nothing.get(LEAST).unwrap());
+        assert_eq!(sizes(), [0; 0]);
+        assert_eq!(kept.get(usize::MAX).unwrap_err(), OutOfMemory { size: usize::MAX });
+    }
+
+    #[test]
+    fn memory_outlives_its_owner() {
+        let (kept, sizes) = kept(1 << 20);
+        let (mut memory, _) = kept.get(70_000).unwrap();
+        drop((kept, sizes));
+        memory.fill(1);
+        std::thread::spawn(move || drop(memory)).join().unwrap();
+    }
+}
