@@ -67,6 +67,8 @@ pub(crate) struct ArrayInner {
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
     pub(crate) workers: Pool<Worker>,
+    /// Memory for the keys of chunks.
+    keys: Pool<String>,
     pipelines: Pipelines,
     indexes: Mutex<KeptIndexes>,
     /// Tells the chunks of one array from those of others.
@@ -95,6 +97,7 @@ impl Array {
                 resolved,
                 options,
                 workers: Pool::new(),
+                keys: Pool::new(),
                 pipelines: Pipelines::default(),
                 indexes: Mutex::default(),
                 lock_seed,

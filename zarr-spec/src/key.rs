@@ -70,6 +70,13 @@ impl Key {
     }
 }
 
+/// The text, whose memory may be used for another key.
+impl From<Key> for String {
+    fn from(key: Key) -> Self {
+        key.0
+    }
+}
+
 /// A map from keys can be asked with any text, a prefix for instance.
 impl Borrow<str> for Key {
     fn borrow(&self) -> &str {

@@ -101,12 +101,31 @@ pub enum Contents {
 
 /// Tells one state of a value from another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Version(Box<[u8]>);
+pub struct Version(VersionBytes);
+
+/// Those of one version are always in the same variant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum VersionBytes {
+    /// The size, and the bytes with zeros behind them: no memory is asked for.
+    Short(usize, [u8; SHORT_VERSION]),
+    Long(Box<[u8]>),
+}
+
+/// What an etag has room in, or a time, a size and a number.
+const SHORT_VERSION: usize = 40;
 
 impl Version {
     /// From whatever the store has: an etag, a time and a size.
-    pub fn new(bytes: impl Into<Box<[u8]>>) -> Self {
-        Self(bytes.into())
+    pub fn new(bytes: impl AsRef<[u8]>) -> Self {
+        let bytes = bytes.as_ref();
+        let mut short = [0; SHORT_VERSION];
+        Self(match short.get_mut(..bytes.len()) {
+            Some(start) => {
+                start.copy_from_slice(bytes);
+                VersionBytes::Short(bytes.len(), short)
+            }
+            None => VersionBytes::Long(bytes.into()),
+        })
     }
 }
 

@@ -7,8 +7,9 @@
 //!
 //! Symbolic links are followed for reading and listing wherever they lead. Nothing is written or erased in a folder
 //! outside of the root that a link leads to, and what is erased is the link, never what it leads to. A folder is
-//! looked at once and then remembered: programs that turn folders of an open store into links, or put links to folders
-//! where it writes values, are on their own.
+//! looked at once and then remembered, and kept open for a moment while values are written to it: programs that turn
+//! folders of an open store into links, put links to folders where it writes values, or move folders while it writes to
+//! them, are on their own.
 //!
 //! Keys are as case sensitive as the file system is. Files whose names are no keys (no Unicode, control characters)
 //! are not listed.
@@ -17,27 +18,31 @@
 //!
 //! Source: "File system store" of the v3 draft and of Zarr v3; RFC 8089 for the URL.
 
-use std::fs::{self, File, Metadata};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
-    Version,
+    Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, typetag};
 
 mod folders;
+mod handles;
 mod listing;
 mod place;
 mod removing;
+mod state;
 mod url;
 mod writing;
 
 use folders::Folders;
+use handles::Handles;
 use place::{Base, failed};
+use state::State;
 
 zarr_spec::register!(
     StorePlugin::new("filesystem", &["", "file"], open)
@@ -54,7 +59,16 @@ const EXAMPLES: &[Example] = &[
 pub struct FilesystemStore {
     base: Base,
     folders: Folders,
+    handles: Handles,
     durable: bool,
+    paths: Pool<Paths>,
+}
+
+/// Memory for the path of a value, and for that of the file that it is written to first.
+#[derive(Debug, Default)]
+struct Paths {
+    value: OsString,
+    temporary: OsString,
 }
 
 impl FilesystemStore {
@@ -70,7 +84,13 @@ impl FilesystemStore {
         if absolute.is_file() {
             return Err(Invalid::new(format!("`{}` is a file, not a folder", root.display())).into());
         }
-        Ok(Self { base: Base::new(&absolute), folders: Folders::default(), durable: false })
+        Ok(Self {
+            base: Base::new(&absolute),
+            folders: Folders::default(),
+            handles: Handles::default(),
+            durable: false,
+            paths: Pool::new(),
+        })
     }
 
     /// Whether [`Store::set`] waits until the value and its name are on the disk, so that a crash of the whole system
@@ -103,37 +123,14 @@ impl Store for FilesystemStore {
     }
 
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let path = self.base.value(key)?;
-        let reading = |error| failed("reading", &path, error);
-        if let ByteRange::Range { size: 0, .. } = range {
-            return match fs::metadata(&path) {
-                Ok(metadata) => Ok(metadata.is_file().then(|| nothing_of(&metadata))),
-                Err(error) if is_absent(&error) => Ok(None),
-                Err(error) => Err(reading(error)),
-            };
-        }
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if is_absent(&error) => return Ok(None),
-            // Some systems do not open folders.
-            Err(_) if path.is_dir() => return Ok(None),
-            Err(error) => return Err(reading(error)),
-        };
-        let metadata = file.metadata().map_err(reading)?;
-        if !metadata.is_file() {
-            return Ok(None);
-        }
-        let part = range.within(metadata.len());
-        let too_large = |source| StoreError::TooLarge { key: key.to_string(), source };
-        let size = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
-        let spare = to.spare(size).map_err(too_large)?;
-        read_at(file, part.start, &mut spare[..size]).map_err(reading)?;
-        to.advance(size);
-        Ok(Some(Got { contents: Contents::Written, size: metadata.len(), version: version(&metadata) }))
+        self.paths.with(Paths::default, |paths| {
+            self.base.put_value(key, &mut paths.value)?;
+            read(key, Path::new(&paths.value), range, to)
+        })
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.write(key, value)
+        self.paths.with(Paths::default, |paths| self.write(key, value, paths))
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
@@ -154,17 +151,43 @@ impl Store for FilesystemStore {
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         let path = self.base.value(key)?;
-        match fs::metadata(&path) {
-            Ok(metadata) => Ok(metadata.is_file().then_some(metadata.len())),
+        match State::at(&path) {
+            Ok(state) => Ok(state.is_file.then_some(state.size)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(failed("reading", &path, error)),
         }
     }
 }
 
-/// No bytes of a value: whoever asks for them wants to know its size and version.
-fn nothing_of(metadata: &Metadata) -> Got {
-    Got { contents: Contents::Written, size: metadata.len(), version: version(metadata) }
+/// Reads a value, or part of it, from the file at `path`.
+fn read(key: &Key, path: &Path, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    let reading = |error| failed("reading", path, error);
+    if let ByteRange::Range { size: 0, .. } = range {
+        // Whoever asks for no bytes wants to know the size and the version.
+        return match State::at(path) {
+            Ok(state) => Ok(state.is_file.then(|| state.with_contents())),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(reading(error)),
+        };
+    }
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        // Some systems do not open folders.
+        Err(_) if path.is_dir() => return Ok(None),
+        Err(error) => return Err(reading(error)),
+    };
+    let state = State::of(&file).map_err(reading)?;
+    if !state.is_file {
+        return Ok(None);
+    }
+    let part = range.within(state.size);
+    let too_large = |source| StoreError::TooLarge { key: key.to_string(), source };
+    let size = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+    let spare = to.spare(size).map_err(too_large)?;
+    read_at(file, part.start, &mut spare[..size]).map_err(reading)?;
+    to.advance(size);
+    Ok(Some(state.with_contents()))
 }
 
 /// Fills `bytes` from byte `offset` on. A file that another program made shorter in the meantime is an error.
@@ -176,30 +199,6 @@ fn read_at(mut file: File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         file.seek(SeekFrom::Start(offset))?;
     }
     file.read_exact(bytes)
-}
-
-/// Time of the last change, size, and which file it is: every `set` makes a new one.
-fn version(metadata: &Metadata) -> Option<Version> {
-    let changed = metadata.modified().ok()?;
-    // Before 1970 it is the time until then, which tells states apart as well.
-    let since_1970 = changed.duration_since(std::time::UNIX_EPOCH).unwrap_or_else(|before| before.duration());
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&since_1970.as_nanos().to_le_bytes());
-    bytes[16..24].copy_from_slice(&metadata.len().to_le_bytes());
-    bytes[24..].copy_from_slice(&identity(metadata).to_le_bytes());
-    Some(Version::new(bytes))
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-/// The time when the file was made has to do, in the nanoseconds that fit.
-#[cfg(not(unix))]
-fn identity(metadata: &Metadata) -> u64 {
-    let made = metadata.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
-    made.map_or(0, |made| made.as_secs().wrapping_mul(1_000_000_000).wrapping_add(made.subsec_nanos().into()))
 }
 
 /// No such file, also where a folder of its path is a file.

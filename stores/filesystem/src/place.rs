@@ -34,8 +34,20 @@ impl Base {
     ///
     /// For a key that no file can have.
     pub(crate) fn value(&self, key: &Key) -> Result<PathBuf, StoreError> {
+        let mut path = OsString::new();
+        self.put_value(key, &mut path)?;
+        Ok(path.into())
+    }
+
+    /// The same, in memory that is kept from value to value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Base::value`].
+    pub(crate) fn put_value(&self, key: &Key, path: &mut OsString) -> Result<(), StoreError> {
         check(key.as_str(), "key")?;
-        Ok(self.below(key.as_str()))
+        self.put_below(key.as_str(), path);
+        Ok(())
     }
 
     /// The folder of a prefix.
@@ -56,13 +68,19 @@ impl Base {
             return self.root.clone();
         }
         let mut path = OsString::with_capacity(self.begin.len() + text.len());
+        self.put_below(text, &mut path);
+        path.into()
+    }
+
+    /// What `text` is below the root, as it is written.
+    pub(crate) fn put_below(&self, text: &str, path: &mut OsString) {
+        path.clear();
         path.push(&self.begin);
         if path::MAIN_SEPARATOR == '/' {
             path.push(text);
         } else {
             path.push(text.replace('/', path::MAIN_SEPARATOR_STR));
         }
-        path.into()
     }
 }
 

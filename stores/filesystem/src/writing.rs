@@ -1,11 +1,12 @@
 //! Writing a value: beside its place, then renamed.
 
 use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -14,37 +15,53 @@ use zarr_spec::store::StoreError;
 use zarr_spec::{Key, Prefix};
 
 use crate::folders::Known;
+use crate::handles::Handle;
 use crate::place::{TEMPORARY, failed, parent, refused};
-use crate::{FilesystemStore, listing, removing};
+use crate::{FilesystemStore, Paths, listing, removing};
 
 /// How often a folder may be removed by others between the moments when it is made and used.
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
     /// Writes a value, again as long as others remove its folder.
-    pub(crate) fn write(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        let path = self.base.value(key)?;
+    pub(crate) fn write(&self, key: &Key, value: &[u8], paths: &mut Paths) -> Result<(), StoreError> {
+        let Paths { value: path, temporary } = paths;
+        self.base.put_value(key, path)?;
+        let path = Path::new(path);
         for _ in 1..ATTEMPTS {
-            match self.write_once(key, &path, value) {
+            match self.write_once(key, path, value, temporary) {
                 Err(error) if is_gone(&error) => {
                     self.folders.forget_all();
+                    self.handles.forget_all();
                     thread::yield_now();
                 }
                 done => return done,
             }
         }
-        self.write_once(key, &path, value)
+        self.write_once(key, path, value, temporary)
     }
 
-    fn write_once(&self, key: &Key, path: &Path, value: &[u8]) -> Result<(), StoreError> {
+    /// `temporary` is memory for a path.
+    fn write_once(
+        &self,
+        key: &Key,
+        path: &Path,
+        value: &[u8],
+        temporary: &mut OsString,
+    ) -> Result<(), StoreError> {
         let folder = parent(key.as_str()).unwrap_or_default();
         let known = self.folders.make(&self.base, key.as_str(), folder)?;
         // In a folder that was made here is no link, and a file does not take the place of a folder.
         if known == Known::Found {
             self.make_way(key, path)?;
         }
-        let mut temporary = Temporary::create(|name| path.with_file_name(name))
-            .map_err(|error| failed("writing", path, error))?;
+        let place = |path: &mut OsString| {
+            self.base.put_below(folder, path);
+            put_unused_name(path);
+        };
+        let handle = path.parent().and_then(|path| self.handles.of(folder, path));
+        let mut temporary =
+            Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
         temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
         if let Err(error) = temporary.rename(path) {
             if !path.is_dir() {
@@ -106,19 +123,31 @@ fn is_gone(error: &StoreError) -> bool {
 }
 
 /// A file that is being written, and removed unless it is renamed.
-struct Temporary {
-    path: PathBuf,
+struct Temporary<'p> {
+    path: &'p Path,
+    /// That of the folder in which it is, if there is one.
+    handle: Option<Handle>,
     file: Option<File>,
     is_renamed: bool,
 }
 
-impl Temporary {
-    /// Makes one that was not there, at the path that `place` gives for its name.
-    fn create(place: impl Fn(&str) -> PathBuf) -> io::Result<Self> {
+impl<'p> Temporary<'p> {
+    /// Makes one that was not there, at the path that `place` puts in `path`, another one each time.
+    fn create(
+        path: &'p mut OsString,
+        place: impl Fn(&mut OsString),
+        handle: Option<Handle>,
+    ) -> io::Result<Self> {
         loop {
-            let path = place(&unused_name());
-            match File::create_new(&path) {
-                Ok(file) => return Ok(Self { path, file: Some(file), is_renamed: false }),
+            place(path);
+            let file = match (&handle, Path::new(path).file_name()) {
+                (Some(handle), Some(name)) => handle.create_new(name),
+                _ => File::create_new(&*path),
+            };
+            match file {
+                Ok(file) => {
+                    return Ok(Self { path: Path::new(path), handle, file: Some(file), is_renamed: false });
+                }
                 // Left behind by a crash, under the same random number.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -134,32 +163,34 @@ impl Temporary {
         written
     }
 
+    /// Gives it the name of `path`, in the same folder.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)?;
+        match (&self.handle, self.path.file_name(), path.file_name()) {
+            (Some(handle), Some(from), Some(to)) => handle.rename(from, to)?,
+            _ => fs::rename(self.path, path)?,
+        }
         self.is_renamed = true;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         self.file = None;
         if !self.is_renamed {
             // The failure that led here is the one to report; what stays behind is hidden.
-            let _removed = fs::remove_file(&self.path);
+            let _removed = fs::remove_file(self.path);
         }
     }
 }
 
-/// A name that is hidden: a random number of this process, and how many names came before.
-fn unused_name() -> String {
+/// Appends a name that is hidden: a random number of this process, and how many names came before.
+fn put_unused_name(path: &mut OsString) {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
-    let mut name = String::with_capacity(TEMPORARY.len() + 2 * 16 + 1);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let _always_succeeds = write!(name, "{TEMPORARY}{process:016x}-{count:x}");
-    name
+    let _always_succeeds = write!(path, "{TEMPORARY}{process:016x}-{count:x}");
 }
 
 #[cfg(unix)]
@@ -181,7 +212,9 @@ mod tests {
     fn a_failure_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
-        let mut temporary = Temporary::create(|name| folder.path().join(name)).unwrap();
+        let (mut path, mut other) = (OsString::new(), OsString::new());
+        let place = |path: &mut OsString| *path = folder.path().join("temporary").into();
+        let mut temporary = Temporary::create(&mut path, place, None).unwrap();
         temporary.write(b"v", false).unwrap();
         assert!(!is_empty());
         // A file cannot take the place of a folder.
@@ -189,7 +222,7 @@ mod tests {
         drop(temporary);
         assert!(is_empty());
 
-        let mut temporary = Temporary::create(|name| folder.path().join(name)).unwrap();
+        let mut temporary = Temporary::create(&mut other, place, None).unwrap();
         temporary.write(b"v", true).unwrap();
         temporary.rename(&folder.path().join("k")).unwrap();
         drop(temporary);
@@ -202,11 +235,13 @@ mod tests {
         let taken = folder.path().join("taken");
         fs::write(&taken, b"by others").unwrap();
         let asked = std::cell::Cell::new(0);
-        let temporary = Temporary::create(|name| {
+        let mut path = OsString::new();
+        let place = |path: &mut OsString| {
             asked.set(asked.get() + 1);
-            if asked.get() < 3 { taken.clone() } else { folder.path().join(name) }
-        });
-        assert_ne!(temporary.unwrap().path, taken);
+            *path = if asked.get() < 3 { taken.clone().into() } else { folder.path().join("free").into() };
+        };
+        let temporary = Temporary::create(&mut path, place, None);
+        assert_eq!(temporary.unwrap().path, folder.path().join("free"));
         assert_eq!((asked.get(), fs::read(&taken).unwrap()), (3, b"by others".to_vec()));
     }
 }

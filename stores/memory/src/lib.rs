@@ -96,7 +96,12 @@ impl Store for MemoryStore {
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.set_shared(key, Bytes::copy_from_slice(value));
+        // Copied before anybody waits. A new value of the same key needs no other memory.
+        let bytes = Bytes::copy_from_slice(value);
+        let mut stored = self.change();
+        if let Some(bytes) = stored.replace(key, bytes) {
+            stored.set(key.clone(), bytes);
+        }
         Ok(())
     }
 
@@ -172,6 +177,14 @@ impl Store for MemoryStore {
 }
 
 impl Values {
+    /// Sets a value that there is another one of; gives the bytes back where there is none.
+    fn replace(&mut self, key: &Key, bytes: Bytes) -> Option<Bytes> {
+        let Some(value) = self.by_key.get_mut(key) else { return Some(bytes) };
+        self.sets += 1;
+        *value = Value { bytes, version: self.sets };
+        None
+    }
+
     fn set(&mut self, key: Key, bytes: Bytes) {
         self.sets += 1;
         self.by_key.insert(key, Value { bytes, version: self.sets });

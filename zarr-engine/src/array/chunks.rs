@@ -1,6 +1,7 @@
 //! The chunks of an array: their keys, their stored bytes, their locks.
 
 use std::cmp::Ordering;
+use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
@@ -167,12 +168,30 @@ impl ArrayInner {
 
     /// The key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
-        let chunks = self.place.chunks.as_str();
         // Room for what keys mostly are: one allocation.
-        let mut key = String::with_capacity(chunks.len() + KEY_ROOM);
-        key.push_str(chunks);
-        self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut key));
-        Ok(Key::new(key).map_err(StoreError::from)?)
+        self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_ROOM), index)
+    }
+
+    /// Hands out the key that a chunk is written to, in memory that is kept from key to key.
+    pub(crate) fn with_key<R>(
+        &self,
+        index: &[u64],
+        work: impl FnOnce(&Key) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.keys.with(String::new, |memory| {
+            let key = self.key_in(mem::take(memory), index)?;
+            let result = work(&key);
+            *memory = key.into();
+            result
+        })
+    }
+
+    /// The same, in this memory.
+    fn key_in(&self, mut memory: String, index: &[u64]) -> Result<Key, Error> {
+        memory.clear();
+        memory.push_str(self.place.chunks.as_str());
+        self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut memory));
+        Ok(Key::new(memory).map_err(StoreError::from)?)
     }
 
     /// As [`key_indices`], without a list of them where that can be.
@@ -231,7 +250,7 @@ impl ArrayInner {
         mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<Got>, StoreError>,
     ) -> Result<Option<Got>, Error> {
         // A value that is too large is the fault of the chunk.
-        let mut get = |key: &Key| {
+        let mut get = |key: &Key| -> Result<Option<Got>, Error> {
             let got = get(&*self.resolved.store, key).map_err(|error| match error {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
@@ -243,7 +262,7 @@ impl ArrayInner {
             Ok(got)
         };
         if !index.is_empty() {
-            return get(&self.key(index)?);
+            return self.with_key(index, get);
         }
         for key in self.keys(index)? {
             if let Some(got) = get(&key)? {

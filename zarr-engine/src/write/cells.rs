@@ -120,7 +120,7 @@ impl ArrayInner {
         self.check_value_size(cell, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(cell);
         match value {
-            Some(value) => Ok(self.resolved.store.set(&self.key(cell)?, value)?),
+            Some(value) => self.with_key(cell, |key| Ok(self.resolved.store.set(key, value)?)),
             None => self.erase(cell),
         }
     }
