@@ -9,6 +9,9 @@ use super::rows::{Kernel, LINE, Purpose, Rows, copy_short, each_row};
 use super::swap::Pattern;
 use super::tiles::{RUN, Transpose};
 
+/// How many rows before they are written to their first and last lines are asked for.
+const AHEAD: isize = 4;
+
 /// The row kernel for `purpose` with the instructions of `level`.
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     Some(match (level, purpose) {
@@ -142,9 +145,11 @@ unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
     let step = unsafe {
         Step::<V, SHUFFLE> { vector: V::repeated(&pattern.from), short: __m128i::repeated(&pattern.from) }
     };
+    let ahead = rows.destination_stride.wrapping_mul(AHEAD);
     each_row(source, destination, rows, |from, to| {
         let mut done = 0;
         if STREAM {
+            fetch_ends(to.wrapping_offset(ahead), this.bytes);
             let head = to.addr().wrapping_neg() % LINE;
             // A swapped row can only be cut between elements.
             if this.bytes >= head + LINE && (!SHUFFLE || head.is_multiple_of(pattern.period)) {
@@ -158,6 +163,19 @@ unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
         // SAFETY: what is left of the row.
         unsafe { step.part(from.add(done), to.add(done), this.bytes - done) };
     });
+}
+
+/// Asks for the lines that a row of `bytes` bytes fills in part: unlike those that are streamed, they are read before they
+/// are written. In memory that does not start at a line, that is most of what copying short rows takes.
+#[inline(always)]
+fn fetch_ends(row: *const u8, bytes: usize) {
+    let end = row.wrapping_add(bytes);
+    for place in [row, end] {
+        if !place.addr().is_multiple_of(LINE) {
+            // SAFETY: a hint, which no address makes wrong.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+        }
+    }
 }
 
 /// What happens to bytes on their way.
