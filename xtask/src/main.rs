@@ -11,6 +11,7 @@ mod bench;
 mod instructions;
 mod requirements;
 mod rust_source;
+mod scores;
 mod suite;
 mod tidy;
 mod workspace;
@@ -34,6 +35,8 @@ usage: cargo xtask COMMAND [OPTION]…
   instructions [--write]
                     how many instructions jobs of the engine take under valgrind, beside the counts that
                     are written down; --write writes new ones down
+  scores            reads the examples of the format suite with this framework and its peers, and writes
+                    docs/conformance.md and the lists of what each gets wrong
   help              this text
 ";
 
@@ -87,6 +90,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         "test" => suite::run(&Workspace::find()?, arguments),
         "tidy" => tidy::run(&Workspace::find()?, arguments),
         "requirements" => requirements::run(&Workspace::find()?, arguments),
+        "scores" => scores::run(&Workspace::find()?, arguments),
         "help" | "--help" | "-h" => {
             say(USAGE)?;
             Ok(())

@@ -185,14 +185,15 @@ impl Reader {
         let start = Instant::now();
         let ended = self.run(&self.command_line(&store, &example.array, &out), &complaints)?;
         let time = start.elapsed();
-        let said = last_line(&fs::read(&complaints)?);
+        let said = fs::read(&complaints)?;
         remove(&complaints)?;
         let elements = match fs::read(&out) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             elements => Some(elements?),
         };
         remove(&out)?;
-        let (outcome, note) = judge(&example.expectation, ended, elements.as_deref(), said);
+        let (outcome, note) =
+            judge(&example.expectation, ended, elements.as_deref(), &String::from_utf8_lossy(&said));
         Ok(Reading { time, ..Reading::new(example, outcome, note) })
     }
 
@@ -262,20 +263,18 @@ impl Ended {
 const OUT_OF_MEMORY: [&str; 5] =
     ["MemoryError", "memory allocation of ", "bad_alloc", "Cannot allocate memory", "Out of memory"];
 
-fn judge(
-    expectation: &Expectation,
-    ended: Ended,
-    elements: Option<&[u8]>,
-    said: String,
-) -> (Outcome, String) {
+fn judge(expectation: &Expectation, ended: Ended, elements: Option<&[u8]>, text: &str) -> (Outcome, String) {
+    let last = || last_line(text.lines());
+    let mut of_memory =
+        text.lines().filter(|line| OUT_OF_MEMORY.iter().any(|phrase| line.contains(phrase))).peekable();
     match (ended, expectation) {
-        (Ended::Late, _) => (Outcome::Hung, said),
-        (Ended::Status(_) | Ended::Signal(_), _) if OUT_OF_MEMORY.iter().any(|text| said.contains(text)) => {
-            (Outcome::OutOfMemory, said)
+        (Ended::Late, _) => (Outcome::Hung, last()),
+        (Ended::Status(_) | Ended::Signal(_), _) if of_memory.peek().is_some() => {
+            (Outcome::OutOfMemory, last_line(of_memory))
         }
-        (Ended::Signal(signal), _) => (Outcome::Crashed, format!("signal {signal}: {said}")),
-        (Ended::Status(_), Expectation::Values(_)) => (Outcome::RefusedValid, said),
-        (Ended::Status(_), _) => (Outcome::Refused, said),
+        (Ended::Signal(signal), _) => (Outcome::Crashed, format!("signal {signal}: {}", last())),
+        (Ended::Status(_), Expectation::Values(_)) => (Outcome::RefusedValid, last()),
+        (Ended::Status(_), _) => (Outcome::Refused, last()),
         (Ended::Well, Expectation::Refused) => {
             (Outcome::Accepted, elements.map_or_else(|| "no elements".to_owned(), shown))
         }
@@ -299,9 +298,8 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 /// The last line that says something, which is where a traceback has its message.
-fn last_line(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+fn last_line<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let line = lines.map(str::trim).filter(|line| !line.is_empty()).last().unwrap_or_default();
     line.chars().take(300).collect()
 }
 
@@ -362,7 +360,10 @@ mod tests {
         assert_eq!(outcome("kill -SEGV $$", invalid()), Outcome::Crashed);
         assert_eq!(outcome("sh -c 'kill -ABRT $$'; exit $?", invalid()), Outcome::Crashed);
         assert_eq!(outcome("sleep 20 & sleep 20", invalid()), Outcome::Hung);
-        assert_eq!(outcome("echo MemoryError >&2; exit 1", invalid()), Outcome::OutOfMemory);
+        assert_eq!(
+            outcome("echo MemoryError >&2; echo Aborted >&2; exit 1", invalid()),
+            Outcome::OutOfMemory
+        );
     }
 
     #[test]

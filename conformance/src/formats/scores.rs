@@ -257,7 +257,8 @@ The format suite (`conformance/formats`) has small stored hierarchies, valid and
 requirements (`conformance/requirements`), with the elements that must come out beside them. A reader is started once for each
 of them, with limits on time and address space; it writes what it reads to a file, and that file is compared byte by byte. Any
 program can be measured: `zarrctl conformance format --reader 'CMD {store} {array} {out}'`. Adapters for the readers below are
-in `conformance/adapters`. How elements are written, and what counts as what, is said in `conformance/src/formats.rs`.
+in `conformance/adapters`; `python` is one with the packages of `conformance/interop/python/requirements-zarr3.txt`, or
+`-zarr2.txt` for zarr-python 2. How elements are written, and what counts as what, is said in `conformance/src/formats.rs`.
 
 A score is no judgement of a project: the examples are hard cases on purpose. Some stand on readings of the texts that the
 requirements give reasons for. Where a reader does not know a format at all, there is a dash.

@@ -1,0 +1,142 @@
+//! The format suite with this framework and with its peers: each does what it is known to do, and the page of scores says so.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use zarr_conformance::formats::{Example, FormatName, Known, Reader, Reading, Scores, all, page};
+use zarr_interop::{Packages, environment, python};
+
+/// A reader, and where it is known what it does.
+struct Measured {
+    /// The list of what it is known to get wrong, in `conformance/adapters`.
+    known: &'static str,
+    /// Its name with its version.
+    name: String,
+    /// The command line for this machine.
+    command: String,
+    /// The same for people, with places in the repository.
+    shown: &'static str,
+    formats: &'static [FormatName],
+}
+
+const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
+
+/// `None` after a visible skip where some of them cannot be had.
+fn measured() -> Option<Vec<Measured>> {
+    let (new, old) = (python(Packages::Zarr3)?, python(Packages::Zarr2)?);
+    let script = |python: &Path, name: &str| {
+        format!(
+            "PYTHONDONTWRITEBYTECODE=1 '{}' '{}' {{store}} {{array}} {{out}}",
+            python.display(),
+            adapters().join(name).display()
+        )
+    };
+    let program = |file: &str| format!("'{file}' {{store}} {{array}} {{out}}");
+    Some(vec![
+        Measured {
+            known: "zarr_kit.known",
+            name: format!("zarr-kit {}, strict", env!("CARGO_PKG_VERSION")),
+            command: program(env!("CARGO_BIN_EXE_read-with-zarr-kit")),
+            shown: "target/debug/read-with-zarr-kit {store} {array} {out}",
+            formats: &FormatName::ALL,
+        },
+        Measured {
+            known: "zarr_python.known",
+            name: format!("zarr-python {}", pinned("zarr3", "zarr==")),
+            command: script(&new, "zarr_python.py"),
+            shown: "python conformance/adapters/zarr_python.py {store} {array} {out}",
+            formats: BOTH,
+        },
+        Measured {
+            known: "zarr_python_2.known",
+            name: format!("zarr-python {}", pinned("zarr2", "zarr==")),
+            command: script(&old, "zarr_python.py"),
+            shown: "python conformance/adapters/zarr_python.py {store} {array} {out}",
+            formats: &[FormatName::V2],
+        },
+        Measured {
+            known: "tensorstore.known",
+            name: format!("TensorStore {}", pinned("zarr3", "tensorstore==")),
+            command: script(&new, "tensorstore_read.py"),
+            shown: "python conformance/adapters/tensorstore_read.py {store} {array} {out}",
+            formats: BOTH,
+        },
+        Measured {
+            known: "zarrs.known",
+            name: format!("zarrs {}", locked("zarrs")),
+            command: program(env!("CARGO_BIN_EXE_read-with-zarrs")),
+            shown: "target/debug/read-with-zarrs {store} {array} {out}",
+            formats: BOTH,
+        },
+    ])
+}
+
+fn adapters() -> PathBuf {
+    environment::scripts().join("../../adapters").canonicalize().unwrap()
+}
+
+/// The version that the requirements of an environment ask for.
+fn pinned(environment: &str, package: &str) -> String {
+    let file = environment::scripts().join(format!("requirements-{environment}.txt"));
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().find_map(|line| line.strip_prefix(package)).unwrap().to_owned()
+}
+
+/// The version of a crate in this build.
+fn locked(package: &str) -> String {
+    let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock")).unwrap();
+    let (_, behind) = lock.split_once(&format!("\nname = \"{package}\"\nversion = \"")).unwrap();
+    behind.split('"').next().unwrap().to_owned()
+}
+
+fn read(reader: &Measured) -> Vec<Reading> {
+    let examples: Vec<&Example> = all().iter().filter(|it| reader.formats.contains(&it.format)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let threads = available_parallelism().map_or(1, usize::from);
+    Reader::new(&reader.name, &reader.command).read_all(&examples, folder.path(), threads).unwrap()
+}
+
+/// What a reader gets wrong, as a list of expectations.
+fn list(reader: &Measured, readings: &[Reading]) -> String {
+    let mut text = format!("# What {} gets wrong. Written by `cargo xtask scores`.\n", reader.name);
+    for Reading { example, outcome, .. } in readings.iter().filter(|reading| !reading.outcome.is_right()) {
+        writeln!(text, "{} {outcome}", example.id).unwrap();
+    }
+    text
+}
+
+/// With `ZARR_WRITE_SCORES` set, the lists and the page are written instead of compared: `cargo xtask scores` sets it.
+#[test]
+fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
+    let Some(measured) = measured() else { return };
+    let writes = std::env::var_os("ZARR_WRITE_SCORES").is_some();
+    let (mut scores, mut surprises) = (Vec::new(), Vec::new());
+    for reader in &measured {
+        let readings = read(reader);
+        let file = adapters().join(reader.known);
+        if writes {
+            fs::write(&file, list(reader, &readings)).unwrap();
+        }
+        let known = Known::parse(&fs::read_to_string(&file).unwrap(), all()).unwrap();
+        let notes = known.surprises(&readings).into_iter().map(|what| format!("{}: {what}", reader.name));
+        surprises.extend(notes);
+        scores.push(Scores { reader: reader.name.clone(), command: reader.shown.to_owned(), readings });
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+    assert_eq!(scores[0].failures().count(), 0, "{}", scores[0]);
+    for peer in &scores[1..] {
+        assert!(peer.failures().next().is_some(), "{} gets nothing wrong any more", peer.reader);
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    if writes {
+        fs::write(&file, page(&scores)).unwrap();
+    }
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        page(&scores),
+        "`cargo xtask scores` writes the page anew"
+    );
+}
