@@ -75,10 +75,14 @@ impl Access {
         Ok(self.store.size(key)?.is_some())
     }
 
+    /// Whether requests do not wait for anything, so that one batch of them is no better than one after another.
+    pub(super) fn is_local(&self) -> bool {
+        self.store.manner().concurrency == 0
+    }
+
     /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.
     pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
-        let is_local = self.store.manner().concurrency == 0;
-        if !is_local || keys.len() < 2 * BATCH {
+        if !self.is_local() || keys.len() < 2 * BATCH {
             return self.get_batch(keys);
         }
         let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_batch(keys));
@@ -127,7 +131,7 @@ impl Access {
     }
 
     pub(super) fn get(&self, key: &Key) -> Result<Option<Bytes>, Error> {
-        Ok(self.get_all(std::slice::from_ref(key))?.pop().flatten())
+        Ok(self.get_with_version(key)?.map(|(bytes, _)| bytes))
     }
 
     /// The JSON document at `key`, if there is one.

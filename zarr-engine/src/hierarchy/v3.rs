@@ -154,7 +154,7 @@ impl V3 {
     fn above(&self, access: &Access, path: &NodePath) -> Result<Vec<Option<NodeMetadata>>, Error> {
         let ancestors: Vec<NodePath> = path.ancestors().collect();
         // Where each request is a round trip, one batch of documents is less than a question for each.
-        if access.store.manner().concurrency > 0 {
+        if !access.is_local() {
             return parse_all(access, &ancestors, &stored_all(access, &ancestors)?);
         }
         ancestors.iter().map(|ancestor| self.plain_groups.read(access, ancestor)).collect()
@@ -184,21 +184,32 @@ impl V3 {
         }
     }
 
-    /// The nodes directly below the group at `path`, with their documents where these can be read.
-    fn below(&self, access: &Access, path: &NodePath) -> Result<Vec<(NodePath, Option<Value>)>, Error> {
+    /// What `made` makes of each node directly below the group at `path`, and of its document where that can be read.
+    fn below<T: Send>(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+    ) -> Result<Vec<T>, Error> {
         match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
             NodeMetadata::Group(_) => {}
             NodeMetadata::Array(_) => return Err(not_a_group(path)),
         }
         if let Some(below) = self.snapshot.below(path) {
-            return Ok(directly_below(below, path).map(|(path, node)| (path, Some(node))).collect());
+            let below = directly_below(below, path).collect();
+            return Ok(access.context.map(below, |(path, node)| made(path, Some(node))));
         }
         access.check_listable("finding the children of a group")?;
-        self.listed(access, std::slice::from_ref(path))
+        self.listed(access, std::slice::from_ref(path), made)
     }
 
-    /// The nodes directly below all of `groups`, with one batch of requests for their documents.
-    fn listed(&self, access: &Access, groups: &[NodePath]) -> Result<Vec<(NodePath, Option<Value>)>, Error> {
+    /// The same for the nodes directly below all of `groups`, with one batch of requests for their documents.
+    fn listed<T: Send>(
+        &self,
+        access: &Access,
+        groups: &[NodePath],
+        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+    ) -> Result<Vec<T>, Error> {
         let mut paths = Vec::new();
         for group in groups {
             let at = keyed(prefix(group))?;
@@ -209,15 +220,23 @@ impl V3 {
                 paths.extend(group.child(name, Format::V3));
             }
         }
+        // What is wrong with it is said when the node is opened.
+        let parsed = |path: NodePath, key: &Key, value: &[u8]| {
+            made(path, access.parse(key, value, DocumentKind::V3).ok())
+        };
+        if access.is_local() {
+            // Each document is done with before the next one is read.
+            let one = |path: NodePath| {
+                let key = keyed(node_key(&path))?;
+                Ok(access.get(&key)?.map(|value| parsed(path, &key, &value)))
+            };
+            return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
+        }
         let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
         let values = access.get_all(&keys)?;
         let there = paths.into_iter().zip(keys).zip(values);
         let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
-        // What is wrong with it is said when the node is opened.
-        let parse = |(path, key, value): (NodePath, Key, Bytes)| {
-            (path, access.parse(&key, &value, DocumentKind::V3).ok())
-        };
-        Ok(access.context.map(there, parse))
+        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| parsed(path, &key, &value)))
     }
 }
 
@@ -270,20 +289,18 @@ impl Dialect for V3 {
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
-        let nodes = self.below(access, path)?;
-        Ok(nodes.into_iter().map(|(path, node)| child(path, node.as_ref())).collect())
+        self.below(access, path, |path, node| child(path, node.as_ref()))
     }
 
     /// The documents that say that they are those of arrays are not fetched again.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
-        let mut arrays = self.below(access, path)?;
-        arrays.retain(|(_, document)| kind_of(document.as_ref()) == Kind::Array);
-        let array = |(path, document): (NodePath, Option<Value>)| {
-            let node = document.map(|document| parse(access, &path, &document)).transpose();
-            let metadata = node.and_then(|node| array_of(&path, node.map(Found::explicit)));
-            (path, metadata)
+        let array = |path: NodePath, document: Option<Value>| {
+            let document = document.filter(|document| kind_of(Some(document)) == Kind::Array)?;
+            let node = parse(access, &path, &document);
+            let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
+            Some((path, metadata))
         };
-        Ok(access.context.map(arrays, array))
+        Ok(self.below(access, path, array)?.into_iter().flatten().collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
@@ -296,11 +313,7 @@ impl Dialect for V3 {
         access.check_listable("finding the nodes of a hierarchy")?;
         let mut level = groups(&nodes);
         while !level.is_empty() {
-            let found: Vec<_> = self
-                .listed(access, &level)?
-                .into_iter()
-                .map(|(path, node)| child(path, node.as_ref()))
-                .collect();
+            let found = self.listed(access, &level, |path, node| child(path, node.as_ref()))?;
             level = groups(&found);
             nodes.extend(found);
         }
@@ -372,7 +385,7 @@ impl Dialect for V3 {
         let mut level = vec![path.clone()];
         while !level.is_empty() {
             let mut found = Vec::new();
-            for (path, document) in self.listed(access, &level)? {
+            for (path, document) in self.listed(access, &level, |path, document| (path, document))? {
                 // A second look, as an error this time.
                 let document = match document {
                     Some(document) => document,
