@@ -64,10 +64,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     Err(Failure::Checks)
 }
 
+/// Whether counts are of such a machine at all. On another one there is nothing that it could lack.
+pub(crate) const IS_APPLICABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+
 /// What keeps this machine from counting, if something does.
 pub(crate) fn lacks() -> Option<String> {
-    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    if !IS_APPLICABLE {
         return Some("instructions are counted on Linux and x86-64".to_owned());
+    }
+    #[cfg(target_arch = "x86_64")]
+    if !is_x86_feature_detected!("avx2") {
+        return Some("counts are those of AVX2, which this processor lacks".to_owned());
     }
     let mut valgrind = Command::new("valgrind");
     valgrind.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
