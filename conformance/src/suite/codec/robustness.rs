@@ -102,7 +102,7 @@ const WORKING_MEMORY: usize = 64 << 20;
 const PLACES: usize = 32;
 
 /// Of each example the use with the largest chunk: damage does the same to all of them.
-fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
+pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
     let mut uses = trial.computing(cases);
     uses.reverse();
     uses.dedup_by(|one, other| std::ptr::eq(one.example, other.example));
