@@ -39,3 +39,5 @@ pub use hierarchy::{Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{Along, Selection};
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub use zarr_plugin::host as plugins;
