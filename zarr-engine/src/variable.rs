@@ -30,15 +30,16 @@ impl<'a> Variable<'a> {
                 bytes.len()
             )));
         };
-        let mut last = 0;
-        for (number, entry) in offsets.chunks_exact(OFFSET).enumerate() {
-            let offset = read(entry);
-            if offset < last || (number == 0 && offset != 0) {
-                return Err(CodecError::corrupt(format!(
-                    "offset {number} of {count} elements is {offset} after {last}"
-                )));
-            }
+        let (entries, _) = offsets.as_chunks::<OFFSET>();
+        let (mut last, mut are_rising) = (0, entries.first() == Some(&[0; OFFSET]));
+        // Without a way out of the loop, several are compared at once.
+        for &entry in entries {
+            let offset = u64::from_ne_bytes(entry);
+            are_rising &= last <= offset;
             last = offset;
+        }
+        if !are_rising {
+            return Err(CodecError::corrupt(wrong_offset(entries)));
         }
         if last != payload.len() as u64 {
             return Err(CodecError::corrupt(format!("offsets end at {last} of {} bytes", payload.len())));
@@ -77,6 +78,32 @@ impl<'a> Variable<'a> {
     fn offset(&self, position: usize) -> usize {
         let at = position * OFFSET;
         usize::try_from(read(&self.offsets[at..at + OFFSET])).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that offsets and payload of these runs take together: where each begins, and how many elements it has.
+    pub(crate) fn size_of_runs(&self, runs: &[(usize, usize)]) -> Option<usize> {
+        let sizes = runs.iter().map(|&(from, count)| count * OFFSET + self.run(from, count).1.len());
+        sizes.chain([OFFSET]).try_fold(0usize, usize::checked_add)
+    }
+
+    /// Writes offsets and payload of these runs, one after the other, to memory of just their size.
+    pub(crate) fn copy_runs(&self, runs: &[(usize, usize)], target: &mut [u8]) {
+        let count: usize = runs.iter().map(|(_, count)| count).sum();
+        let (offsets, payload) = target.split_at_mut((count + 1) * OFFSET);
+        let (offsets, _) = offsets.as_chunks_mut::<OFFSET>();
+        offsets[0] = [0; OFFSET];
+        let (mut position, mut end) = (1, 0);
+        for &(from, count) in runs {
+            let (first, run) = self.run(from, count);
+            payload[end..end + run.len()].copy_from_slice(run);
+            let (ends, _) =
+                self.offsets[(from + 1) * OFFSET..(from + count + 1) * OFFSET].as_chunks::<OFFSET>();
+            for (to, &entry) in offsets[position..position + count].iter_mut().zip(ends) {
+                *to = (u64::from_ne_bytes(entry) - first as u64 + end as u64).to_ne_bytes();
+            }
+            position += count;
+            end += run.len();
+        }
     }
 
     /// From `layout` to C order when `decoding`, else back.
@@ -123,6 +150,47 @@ pub(crate) fn each_run(
         }
         visit(from, to, length);
     });
+}
+
+/// Which of the offsets does not rise from 0.
+fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
+    let (mut last, count) = (0, entries.len() - 1);
+    for (number, &entry) in entries.iter().enumerate() {
+        let offset = u64::from_ne_bytes(entry);
+        if offset < last || (number == 0 && offset != 0) {
+            return format!("offset {number} of {count} elements is {offset} after {last}");
+        }
+        last = offset;
+    }
+    format!("offsets of {count} elements do not rise")
+}
+
+/// Offsets and payload of elements that lie anywhere.
+///
+/// # Errors
+///
+/// When the machine has no memory for them.
+pub(crate) fn joined<T: AsRef<[u8]>>(elements: &[T]) -> Result<Vec<u8>, CodecError> {
+    let sizes = elements.iter().map(|element| element.as_ref().len());
+    let mut bytes = with_offsets(elements.len(), sizes)?;
+    elements.iter().for_each(|element| bytes.extend_from_slice(element.as_ref()));
+    Ok(bytes)
+}
+
+/// The offsets of elements of these sizes, with room for all of them behind.
+fn with_offsets(count: usize, sizes: impl Iterator<Item = usize> + Clone) -> Result<Vec<u8>, CodecError> {
+    let size = sizes.clone().try_fold(0usize, usize::checked_add).ok_or_else(too_large)?;
+    let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
+    let size = table.and_then(|table| table.checked_add(size)).ok_or_else(too_large)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(CodecError::corrupt)?;
+    let mut offset = 0u64;
+    bytes.extend_from_slice(&offset.to_ne_bytes());
+    for size in sizes {
+        offset += size as u64;
+        bytes.extend_from_slice(&offset.to_ne_bytes());
+    }
+    Ok(bytes)
 }
 
 fn read(entry: &[u8]) -> u64 {
@@ -192,18 +260,11 @@ impl Assembly {
 
     /// Offsets and payload.
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
-        let sizes = self.places.iter().map(|&place| self.bytes(place).len());
-        let size = sizes.clone().try_fold(0usize, usize::checked_add).ok_or_else(too_large)?;
-        let table = self.places.len().checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
-        let size = table.and_then(|table| table.checked_add(size)).ok_or_else(too_large)?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(CodecError::corrupt)?;
-        let mut offset = 0u64;
-        bytes.extend_from_slice(&offset.to_ne_bytes());
-        bytes.extend(sizes.flat_map(|size| {
-            offset += size as u64;
-            offset.to_ne_bytes()
-        }));
+        let sizes = self.places.iter().map(|&place| match place {
+            FILL => self.fill.len(),
+            (start, end) => end - start,
+        });
+        let mut bytes = with_offsets(self.places.len(), sizes)?;
         // What came together is copied at once.
         let is_next = |one: &(usize, usize), other: &(usize, usize)| one.1 == other.0 && *other != FILL;
         for run in self.places.chunk_by(is_next) {

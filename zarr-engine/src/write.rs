@@ -4,13 +4,13 @@ mod cells;
 mod shard;
 mod source;
 
-use zarr_spec::{ArrayRepresentation, CodecError, Elements};
+use zarr_spec::{ArrayRepresentation, Elements};
 
 use crate::array::Array;
 use crate::element::{Element, as_bytes, is_bool, type_matches};
 use crate::error::Error;
 use crate::selection::{Along, Selection};
-use crate::variable::{Assembly, Variable};
+use crate::variable::{Variable, joined};
 
 use source::Source;
 
@@ -87,12 +87,7 @@ impl Array {
             let name = self.data_type().name();
             return Err(Error::Elements(format!("elements of type {name} have a fixed size")));
         }
-        let codec = |error: CodecError| Error::Elements(error.to_string());
-        let mut assembly = Assembly::with_count(elements.len(), &[]).map_err(codec)?;
-        for (position, element) in elements.iter().enumerate() {
-            assembly.put(position, element.as_ref());
-        }
-        assembly.finish().map_err(codec)
+        joined(elements).map_err(|error| Error::Elements(error.to_string()))
     }
 
     /// Writes a selection from an `ndarray` of the shape of the selection.

@@ -72,7 +72,8 @@ impl ArrayToBytesCodec for VlenUtf8 {
 }
 
 fn each_is_utf8(items: Items<'_>) -> Result<(), &'static str> {
-    if items.are_utf8() { Ok(()) } else { Err("an element is not UTF-8") }
+    let are_utf8 = items.are_utf8(|bytes| simdutf8::basic::from_utf8(bytes).ok());
+    if are_utf8 { Ok(()) } else { Err("an element is not UTF-8") }
 }
 
 #[derive(Deserialize)]

@@ -108,8 +108,21 @@ impl Part<'_> {
         existing: Option<&[u8]>,
         stages: &mut Stages,
     ) -> Result<Option<usize>, CodecError> {
-        let mut assembly = Assembly::new(&pipeline.array)?;
         let count = pipeline.array.element_count().unwrap_or(0);
+        let fill_value = pipeline.array.fill_value.bytes();
+        if existing.is_none()
+            && let Some(runs) = self.runs_of_all(pipeline, count)
+        {
+            let mut elements = runs.iter().flat_map(|&(from, count)| from..from + count);
+            if elements.all(|position| source.element(position) == fill_value) {
+                return Ok(None);
+            }
+            let size = source.size_of_runs(&runs);
+            let size = size.ok_or_else(|| CodecError::encode("elements are too large for this machine"))?;
+            source.copy_runs(&runs, stages.start(size)?);
+            return Ok(Some(size));
+        }
+        let mut assembly = Assembly::new(&pipeline.array)?;
         if let Some(bytes) = existing {
             let elements = Variable::parse(bytes, &pipeline.array)?;
             assembly.put_run(0, &elements, 0, count);
@@ -119,13 +132,25 @@ impl Part<'_> {
                 assembly.put_run(in_cell, &source, in_source, count);
             });
         }
-        let fill_value = pipeline.array.fill_value.bytes();
         if (0..count).all(|position| assembly.element(position) == fill_value) {
             return Ok(None);
         }
         let bytes = assembly.finish()?;
         stages.start(bytes.len())?.copy_from_slice(&bytes);
         Ok(Some(bytes.len()))
+    }
+
+    /// Where runs of the source begin, and how long they are, if one after the other they are all elements of the cell
+    /// in the order in which they are stored.
+    fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
+        let combination = self.piece.only()?;
+        let (mut runs, mut next, mut is_in_order) = (Vec::new(), 0, true);
+        each_run(&combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
+            is_in_order &= in_cell == next;
+            next += count;
+            runs.push((in_source, count));
+        });
+        (is_in_order && next == count).then_some(runs)
     }
 }
 

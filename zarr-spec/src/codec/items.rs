@@ -10,6 +10,8 @@ use crate::representation::{ArrayRepresentation, Elements};
 const WORD: usize = 4;
 /// Bytes of an offset in the decoded form.
 const OFFSET: usize = 8;
+/// Elements of at most so many bytes are copied as if they had just so many, which takes no loop and no call.
+const SHORT: usize = 32;
 
 /// The elements of a chunk as [`Elements::Variable`] has them: offsets that rise from 0 to the end of the payload.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +37,9 @@ impl<'a> Items<'a> {
         let (first, _) = offsets.split_first_chunk::<OFFSET>()?;
         let items = Self { offsets, payload };
         let mut last = 0;
-        let rising = items.ends().all(|end| std::mem::replace(&mut last, end) <= end);
+        // Without a way out of the loop, several are compared at once.
+        let rising =
+            items.ends().fold(true, |rising, end| rising & (std::mem::replace(&mut last, end) <= end));
         (*first == [0; OFFSET] && rising && last == payload.len()).then_some(items)
     }
 
@@ -45,11 +49,10 @@ impl<'a> Items<'a> {
         self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Whether each of them is UTF-8.
-    #[must_use]
-    pub fn are_utf8(&self) -> bool {
-        // The whole payload at once is quicker than one element after the other.
-        std::str::from_utf8(self.payload).is_ok_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
+    /// Whether each of them is UTF-8. `as_text` looks at the bytes of all at once, which is quicker than at one element
+    /// after the other.
+    pub fn are_utf8(&self, as_text: impl FnOnce(&'a [u8]) -> Option<&'a str>) -> bool {
+        as_text(self.payload).is_some_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
     }
 
     /// Where each element ends. An offset that this machine cannot address is past every payload.
@@ -92,11 +95,14 @@ pub fn encode(
     let size = items.payload.len().saturating_add(words * WORD);
     let (head, mut rest) = encoded.spare(size)?[..size].split_at_mut(WORD);
     head.copy_from_slice(&number.to_le_bytes());
-    for item in items.iter() {
+    let mut start = 0;
+    for end in items.ends() {
+        let (size, from) = (end - start, &items.payload[start..]);
         let (length, bytes) = rest.split_at_mut(WORD);
-        length.copy_from_slice(&u32::try_from(item.len()).map_err(too_many)?.to_le_bytes());
-        bytes[..item.len()].copy_from_slice(item);
-        rest = &mut bytes[item.len()..];
+        length.copy_from_slice(&u32::try_from(size).map_err(too_many)?.to_le_bytes());
+        copy(from, bytes, size);
+        rest = &mut bytes[size..];
+        start = end;
     }
     encoded.advance(size);
     Ok(())
@@ -127,12 +133,12 @@ pub fn decode(
     let (offsets, payload) = decoded.spare(table.saturating_add(size))?[..table + size].split_at_mut(table);
     let mut at = 0;
     offsets[..OFFSET].fill(0);
-    for offset in offsets[OFFSET..].chunks_exact_mut(OFFSET) {
-        let item;
-        (item, rest) = next_item(rest, payload.len() - at)?;
-        payload[at..at + item.len()].copy_from_slice(item);
-        at += item.len();
-        offset.copy_from_slice(&(at as u64).to_ne_bytes());
+    for offset in offsets[OFFSET..].as_chunks_mut::<OFFSET>().0 {
+        let (length, bytes) = next_item(rest, payload.len() - at)?;
+        copy(bytes, &mut payload[at..], length);
+        rest = &bytes[length..];
+        at += length;
+        *offset = (at as u64).to_ne_bytes();
     }
     if at != size {
         return Err(CodecError::corrupt(format!("{} bytes follow the last element", size - at)));
@@ -153,9 +159,18 @@ fn word(encoded: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::try_from(u32::from_le_bytes(*number)).ok()?, rest))
 }
 
-/// The next element, of at most `left` bytes, and what follows it.
-fn next_item(encoded: &[u8], left: usize) -> Result<(&[u8], &[u8]), CodecError> {
-    let item = word(encoded).filter(|&(length, _)| length <= left);
-    let item = item.and_then(|(length, rest)| rest.split_at_checked(length));
+/// The length of the next element, which is at most `left`, and its bytes with all that follows.
+#[inline]
+fn next_item(encoded: &[u8], left: usize) -> Result<(usize, &[u8]), CodecError> {
+    let item = word(encoded).filter(|&(length, rest)| length <= left && length <= rest.len());
     item.ok_or_else(|| CodecError::corrupt("an element reaches past the end"))
+}
+
+/// Copies the first `size` bytes. What comes behind them in `to` is still to be written, and may change.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8], size: usize) {
+    match (from.first_chunk::<SHORT>(), to.first_chunk_mut::<SHORT>()) {
+        (Some(from), Some(to)) if size <= SHORT => *to = *from,
+        _ => to[..size].copy_from_slice(&from[..size]),
+    }
 }
