@@ -271,12 +271,12 @@ pub(crate) unsafe fn borrowed_items<'a, T>(items: *const T, len: usize) -> &'a [
 /// # Safety
 ///
 /// It is `repr(C)`, its first member is `struct_size: usize`, and all zeros are a value of it.
-pub(crate) unsafe trait Sized_: Copy {}
+pub(crate) unsafe trait Growing: Copy {}
 
 macro_rules! sized {
     ($($name:ident),*) => {$(
         // SAFETY: it is `repr(C)`, begins with `struct_size`, and has integers, pointers and optional functions alone.
-        unsafe impl Sized_ for abi::$name {}
+        unsafe impl Growing for abi::$name {}
     )*};
 }
 
@@ -303,7 +303,7 @@ sized!(
 /// # Safety
 ///
 /// `from` is NULL or points to as many bytes as it says in its first member.
-pub(crate) unsafe fn read<T: Sized_>(from: *const T) -> Result<T, Failure> {
+pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
     if from.is_null() {
         return Err(Failure::broken("a struct is NULL"));
     }
@@ -329,7 +329,7 @@ pub(crate) unsafe fn read<T: Sized_>(from: *const T) -> Result<T, Failure> {
 /// # Safety
 ///
 /// `to` points to as many bytes as it says in its first member.
-pub(crate) unsafe fn fill<T: Sized_>(to: *mut T, with: T) {
+pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     let head = size_of::<usize>();
     // SAFETY: both have so many bytes; the size that the other side has said stays.
     unsafe {

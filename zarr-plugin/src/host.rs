@@ -26,7 +26,9 @@ mod manifest;
 mod registration;
 mod search;
 
-pub use self::loader::{Candidate, Explanation, Library, Loader, PassedOver, Policy, Refusal, Verdict};
+pub use self::loader::{
+    Candidate, Explanation, Library, Loader, PassedOver, Policy, Refusal, Verdict, sha256,
+};
 pub use self::lock::{Lock, LockError, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
 pub use self::search::{Place, Search, Source};

@@ -1,7 +1,6 @@
 //! Extensions of a library that was loaded, as the engine sees them: the traits, over C.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,7 +38,7 @@ unsafe impl<V: Send> Send for Imported<V> {}
 // SAFETY: as above.
 unsafe impl<V: Sync> Sync for Imported<V> {}
 
-impl<V: super::Sized_> Imported<V> {
+impl<V: super::Growing> Imported<V> {
     /// # Safety
     ///
     /// `item` is one of a library that was loaded, and of the kind that has this vtable.
@@ -518,7 +517,7 @@ impl LoadedGrid {
         GridError::OutOfBounds(invalid(&self.origin, failure).to_string())
     }
 
-    fn checked_length(&self, of: &[u64], dimension: usize, index: u64, what: &str) -> Result<(), GridError> {
+    fn in_bounds(of: &[u64], dimension: usize, index: u64, what: &str) -> Result<(), GridError> {
         match of.get(dimension) {
             Some(&length) if index < length => Ok(()),
             Some(length) => Err(GridError::OutOfBounds(format!(
@@ -535,7 +534,7 @@ impl ChunkGrid for LoadedGrid {
     }
 
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
-        self.checked_length(&self.grid_shape, dimension, chunk, "chunk")?;
+        Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         let (mut start, mut end) = (0, 0);
         let called = self.instance.call(|vtable, this, err| {
             let chunk_range = required(vtable.chunk_range, "chunk_range")?;
@@ -554,7 +553,7 @@ impl ChunkGrid for LoadedGrid {
     }
 
     fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError> {
-        self.checked_length(&self.shape, dimension, element, "element")?;
+        Self::in_bounds(&self.shape, dimension, element, "element")?;
         let mut chunk = 0;
         let called = self.instance.call(|vtable, this, err| {
             let chunk_of = required(vtable.chunk_of, "chunk_of")?;
@@ -562,8 +561,9 @@ impl ChunkGrid for LoadedGrid {
             Ok(unsafe { chunk_of(this, dimension, element, &mut chunk, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
-        // The chunk must exist and have the element: what follows is computed from it.
-        if !self.chunk_range(dimension, chunk)?.contains(&element) {
+        // The chunk must exist and have the element: what follows is computed from it. One that ends past 2^64 has no range.
+        Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
+        if self.chunk_range(dimension, chunk).is_ok_and(|range| !range.contains(&element)) {
             let what = format!("element {element} along dimension {dimension} is not in chunk {chunk}");
             return Err(self.error(&Failure::broken(what)));
         }
@@ -779,11 +779,5 @@ impl Extension for LoadedExtension {
 
     fn node_index(&self) -> Option<&str> {
         self.node_index.as_deref()
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
     }
 }

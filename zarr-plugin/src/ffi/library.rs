@@ -105,6 +105,12 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
     }
 }
 
+/// The user who runs the program.
+pub(crate) fn user() -> u32 {
+    // SAFETY: the call has no conditions and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// A file in memory with these bytes, which cannot be written to.
 fn sealed(bytes: &[u8]) -> std::io::Result<File> {
     // SAFETY: a name that ends in zero, and flags of the call.

@@ -12,11 +12,11 @@ use sha2::{Digest as _, Sha256};
 use zarr_spec::registry::ExtensionPoint;
 use zarr_spec::{About, Identifiers, Invalid};
 
-use super::lock::Lock;
+use super::lock::{Lock, Pin};
 use super::manifest::{LibraryFile, Manifest, Provides, platform};
 use super::search::{Place, Search, Source};
 use crate::abi;
-use crate::ffi::library::{Contents, Functions, OpenError, open};
+use crate::ffi::library::{Contents, Functions, OpenError, open, user};
 
 /// Which libraries may be opened. Each lets in less than the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -76,7 +76,7 @@ pub enum Refusal {
         message: String,
     },
     /// Others could have changed it.
-    #[error("{} may be written by others than its owner; `chmod go-w` closes that", .0.display())]
+    #[error("{} may be written by others than you and root; `chmod go-w` closes it", .0.display())]
     WritableByOthers(PathBuf),
     /// A manifest of the same name was found before.
     #[error("{} comes first", .0.display())]
@@ -152,6 +152,12 @@ impl Candidate {
     /// Why it cannot.
     pub fn manifest(&self) -> Result<&Manifest, Refusal> {
         self.manifest.as_ref().map_err(Clone::clone)
+    }
+
+    /// What an entry of the manifest says of itself, with its examples once the library is open.
+    pub(super) fn about(&self, entry: usize) -> Option<About> {
+        let library = self.opened.get()?.as_ref().ok()?;
+        Some(*library.items().nth(entry)?.2)
     }
 
     fn provides(&self, identifier: &str) -> bool {
@@ -358,6 +364,24 @@ impl Loader {
         opened.as_ref().map_err(Clone::clone)
     }
 
+    /// What the lock file has to say so that the library is trusted, as it is now. Its code does not run.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be used even then.
+    pub fn pin(&self, candidate: &Candidate, date: &str) -> Result<Pin, Refusal> {
+        let manifest = candidate.manifest()?;
+        let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+        let bytes = checked_bytes(&candidate.path, file)?;
+        Ok(Pin {
+            name: manifest.name.clone(),
+            version: manifest.version.to_string(),
+            path: candidate.path.parent().unwrap_or(&candidate.path).join(&file.path),
+            sha256: sha256(&bytes),
+            date: date.to_owned(),
+        })
+    }
+
     /// Every place that was looked at for `identifier`, and why each plugin there is used or not.
     #[must_use]
     pub fn explain(&self, identifier: &str) -> Explanation {
@@ -468,14 +492,16 @@ fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The file, its folder or a folder above that others than the owner may write, so that they could change what is read. A
+/// The file, its folder or a folder above that others than the user and root may write, so that they could change what is read. A
 /// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
 pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
-        let mode = fs::metadata(part).ok()?.mode();
+        let metadata = fs::metadata(part).ok()?;
+        let (mode, owner) = (metadata.mode(), metadata.uid());
+        let is_foreign = owner != 0 && owner != user();
         let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
-        let is_open = if height < 2 { by_others } else { by_all && !is_sticky };
+        let is_open = if height < 2 { by_others || is_foreign } else { by_all && !is_sticky };
         if is_open {
             return Some(part.to_owned());
         }
@@ -506,15 +532,16 @@ fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal
         return Err(Refusal::WritableByOthers(path));
     }
     let bytes = read_at_most(&path, MAX_LIBRARY).map_err(|error| unreadable(&path, &error))?;
-    let found = hash(&bytes);
+    let found = sha256(&bytes);
     if found != file.sha256 {
         return Err(Refusal::OtherBytes { named: file.sha256.clone(), found });
     }
     Ok(bytes)
 }
 
-/// SHA-256 as manifests have it.
-pub(super) fn hash(bytes: &[u8]) -> String {
+/// SHA-256 as manifests and lock files have it.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

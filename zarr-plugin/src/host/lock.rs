@@ -70,7 +70,7 @@ pub enum LockError {
         message: String,
     },
     /// Whoever may write it could trust anything.
-    #[error("{} may be written by others than its owner; `chmod go-w` closes that", .path.display())]
+    #[error("{} may be written by others than you and root; `chmod go-w` closes it", .path.display())]
     WritableByOthers {
         /// Which file or folder.
         path: PathBuf,

@@ -24,7 +24,7 @@ impl Loader {
     /// something is created by one of their identifiers. Of an identifier that a plugin of `registry` or an earlier one
     /// has, the later plugin is passed over as a whole.
     ///
-    /// What is registered stays in memory as long as the program: some words per identifier.
+    /// Examples are known of libraries that [`Loader::open`] has opened before. What is registered stays in memory as long as the program: some words per identifier.
     pub fn register(&self, registry: &mut Registry) -> Vec<PassedOver> {
         let mut passed_over = Vec::new();
         for (number, candidate) in self.candidates().iter().enumerate() {
@@ -95,7 +95,8 @@ impl Lazy {
             id: text(&provides.id),
             aliases: provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak(),
         };
-        let about = About { summary: leaked(&provides.summary), examples: &[] };
+        let opened = self.loader.candidates()[self.number].about(self.entry);
+        let about = opened.unwrap_or(About { summary: leaked(&provides.summary), examples: &[] });
         // The kinds agree: a library whose items are of others than its manifest says is not opened.
         macro_rules! plugin {
             ($plugin:ident, $maker:ident, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {

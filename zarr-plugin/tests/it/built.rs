@@ -1,14 +1,12 @@
 //! Plugins that are built for the tests, each in a folder of its own with its manifest.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
-use zarr_plugin::host::{Loader, Lock, Pin, Policy, Search, platform};
+use zarr_plugin::host::{Loader, Lock, Pin, Policy, Search, platform, sha256};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -78,14 +76,6 @@ impl Installed {
             date: "2026-11-22".to_owned(),
         }
     }
-}
-
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        write!(text, "{byte:02x}").unwrap();
-    }
-    text
 }
 
 /// `tests/plugins/xor.c`, compiled with these macros set.

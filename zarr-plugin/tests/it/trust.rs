@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use zarr_plugin::host::{
-    Loader, Lock, LockError, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source,
+    Loader, Lock, LockError, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source, sha256,
 };
 use zarr_spec::registry::ExtensionPoint;
 use zarr_spec::{CodecPlugin, Format, Identifiers, Mode, Reading, Registry};
 
-use crate::built::{Installed, Manifest, XOR_C, in_c, sha256};
+use crate::built::{Installed, Manifest, XOR_C, in_c};
 use crate::loaded::create;
 
 fn with(installed: &Installed, policy: Policy, lock: Lock) -> Loader {
@@ -48,6 +48,17 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     let loader = with(&installed, Policy::Pinned, lock.clone());
     let changed = Refusal::Changed { pinned: lock.pins[0].sha256.clone(), found: sha256(&other) };
     assert_eq!(loader.judge(&loader.candidates()[0]), Err(changed));
+}
+
+/// What `zarrctl plugins trust` writes down.
+#[test]
+fn a_pin_is_of_the_library_as_it_is_now() {
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let loader = installed.loader(Policy::Pinned);
+    assert_eq!(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap(), installed.pin());
+    fs::write(installed.library(), "something else").unwrap();
+    let refused = loader.pin(&loader.candidates()[0], "2026-11-22").unwrap_err();
+    assert!(matches!(refused, Refusal::OtherBytes { .. }), "{refused}");
 }
 
 #[test]

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 
-use zarr_plugin::host::{Policy, Refusal};
+use zarr_plugin::host::{Policy, Refusal, sha256};
 use zarr_spec::{Codec, CodecError, Output, Registry, Representation, Size, Value, json};
 
-use crate::built::{Installed, Manifest, XOR_C, cargo, in_c, in_rust, sha256, write_crate};
+use crate::built::{Installed, Manifest, XOR_C, cargo, in_c, in_rust, write_crate};
 use crate::loaded::{create, create_in, extensions};
 
 /// Why the one plugin that is installed cannot be opened.
@@ -188,6 +188,20 @@ fn what_others_may_write_is_refused() {
     let folder = Installed::new(&in_c(&[]), &XOR_C);
     open(folder.folder.path());
     assert_eq!(refusal(&folder), Refusal::WritableByOthers(folder.folder.path().canonicalize().unwrap()));
+}
+
+/// Only root can give a file away, so that nobody else runs the second half.
+#[test]
+fn a_library_of_another_user_is_refused() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let loader = installed.loader(Policy::Any);
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    if fs::metadata(installed.library()).unwrap().uid() == 0 {
+        chown(installed.library(), Some(65_534), None).unwrap();
+        let library = installed.library().canonicalize().unwrap();
+        assert_eq!(refusal(&installed), Refusal::WritableByOthers(library));
+    }
 }
 
 #[test]
