@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use zarr_spec::store::Store;
+use zarr_spec::Prefix;
+use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::store::{Store, StoreError};
 
 pub use minimal::MinimalStore;
 
@@ -18,7 +20,7 @@ mod trial;
 mod under_load;
 mod writing;
 
-use crate::suite::{Level, Rule};
+use crate::suite::{Level, Rule, Subject, Suite, Trial as SuiteTrial};
 use trial::Trial;
 
 /// What became of a rule: its id, and what the store got wrong.
@@ -97,6 +99,40 @@ pub fn check_rules(make: &dyn Fn() -> Arc<dyn Store>, names: &[&str]) -> Result<
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// The suite of a store that is there already, as a subject called `name`. It has to be without values, and is emptied after
+/// each rule.
+#[must_use]
+pub fn suite_of(name: &str, store: Arc<dyn Store>) -> Suite {
+    let trial = |rule: &'static StoreRule| {
+        let (name, store) = (name.to_owned(), Arc::clone(&store));
+        SuiteTrial::new(&rule.0, move |cases| match rule.1.lacking(&*store) {
+            Some(quality) => cases.skip(format!("a store that is not {quality}")),
+            None => {
+                let held = hold(Arc::clone(&store), rule);
+                let empty = emptied(&*store);
+                cases.check(&name, held.and(empty));
+            }
+        })
+    };
+    let subject = Subject {
+        point: ExtensionPoint::Store,
+        name: name.to_owned(),
+        package: String::new(),
+        version: String::new(),
+    };
+    Suite { subject, trials: rules().map(trial).collect() }
+}
+
+/// Erases everything; that something is left is an error of the store, and not of the next rule.
+fn emptied(store: &dyn Store) -> Result<(), String> {
+    let emptying = |error: StoreError| format!("emptying the store: {error}");
+    store.erase_prefix(&Prefix::root()).map_err(emptying)?;
+    match store.list().map_err(emptying)?.first() {
+        None => Ok(()),
+        Some(key) => Err(format!("all keys were erased, and `{key}` is there")),
+    }
 }
 
 /// The names of all rules.

@@ -401,6 +401,10 @@ pub(crate) enum PluginsVerb {
 pub(crate) enum ConformanceVerb {
     /// Holds plugins to the rules of their kind. The status is 1 when a rule is broken.
     Plugin(ConformancePlugin),
+    /// Holds a store that is opened as always to the rules for stores. The status is 1 when a rule is broken.
+    ///
+    /// Where anything is there already, nothing is done. What the rules write is gone afterwards.
+    Store(ConformanceStore),
     /// Holds any program that reads Zarr to stored hierarchies, valid ones and others. The status is 1 when one comes out
     /// wrong.
     ///
@@ -414,10 +418,25 @@ pub(crate) enum ConformanceVerb {
 pub(crate) struct ConformancePlugin {
     /// What a document of any format calls it, or its crate or feature; all plugins if there is none
     pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) told: Told,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformanceStore {
+    /// Folder, URL or JSON description. Nothing may be there: values come and go
+    pub(crate) store: String,
+    #[command(flatten)]
+    pub(crate) told: Told,
+}
+
+/// Which rules are looked at, and how it is told what came of them.
+#[derive(Debug, Args)]
+pub(crate) struct Told {
     /// The highest level that is looked at: L0 to L4
     #[arg(long, default_value = "L4")]
     pub(crate) level: Level,
-    /// A file with rules that are known to be broken: on each line the name of a plugin and the id of a rule
+    /// A file with rules that are known to be broken: on each line the name of a plugin or store and the id of a rule
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<PathBuf>,
     /// Writes the report as JSON

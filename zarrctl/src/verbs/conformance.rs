@@ -1,29 +1,31 @@
-//! `conformance`: plugins of this build held to the rules of their kind, and readers to stored hierarchies.
+//! `conformance`: plugins of this build and stores held to the rules of their kind, and readers to stored hierarchies.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use zarr_conformance::suite::{Expectations, Report, suites_of};
+use zarr_conformance::stores::suite_of;
+use zarr_conformance::suite::{Expectations, Report, Suite, suites_of};
+use zarr_kit::open_store;
 use zarr_kit::spec::{Value, json};
 
 mod format;
 
 use super::plugins;
-use crate::arguments::{ConformancePlugin, ConformanceVerb};
+use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
 use crate::failure::Failure;
 use crate::opening::context;
 
 pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
     match verb {
         ConformanceVerb::Plugin(arguments) => plugin(arguments),
+        ConformanceVerb::Store(arguments) => store(arguments),
         ConformanceVerb::Format(arguments) => format::run(arguments),
     }
 }
 
 fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     let context = context()?;
-    let expected = expected(arguments.expect.as_deref())?;
     let mut suites = suites_of(context.registry());
     if !arguments.ids.is_empty() {
         let mut wanted = Vec::new();
@@ -34,19 +36,43 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
             wanted.iter().any(|(point, name)| (*point, name) == (suite.subject.point, &suite.subject.name))
         });
     }
-    if arguments.badge.is_some() && suites.len() != 1 {
+    run_and_tell(&suites, &arguments.told, "Conformance of Zarr plugins", "plugin {subject}")
+}
+
+/// The rules are held to the store itself, which is emptied after each of them: so nothing may be in it.
+fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
+    let location = &arguments.store;
+    let store = open_store(context()?.registry(), location)?;
+    let can = store.capabilities();
+    if !(can.readable && can.writeable && can.listable && can.erasable) {
+        return Err(Failure::fault(format!(
+            "`{location}` is not a store that can be written, listed and emptied, as the rules need it"
+        )));
+    }
+    let keys = store.list().map_err(zarr_kit::Error::from)?;
+    if let Some(key) = keys.first() {
+        return Err(Failure::fault(format!("`{location}` is not empty: there is `{key}`")));
+    }
+    let suite = suite_of(location, store);
+    run_and_tell(&[suite], &arguments.told, "Conformance of a Zarr store", "store {subject}")
+}
+
+/// Holds `suites` to their rules and says what came of it; `again` is the verb for one of them.
+fn run_and_tell(suites: &[Suite], told: &Told, title: &str, again: &str) -> Result<(), Failure> {
+    let expected = expected(told.expect.as_deref())?;
+    if told.badge.is_some() && suites.len() != 1 {
         return Err(Failure::fault(format!("a badge is for one plugin, and these are {}", suites.len())));
     }
-    let report = Report::of(&suites, arguments.level);
+    let report = Report::of(suites, told.level);
     write!(io::stdout().lock(), "{report}")?;
-    write_to(arguments.json.as_deref(), || pretty(&report.to_json()))?;
-    write_to(arguments.html.as_deref(), || {
-        let command = format!("zarrctl conformance plugin {{subject}} --level {}", arguments.level);
-        Ok(report.to_html("Conformance of Zarr plugins", &command).into_bytes())
+    write_to(told.json.as_deref(), || pretty(&report.to_json()))?;
+    write_to(told.html.as_deref(), || {
+        let command = format!("zarrctl conformance {again} --level {}", told.level);
+        Ok(report.to_html(title, &command).into_bytes())
     })?;
-    write_to(arguments.junit.as_deref(), || Ok(report.to_junit().into_bytes()))?;
+    write_to(told.junit.as_deref(), || Ok(report.to_junit().into_bytes()))?;
     if let [(_, outcomes)] = report.subjects.as_slice() {
-        write_to(arguments.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
+        write_to(told.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
     }
     match report.surprises(&expected).as_slice() {
         [] => Ok(()),

@@ -59,6 +59,23 @@ fn what_nobody_is_called_and_what_is_no_level_is_named() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("a badge is for one plugin, and these are 2"));
 }
 
+#[test]
+fn a_store_is_held_to_the_rules_unless_anything_is_there() {
+    let place = Place::new();
+    let (store, json) = (place.at("new"), place.at("a.json"));
+    let said = text(&["conformance", "store", &store, "--json", &json]);
+    assert!(said.starts_with(&format!("store `{store}`: L")), "{said}");
+    assert!(said.contains(" 0 failed, 0 skipped"), "{said}");
+    assert!(std::fs::read_to_string(&json).unwrap().contains("\"extension_point\": \"store\""));
+    assert_eq!(place.files("new"), Vec::<String>::new());
+
+    place.file("taken/a/b", b"kept");
+    let output = run(&["conformance", "store", &place.at("taken")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("is not empty: there is `a/b`"));
+    assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
+}
+
 /// This program as a reader.
 fn own_reader() -> String {
     format!(
