@@ -1,0 +1,183 @@
+//! Plugins that are loaded at run time, through the whole engine and through the suite: each library is built here, in a
+//! folder of its own, as a third party would.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+use zarr_conformance::suite::{Level, Report, suites_of};
+use zarr_kit::loaded::{Loader, Lock, Policy, Search, platform, sha256};
+use zarr_kit::spec::registry::{ExtensionPoint, Plugin, Table};
+use zarr_kit::spec::{Identifiers, Key};
+use zarr_kit::{Context, Hierarchy, Registry, Selection, open_store};
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The library of the crate `name` with this source and these dependencies, and a manifest that says `provides`.
+fn installed(name: &str, source: &str, dependencies: &str, provides: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(HERE).ancestors().nth(2).unwrap();
+    let manifest = format!(
+        "[package]\nname = '{name}'\nversion = '1.0.0'\nedition = '2024'\nlicense = 'MIT'\n\
+         [lib]\npath = '{source}'\ncrate-type = ['cdylib']\n[workspace]\n\
+         [dependencies]\nzarr-plugin.path = '{0}/zarr-plugin'\nzarr-spec.path = '{0}/zarr-spec'\n{dependencies}",
+        root.display()
+    );
+    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--offline", "--quiet"]).current_dir(folder.path()).env("CARGO_TARGET_DIR", &target);
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let library = fs::read(target.join(format!("debug/lib{}.so", name.replace('-', "_")))).unwrap();
+    fs::write(folder.path().join("libplugin.so"), &library).unwrap();
+    let text = format!(
+        "manifest_version = 1\nname = '{name}'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 1, minor = 0 }}\n\
+         library.{} = {{ path = 'libplugin.so', sha256 = '{}' }}\n{provides}",
+        platform(),
+        sha256(&library)
+    );
+    // Not in the folder with the manifest of the crate.
+    fs::remove_file(folder.path().join("Cargo.toml")).unwrap();
+    fs::write(folder.path().join("plugin.toml"), text).unwrap();
+    folder
+}
+
+/// The plugins of a folder, added to `registry`. They are opened first, so that their examples are known.
+fn load(folder: &TempDir, registry: &mut Registry) {
+    let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
+    for candidate in loader.candidates() {
+        loader.open(candidate).unwrap();
+    }
+    assert_eq!(loader.register(registry), []);
+}
+
+fn provides(kind: &str, identifiers: &Identifiers) -> String {
+    let mut text = format!("[[provides]]\nkind = '{kind}'\n");
+    let name = Some(identifiers.name).filter(|name| !name.is_empty());
+    for (member, identifier) in [("uri", identifiers.uri), ("name", name), ("id", identifiers.id)] {
+        if let Some(identifier) = identifier {
+            writeln!(text, "{member} = '{identifier}'").unwrap();
+        }
+    }
+    writeln!(text, "aliases = {:?}", identifiers.aliases).unwrap();
+    text
+}
+
+/// One array whose data type, grid, keys and codecs all come from a library.
+#[test]
+fn an_array_is_written_and_read_by_what_was_loaded() {
+    let names = [
+        ("codec", Identifiers::name("example.pack12")),
+        ("codec", Identifiers::name("example.sum")),
+        ("data_type", Identifiers::name("example.uint12")),
+        ("chunk_grid", Identifiers::name("example.halves")),
+        ("chunk_key_encoding", Identifiers::name("example.dashes")),
+    ];
+    let provides: String = names.iter().map(|(kind, identifiers)| provides(kind, identifiers)).collect();
+    let source = format!("{HERE}/../../zarr-plugin/tests/plugins/extensions.rs");
+    let serde = "serde = { version = '1', features = ['derive'] }\n";
+    let folder = installed("example-extensions", &source, serde, &provides);
+    let mut registry = Registry::linked().unwrap();
+    load(&folder, &mut registry);
+
+    let context = Context::new(registry);
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let document = r#"{
+        "zarr_format": 3, "node_type": "array", "shape": [5, 7], "data_type": "example.uint12", "fill_value": 4095,
+        "chunk_grid": {"name": "example.halves"}, "chunk_key_encoding": {"name": "example.dashes"},
+        "codecs": [{"name": "example.pack12"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}},
+                   {"name": "example.sum"}]
+    }"#;
+    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes()).unwrap();
+    let hierarchy = Hierarchy::open(store.clone(), &context).unwrap();
+    let array = hierarchy.array("/").unwrap();
+    let all: Vec<u8> = (0..35u16).flat_map(|number| (number * 100).to_ne_bytes()).collect();
+    array.write(&Selection::All, &all).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), all);
+    let part = array.read(&Selection::parse("1:4, 3:5", array.shape()).unwrap()).unwrap();
+    let expected: Vec<u8> =
+        [10u16, 11, 17, 18, 24, 25].iter().flat_map(|n| (n * 100).to_ne_bytes()).collect();
+    assert_eq!(part.bytes(), expected);
+    let keys: Vec<_> = store.list().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(keys, ["k0-0", "k0-1", "k1-0", "k1-1", "zarr.json"]);
+    // A chunk that is not there is the fill value; one that is damaged is an error that names plugin and chunk.
+    store.erase(&Key::new("k0-0").unwrap()).unwrap();
+    let first = array.read(&Selection::parse("0, 0", array.shape()).unwrap()).unwrap();
+    assert_eq!(first.bytes(), 4095u16.to_ne_bytes());
+    store.set(&Key::new("k1-1").unwrap(), b"damaged").unwrap();
+    let error = array.read(&Selection::All).unwrap_err().to_string();
+    assert!(error.contains("k1-1") && error.contains("the checksum is not that of the bytes"), "{error}");
+}
+
+/// Plugins of this workspace, in one library: every rule of the suite again, through the C ABI.
+#[test]
+fn plugins_of_the_workspace_keep_all_rules_when_they_are_loaded() {
+    let crates = [
+        ("codecs", "codec", "bitround"),
+        ("codecs", "codec", "crc32c"),
+        ("codecs", "codec", "fletcher32"),
+        ("codecs", "codec", "gzip"),
+        ("codecs", "codec", "shuffle"),
+        ("codecs", "codec", "transpose"),
+        ("dtypes", "dtype", "bfloat16"),
+        ("grids", "grid", "rectilinear"),
+        ("grids", "grid", "regular"),
+        ("key-encodings", "key-encoding", "default"),
+        ("key-encodings", "key-encoding", "v2"),
+        ("layouts", "layout", "c"),
+        ("layouts", "layout", "f"),
+        ("layouts", "layout", "morton"),
+        ("metadata-encodings", "metadata-encoding", "cbor"),
+        ("metadata-encodings", "metadata-encoding", "msgpack"),
+        ("extensions", "extension", "dimension-names"),
+    ];
+    let root = Path::new(HERE).ancestors().nth(2).unwrap().display();
+    let (mut dependencies, mut source) = (String::new(), String::new());
+    let mut packages = Vec::new();
+    for (folder, kind, name) in crates {
+        let package = format!("zarr-{kind}-{name}");
+        writeln!(dependencies, "{package}.path = '{root}/{folder}/{name}'").unwrap();
+        writeln!(source, "use {} as _;", package.replace('-', "_")).unwrap();
+        packages.push(package);
+    }
+    source.push_str("zarr_plugin::export_plugins!();\n");
+    let linked = Registry::linked().unwrap();
+    let mut manifest = String::new();
+    of(linked.codecs(), "codec", &packages, &mut manifest);
+    of(linked.data_types(), "data_type", &packages, &mut manifest);
+    of(linked.chunk_grids(), "chunk_grid", &packages, &mut manifest);
+    of(linked.chunk_key_encodings(), "chunk_key_encoding", &packages, &mut manifest);
+    of(linked.memory_layouts(), "memory_layout", &packages, &mut manifest);
+    of(linked.metadata_encodings(), "metadata_encoding", &packages, &mut manifest);
+    of(linked.extensions(), "extension", &packages, &mut manifest);
+    let written = tempfile::tempdir().unwrap();
+    let lib = written.path().join("lib.rs");
+    fs::write(&lib, source).unwrap();
+    let folder = installed("of-the-workspace", lib.to_str().unwrap(), &dependencies, &manifest);
+    let mut registry = Registry::empty();
+    load(&folder, &mut registry);
+
+    let suites = suites_of(&registry);
+    let report = Report::of(&suites, Level::L4);
+    let failures: Vec<_> = report
+        .failures()
+        .filter(|(subject, _)| subject.point != ExtensionPoint::Store)
+        .map(|(subject, outcome)| format!("{subject:?}: {outcome:?}"))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(suites.len() >= packages.len(), "{} suites", suites.len());
+}
+
+/// Appends the entries of a manifest for the plugins of `packages` in `table`.
+fn of<P: Plugin>(table: &Table<P>, kind: &str, packages: &[String], manifest: &mut String) {
+    let mut wanted: Vec<_> =
+        table.iter().filter(|plugin| packages.iter().any(|it| it == plugin.origin().package)).collect();
+    wanted.sort_by_key(|plugin| plugin.identifiers().name);
+    wanted.iter().for_each(|plugin| manifest.push_str(&provides(kind, plugin.identifiers())));
+}
