@@ -223,8 +223,9 @@ impl ArrayInner {
         let (inner, are_current) = self.read_nested_parts(open, divided, inner)?;
         let is_current = AtomicBool::new(are_current);
         let groups = joined(&inner, self.resolved.store.manner().join_gap);
+        let is_divided = groups.len() < self.context().thread_count();
         self.for_each(groups.len(), total, |number| {
-            let still = self.read_joined(open, divided, &inner[groups[number].clone()])?;
+            let still = self.read_joined(open, divided, &inner[groups[number].clone()], is_divided)?;
             is_current.fetch_and(still, Ordering::Relaxed);
             Ok(())
         })?;
@@ -275,12 +276,14 @@ impl ArrayInner {
         Ok((whole, is_current.into_inner()))
     }
 
-    /// Fetches neighbouring inner chunks at once, and decodes each. Whether the value was still the same.
+    /// Fetches neighbouring inner chunks at once, and decodes each; on several threads if they are divided. Whether the
+    /// value was still the same.
     fn read_joined(
         &self,
         open: OpenShard<'_>,
         divided: &Divided<'_, '_>,
         group: &[InnerChunk],
+        is_divided: bool,
     ) -> Result<bool, Error> {
         let (start, size) = range_of(group);
         self.workers.with(Worker::default, |worker| {
@@ -289,7 +292,19 @@ impl ArrayInner {
             let got = self.get_once(open.cell, range, &mut output)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
             let joined = contents(&got, output.written());
-            self.decode_joined(open, divided, group, joined, &mut worker.stages)?;
+            if !is_divided {
+                self.decode_joined(open, divided, group, joined, &mut worker.stages)?;
+                return Ok(true);
+            }
+            let each: Vec<_> = group.chunk_by(|a, b| a.range == b.range).collect();
+            self.for_each(each.len(), open.decoded_size(group), |number| {
+                let (offset, size) = range_of(each[number]);
+                let encoded = part(joined, (offset - start, size));
+                let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
+                self.workers.with(Worker::default, |worker| {
+                    self.decode_joined(open, divided, each[number], encoded, &mut worker.stages)
+                })
+            })?;
             Ok(true)
         })
     }
