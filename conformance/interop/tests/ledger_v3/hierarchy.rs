@@ -201,6 +201,33 @@ fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_ov
     assert_eq!(walked(&hierarchy), ["/", "/image"]);
 }
 
+/// A group that is known to have no copy of the documents below it may get one, or be an array, by the hand of others.
+#[test]
+fn what_others_do_to_a_group_is_seen_when_a_node_is_created_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for location in ["memory:", folder.path().to_str().unwrap()] {
+        let stored = Stored::new();
+        let store = open_store(stored.context.registry(), location).unwrap();
+        let one = Hierarchy::create(Arc::clone(&store), &stored.context, Format::V3).unwrap();
+        for path in ["/g/a", "/g/b"] {
+            one.create_group(path, Object::new()).unwrap();
+        }
+        let other = Hierarchy::open(Arc::clone(&store), &stored.context).unwrap();
+        other.consolidate("/").unwrap();
+        one.create_group("/g/c", Object::new()).unwrap();
+        let consolidated = Hierarchy::open(Arc::clone(&store), &stored.context).unwrap();
+        assert_eq!(walked(&consolidated), ["/", "/g", "/g/a", "/g/b", "/g/c"]);
+
+        let key = Key::new("g/zarr.json").unwrap();
+        store.set(&key, ar(&json!({})).to_string().as_bytes()).unwrap();
+        let error = one.create_group("/g/d", Object::new()).unwrap_err();
+        assert!(error.to_string().contains("/g is an array"), "{error}");
+        store.erase(&key).unwrap();
+        one.create_group("/g/d", Object::new()).unwrap();
+        assert!(store.size(&key).unwrap().is_some());
+    }
+}
+
 /// Tests V3-STORE-06.
 #[test]
 fn groups_are_created_above_a_new_node() {
