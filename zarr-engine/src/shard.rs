@@ -7,7 +7,7 @@ mod writer;
 use std::ops::Range;
 
 use zarr_spec::CodecError;
-use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::pipeline::{Pipeline, ShardPipeline, Swap};
 
 use crate::copy;
 use crate::pipeline::swap_of;
@@ -46,7 +46,11 @@ pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
 
 /// Whether the elements, in the pipeline's layout and byte order, are all the fill value.
 pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
-    let mut fill = pipeline.array.fill_value.bytes().to_vec();
+    let fill_value = &pipeline.array.fill_value;
+    if pipeline.layout.swap == Swap::None || fill_value.is_zero() {
+        return copy::all_equal(fill_value.bytes(), elements);
+    }
+    let mut fill = fill_value.bytes().to_vec();
     let size = fill.len();
     copy::swap_in_place(swap_of(&pipeline.layout.swap), size, &mut fill).is_ok()
         && copy::all_equal(&fill, elements)
