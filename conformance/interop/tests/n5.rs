@@ -88,7 +88,8 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     let elements: Vec<u8> = (0..120u64)
         .map(|number| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            if number < 60 { 3 * number as u16 } else { (state >> 40) as u16 }
+            let bytes = if number < 60 { 3 * number } else { state >> 40 }.to_le_bytes();
+            u16::from_le_bytes([bytes[0], bytes[1]])
         })
         .flat_map(u16::to_ne_bytes)
         .collect();

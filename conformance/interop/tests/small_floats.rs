@@ -1,5 +1,4 @@
 //! Small floats beside `ml_dtypes`, which other programs take them from, and their bytes through the engine.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use serde_json::Value;
 use zarr_conformance::data_types::Subject;
