@@ -68,7 +68,7 @@ impl Store for Versioned {
         let got = self.store.get(key, range, to)?;
         // As good as an etag of the value.
         let whole = get_value(&*self.store, key, usize::MAX)?;
-        Ok(got.map(|got| Got { version: whole.map(|whole| Version::new(whole.to_vec())), ..got }))
+        Ok(got.map(|got| Got { version: whole.map(|whole| Version::new(&whole)), ..got }))
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
