@@ -20,9 +20,8 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-pub(crate) use kept::KeptMemory;
-
 pub(crate) use fresh::Fresh;
+pub(crate) use kept::KeptMemory;
 
 /// Bytes of a huge page; memory of at least so many is mapped where that is possible.
 const HUGE_PAGE: usize = 2 << 20;
