@@ -20,13 +20,13 @@
 mod catalogue;
 mod plugins;
 
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
     Along, Array, ArrayBuilder, ArrayOptions, Child, Context, Element, ElementArray, Error, FallbackPolicy,
     Group, Hierarchy, Kind, Limits, Loss, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
     UndefinedFill, Unreadable, UsedFallback, conversion_losses, convert_metadata, entry_point, open_store,
 };
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
-pub use zarr_engine::plugins as loaded;
 pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
 
