@@ -53,6 +53,10 @@ fn per_chunk(is_on_disk: bool, codec: Option<&str>) -> [f64; 2] {
 fn a_chunk_more_asks_for_no_memory_but_that_of_a_value_in_memory() {
     for codec in [None, Some("zstd")] {
         let found = [per_chunk(true, codec), per_chunk(false, codec)];
-        assert_eq!(found, [[0.0, 0.0], [0.0, 1.0]], "requests for each chunk: on disk, in memory; {codec:?}");
+        // A folder is opened anew now and then, which depends on the time and not on the chunks.
+        let is_as_wanted = |(found, wanted): (&f64, &f64)| (found - wanted).abs() < 0.05;
+        let wanted = [[0.0, 0.0], [0.0, 1.0]];
+        let all = found.iter().flatten().zip(wanted.iter().flatten()).all(is_as_wanted);
+        assert!(all, "requests for each chunk, on disk and in memory: {found:?}, not {wanted:?}; {codec:?}");
     }
 }
