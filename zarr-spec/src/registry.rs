@@ -277,6 +277,14 @@ impl<P: Plugin> Table<P> {
             self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
         names.sort_unstable();
         names.dedup();
+        // Who leaves out the size of a number means one of these: `float` is no `float8_e4m3`.
+        let lacks_number = |name: &&str| {
+            let rest = name.strip_prefix(identifier).unwrap_or_default();
+            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if names.iter().any(lacks_number) {
+            names.retain(lacks_number);
+        }
         names
     }
 
