@@ -122,7 +122,7 @@ impl Conditional {
         codecs.filter(move |(position, inner)| *position < count || matches!(inner, Inner::Checksum(_)))
     }
 
-    /// Codecs that need not be applied: all from the first one, or as many as some number of them.
+    /// How many codecs from the start may be applied: none, or all up to one that computes.
     fn choices(&self) -> impl Iterator<Item = usize> {
         let computed = |position: &usize| matches!(self.codecs[*position], Inner::Computed(_));
         std::iter::once(0).chain((0..self.codecs.len()).filter(computed).map(|position| position + 1))

@@ -85,7 +85,7 @@ pub enum Refusal {
     #[error("{0}")]
     Claimed(String),
     /// Nobody has trusted it.
-    #[error("it is not trusted yet; `zarrctl plugins trust {0}` pins the library as it is now")]
+    #[error("it is not trusted yet: plugins.lock has no SHA-256 for `{0}`")]
     Untrusted(String),
     /// It is not the library that was trusted.
     #[error("its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {pinned}")]

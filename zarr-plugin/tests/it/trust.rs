@@ -50,7 +50,7 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     assert_eq!(loader.judge(&loader.candidates()[0]), Err(changed));
 }
 
-/// What `zarrctl plugins trust` writes down.
+/// What whoever trusts a plugin writes down.
 #[test]
 fn a_pin_is_of_the_library_as_it_is_now() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
@@ -197,8 +197,8 @@ fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
     assert_eq!(
         unknown,
         format!(
-            "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet; \
-             `zarrctl plugins trust xor-c` pins the library as it is now",
+            "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet: \
+             plugins.lock has no SHA-256 for `xor-c`",
             installed.manifest().display()
         )
     );
