@@ -1,5 +1,4 @@
 //! `reshape` and `conditional` among other codecs, and in shards.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
