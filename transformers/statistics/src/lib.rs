@@ -1,7 +1,7 @@
 //! The `statistics` transformer: another store, and how often, how much and how long it is used.
 //!
 //! Described as `{"type": "statistics", "store": {…}}`. A store that was opened so writes its table to standard error
-//! when it is closed; [`StatisticsStore::new`] does not.
+//! when it is closed, unless the description has `"report": false`; [`StatisticsStore::new`] does not.
 //!
 //! What passes is counted: what a `cache` around this store has, or decoded chunks that one inside of it keeps, does not
 //! pass.
@@ -25,8 +25,10 @@ zarr_spec::register!(
         .about("Counts and times what another store is asked for, and prints a table at the end.", EXAMPLES)
 );
 
-const EXAMPLES: &[Example] =
-    &[Example::v3(r#"{"type": "statistics", "store": {"type": "filesystem", "path": "data.zarr"}}"#)];
+/// Without the table: whoever tries an example has not asked for one.
+const EXAMPLES: &[Example] = &[Example::v3(
+    r#"{"type": "statistics", "store": {"type": "filesystem", "path": "data.zarr"}, "report": false}"#,
+)];
 
 /// What became of one operation of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -250,13 +252,20 @@ impl Drop for StatisticsStore {
 #[serde(deny_unknown_fields)]
 struct StatisticsConfiguration {
     store: Box<dyn StoreConfiguration>,
+    /// Whether the table is written when the store is closed.
+    #[serde(default = "yes")]
+    report: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[typetag::deserialize(name = "statistics")]
 impl StoreConfiguration for StatisticsConfiguration {
     fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         let mut store = StatisticsStore::new(self.store.open()?);
-        store.reports = true;
+        store.reports = self.report;
         Ok(Arc::new(store))
     }
 }

@@ -85,9 +85,12 @@ fn time_is_that_spent_in_the_store() {
 fn a_description_names_the_store() {
     let store = described(r#"{"type": "statistics", "store": {"type": "filled"}}"#).unwrap();
     assert_eq!(value(&*store, "d/b").unwrap(), b"22");
-    for wrong in
-        [r#"{"type": "statistics"}"#, r#"{"type": "statistics", "store": {"type": "filled"}, "x": 1}"#]
-    {
+    described(r#"{"type": "statistics", "store": {"type": "filled"}, "report": false}"#).unwrap();
+    for wrong in [
+        r#"{"type": "statistics"}"#,
+        r#"{"type": "statistics", "store": {"type": "filled"}, "report": 1}"#,
+        r#"{"type": "statistics", "store": {"type": "filled"}, "x": 1}"#,
+    ] {
         assert!(described(wrong).is_err(), "{wrong}");
     }
     assert!(has_no_url("statistics"));
