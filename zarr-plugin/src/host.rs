@@ -29,6 +29,6 @@ mod search;
 pub use self::loader::{
     Candidate, Explanation, Library, Loader, PassedOver, Policy, Refusal, Verdict, sha256,
 };
-pub use self::lock::{Lock, LockError, Pin, Quarantined};
+pub use self::lock::{Lock, LockError, LockFiles, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
 pub use self::search::{Place, Search, Source};

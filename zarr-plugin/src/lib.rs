@@ -27,11 +27,15 @@ pub use ffi::publish::publish;
 
 /// Exports everything that this library links, as `zarr_plugin_v1`. For the root of a crate of type `cdylib`.
 ///
-/// Name, version and license of the plugin are those of that crate. A panic in a plugin is caught at the boundary, which
+/// Version and license of the plugin are those of that crate, and so is its name unless another one is given:
+/// `export_plugins!("example-xor")`. A panic in a plugin is caught at the boundary, which
 /// `panic = "abort"` would make impossible: it does not compile.
 #[macro_export]
 macro_rules! export_plugins {
     () => {
+        $crate::export_plugins!(env!("CARGO_PKG_NAME"));
+    };
+    ($name:expr) => {
         #[cfg(panic = "abort")]
         compile_error!(
             "a plugin must not be built with `panic = \"abort\"`: a panic in it would end the program that loaded it"
@@ -48,7 +52,7 @@ macro_rules! export_plugins {
             out: *mut *const $crate::abi::Plugin,
             err: *mut $crate::abi::Buf,
         ) -> i32 {
-            let about = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_LICENSE")];
+            let about = [$name, env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_LICENSE")];
             // SAFETY: this function asks the same of its caller.
             unsafe { $crate::publish(about, host, out, err) }
         }

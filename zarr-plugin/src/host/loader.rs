@@ -85,7 +85,7 @@ pub enum Refusal {
     #[error("{0}")]
     Claimed(String),
     /// Nobody has trusted it.
-    #[error("it is not trusted yet: plugins.lock has no SHA-256 for `{0}`")]
+    #[error("it is not trusted yet; `zarrctl plugins trust {0}` says that you trust it")]
     Untrusted(String),
     /// It is not the library that was trusted.
     #[error("its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {pinned}")]
@@ -206,7 +206,20 @@ impl Library {
     }
 }
 
-fn point_of(functions: &Functions) -> ExtensionPoint {
+/// What the library has that these bytes are. Its code runs.
+pub(super) fn contents(library: &[u8]) -> Result<Contents, Refusal> {
+    if let Some(what) = super::elf::missing(library) {
+        return Err(Refusal::Open(what));
+    }
+    open(library).map_err(|error| match error {
+        OpenError::Loader(message) => Refusal::Open(message),
+        OpenError::NoSymbol => Refusal::NoSymbol,
+        OpenError::Major(major) => Refusal::AbiMajor(major),
+        OpenError::Failed(failure) => Refusal::Failed(failure.message),
+    })
+}
+
+pub(super) fn point_of(functions: &Functions) -> ExtensionPoint {
     match functions {
         Functions::Codec(_) => ExtensionPoint::Codec,
         Functions::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
@@ -348,16 +361,7 @@ impl Loader {
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
         let (manifest, file) = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {
-            let bytes = checked_bytes(&candidate.path, file)?;
-            if let Some(what) = super::elf::missing(&bytes) {
-                return Err(Refusal::Open(what));
-            }
-            let contents = open(&bytes).map_err(|error| match error {
-                OpenError::Loader(message) => Refusal::Open(message),
-                OpenError::NoSymbol => Refusal::NoSymbol,
-                OpenError::Major(major) => Refusal::AbiMajor(major),
-                OpenError::Failed(failure) => Refusal::Failed(failure.message),
-            })?;
+            let contents = contents(&checked_bytes(&candidate.path, file)?)?;
             let provided = agree(manifest, &contents)?;
             Ok(Library { contents, provided })
         });
@@ -495,18 +499,28 @@ fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
 /// The file, its folder or a folder above that others than the user and root may write, so that they could change what is read. A
 /// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
 pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
+    open_to_others(path, 2)
+}
+
+/// As [`writable_by_others`]; the `closed` lowest parts of the path may be written by nobody else at all.
+fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
         let metadata = fs::metadata(part).ok()?;
         let (mode, owner) = (metadata.mode(), metadata.uid());
         let is_foreign = owner != 0 && owner != user();
         let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
-        let is_open = if height < 2 { by_others || is_foreign } else { by_all && !is_sticky };
+        let is_open = if height < closed { by_others || is_foreign } else { by_all && !is_sticky };
         if is_open {
             return Some(part.to_owned());
         }
     }
     None
+}
+
+/// Why no plugin of a folder is used, whatever is in it.
+pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
+    open_to_others(folder, 1).map(Refusal::WritableByOthers)
 }
 
 /// The bytes of the library that a manifest names, which have the hash that the manifest has.

@@ -1,8 +1,9 @@
 //! `plugins.lock`: which libraries a person trusts, and which ones failed when they were tried.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,44 @@ pub enum LockError {
     },
 }
 
+/// The two files of a user. What a person trusts is written by `zarrctl plugins trust` alone, and what failed when it was
+/// tried by `zarrctl plugins probe`: so they are apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockFiles {
+    /// `plugins.lock`
+    pub lock: PathBuf,
+    /// `plugins.quarantine`, a lock file without pins.
+    pub quarantine: PathBuf,
+}
+
+impl LockFiles {
+    /// In the folder for configuration of the user, if the environment says where that is.
+    #[must_use]
+    pub fn from_environment() -> Option<Self> {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    /// As [`LockFiles::from_environment`], with variables from elsewhere.
+    #[must_use]
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || Some(absolute("HOME")?.join(".config"));
+        let folder = absolute("XDG_CONFIG_HOME").or_else(home)?.join("zarr");
+        Some(Self { lock: folder.join("plugins.lock"), quarantine: folder.join("plugins.quarantine") })
+    }
+
+    /// What both say.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`].
+    pub fn read(&self) -> Result<Lock, LockError> {
+        let mut lock = Lock::read(&self.lock)?;
+        Lock::read(&self.quarantine)?.quarantined.into_iter().for_each(|found| lock.quarantine(found));
+        Ok(lock)
+    }
+}
+
 impl Lock {
     /// Reads the file; one that does not exist trusts nothing.
     ///
@@ -108,13 +147,20 @@ impl Lock {
         self.quarantined.push(quarantined);
     }
 
+    /// Lets a library out of quarantine, and says whether it was there.
+    pub fn release(&mut self, sha256: &str) -> bool {
+        let before = self.quarantined.len();
+        self.quarantined.retain(|found| found.sha256 != sha256);
+        self.quarantined.len() < before
+    }
+
     /// The pin of the plugin `name`.
     #[must_use]
     pub fn pin(&self, name: &str) -> Option<&Pin> {
         self.pins.iter().find(|pin| pin.name == name)
     }
 
-    /// Writes the file, all or nothing; others than the owner may not read it.
+    /// Writes the file, all or nothing, and the folder if there is none; others than the owner may not read them.
     ///
     /// # Errors
     ///
@@ -123,6 +169,9 @@ impl Lock {
         let io = |source| LockError::Io { path: path.to_owned(), source };
         let text = toml::to_string(self)
             .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })?;
+        if let Some(folder) = path.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
+        }
         let beside = path.with_extension(format!("new-{}", std::process::id()));
         let mut file =
             fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use semver::Version;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use zarr_spec::registry::ExtensionPoint;
 
+use super::loader::{Refusal, contents, point_of, sha256};
+
 /// A manifest: `NAME.toml`. Members that it does not know are an error.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// 1.
@@ -29,7 +31,7 @@ pub struct Manifest {
 }
 
 /// A version of the ABI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Abi {
     /// The same as that of the program, or it cannot be loaded.
@@ -39,7 +41,7 @@ pub struct Abi {
 }
 
 /// A library for one platform.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryFile {
     /// Relative to the folder of the manifest, which it does not leave.
@@ -49,11 +51,11 @@ pub struct LibraryFile {
 }
 
 /// One extension.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provides {
     /// `codec`, `data_type`, `chunk_grid`, `chunk_key_encoding`, `memory_layout`, `metadata_encoding` or `extension`.
-    #[serde(deserialize_with = "point")]
+    #[serde(deserialize_with = "point", serialize_with = "kind")]
     pub kind: ExtensionPoint,
     /// Its URI in the v3 draft.
     pub uri: Option<String>,
@@ -62,15 +64,15 @@ pub struct Provides {
     /// Its id in v2.
     pub id: Option<String>,
     /// Further names and URIs that it is read by.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// One sentence: what it does.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
 }
 
 /// What an author says of the tests that a plugin passes.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conformance {
     /// The version of the suite.
@@ -96,6 +98,12 @@ fn point<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ExtensionP
         let names = KINDS.map(|(name, _)| name).join(", ");
         serde::de::Error::custom(format!("kind `{kind}` is none that can be loaded; there are {names}"))
     })
+}
+
+fn kind<S: Serializer>(point: &ExtensionPoint, serializer: S) -> Result<S::Ok, S::Error> {
+    let found = KINDS.into_iter().find(|(_, known)| known == point);
+    let (kind, _) = found.ok_or_else(|| serde::ser::Error::custom(format!("{point} cannot be loaded")))?;
+    serializer.serialize_str(kind)
 }
 
 impl Provides {
@@ -126,6 +134,51 @@ impl Manifest {
         let manifest: Self = toml::from_str(text).map_err(toml)?;
         manifest.check()?;
         Ok(manifest)
+    }
+
+    /// The manifest of a library for this machine, as its author writes it: what the library says of itself. Its code runs.
+    /// `path` is where it will be, relative to the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no library that could be loaded.
+    pub fn of_library(library: &[u8], path: &str) -> Result<Self, Refusal> {
+        let contents = contents(library)?;
+        let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(ToOwned::to_owned);
+        let provides = contents.items.iter().map(|(identifiers, about, functions)| Provides {
+            kind: point_of(functions),
+            uri: owned(identifiers.uri),
+            name: owned(Some(identifiers.name)),
+            id: owned(identifiers.id),
+            aliases: identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect(),
+            summary: about.summary.to_owned(),
+        });
+        let version = contents.version.parse().map_err(|error| {
+            Refusal::Manifest(format!("version `{}`: {error}", contents.version.escape_debug()))
+        })?;
+        let (major, minor) = contents.abi;
+        let file = LibraryFile { path: path.to_owned(), sha256: sha256(library) };
+        let manifest = Self {
+            manifest_version: 1,
+            name: contents.name.to_owned(),
+            version,
+            license: contents.license.to_owned(),
+            abi: Abi { major, minor },
+            library: BTreeMap::from([(platform(), file)]),
+            provides: provides.collect(),
+            conformance: None,
+        };
+        manifest.check().map_err(Refusal::Manifest)?;
+        Ok(manifest)
+    }
+
+    /// The text that [`Manifest::parse`] reads.
+    ///
+    /// # Errors
+    ///
+    /// For a kind that cannot be loaded.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::loader::{Refusal, refused_folder};
+
 /// Why a place is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
@@ -30,6 +32,15 @@ pub struct Place {
 pub struct Search {
     places: Vec<Place>,
     given: usize,
+    left_out: Vec<PathBuf>,
+}
+
+impl Place {
+    /// Why no plugin there is used, whatever is in it: others may write the folder.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        refused_folder(&self.path)
+    }
 }
 
 impl Search {
@@ -50,10 +61,9 @@ impl Search {
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut search = Self::nowhere();
-        let mut add = |source, path: PathBuf| {
-            if path.is_absolute() {
-                search.places.push(Place { source, path });
-            }
+        let mut add = |source, path: PathBuf| match path.is_absolute() {
+            true => search.places.push(Place { source, path }),
+            false => search.left_out.push(path),
         };
         for path in variable("ZARR_PLUGIN_PATH").iter().flat_map(std::env::split_paths) {
             add(Source::Variable, path);
@@ -76,6 +86,19 @@ impl Search {
         self.places.insert(self.given, place);
         self.given += 1;
         self
+    }
+
+    /// The paths of `ZARR_PLUGIN_PATH` that are not absolute and so are not looked at.
+    #[must_use]
+    pub fn left_out(&self) -> &[PathBuf] {
+        &self.left_out
+    }
+
+    /// The folder for plugins of the user, if the environment says where that is.
+    #[must_use]
+    pub fn user_folder(&self) -> Option<&Path> {
+        let user = self.places.iter().find(|place| place.source == Source::User);
+        user.map(|place| place.path.as_path())
     }
 
     /// The places, the first one first.

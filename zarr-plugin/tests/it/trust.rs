@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use zarr_plugin::host::{
-    Loader, Lock, LockError, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source, sha256,
+    Loader, Lock, LockError, LockFiles, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source,
+    sha256,
 };
 use zarr_spec::registry::ExtensionPoint;
 use zarr_spec::{CodecPlugin, Format, Identifiers, Mode, Reading, Registry};
@@ -121,6 +122,59 @@ fn the_lock_file_is_read_as_it_was_written_and_refused_otherwise() {
 }
 
 #[test]
+fn what_failed_is_written_apart_from_what_is_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let configuration =
+        |name: &str| (name == "XDG_CONFIG_HOME").then(|| folder.path().as_os_str().to_owned());
+    let files = LockFiles::from_variables(configuration).unwrap();
+    assert_eq!(files.lock, folder.path().join("zarr/plugins.lock"));
+    let home = LockFiles::from_variables(|name| (name == "HOME").then(|| "/home/somebody".into())).unwrap();
+    assert_eq!(home.quarantine, Path::new("/home/somebody/.config/zarr/plugins.quarantine"));
+    assert_eq!(LockFiles::from_variables(|_| Some("relative".into())), None);
+
+    assert_eq!(files.read().unwrap(), Lock::default());
+    let mut trusted = Lock::default();
+    trusted.trust(Installed::new(&in_c(&[]), &XOR_C).pin());
+    let mut failed = Lock::default();
+    failed.quarantine(Quarantined { name: "x".into(), sha256: "1".into(), reason: "why".into() });
+    trusted.write(&files.lock).unwrap();
+    failed.write(&files.quarantine).unwrap();
+    let both = files.read().unwrap();
+    assert_eq!((&both.pins, &both.quarantined), (&trusted.pins, &failed.quarantined));
+    assert!(failed.release("1") && !failed.release("1"));
+    assert_eq!(failed, Lock::default());
+}
+
+#[test]
+fn a_folder_that_others_may_write_is_refused_as_a_whole() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let search = Search::nowhere().given(folder.path());
+    assert_eq!(search.places()[0].refusal(), None);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o775)).unwrap();
+    let closed = folder.path().canonicalize().unwrap();
+    assert_eq!(search.places()[0].refusal(), Some(Refusal::WritableByOthers(closed)));
+}
+
+/// Whoever makes a plugin writes no manifest: the library says what it is.
+#[test]
+fn the_manifest_that_is_made_of_a_library_opens_it() {
+    let library = in_c(&[]);
+    let manifest = Parsed::of_library(&library, "libplugin.so").unwrap();
+    assert_eq!(Parsed::parse(&manifest.to_toml().unwrap()).unwrap(), manifest);
+    assert_eq!(
+        (manifest.name.as_str(), &*manifest.provides[0].summary),
+        ("xor-c", "Combines each byte with a key by exclusive or.")
+    );
+    let installed = Installed::new(&library, &XOR_C);
+    fs::write(installed.manifest(), manifest.to_toml().unwrap()).unwrap();
+    let loader = installed.loader(Policy::Any);
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    assert_eq!(Parsed::of_library(&in_c(&["MAJOR=2"]), "a.so"), Err(Refusal::AbiMajor(2)));
+    assert!(matches!(Parsed::of_library(b"text", "a.so"), Err(Refusal::Open(_))));
+}
+
+#[test]
 fn places_are_looked_at_in_order_and_never_in_the_working_directory() {
     let variables = |name: &str| match name {
         "ZARR_PLUGIN_PATH" => Some(OsString::from("/one:relative::/two")),
@@ -142,6 +196,8 @@ fn places_are_looked_at_in_order_and_never_in_the_working_directory() {
             (Source::System, "/usr/lib/zarr/plugins"),
         ]
     );
+    assert_eq!(search.left_out(), [Path::new("relative"), Path::new("")]);
+    assert_eq!(search.user_folder(), Some(Path::new("/home/somebody/.local/share/zarr/plugins")));
     let elsewhere = Search::from_variables(|name| (name == "XDG_DATA_HOME").then(|| "/data".into()));
     assert_eq!(elsewhere.places()[0].path, Path::new("/data/zarr/plugins"));
 }
@@ -197,8 +253,8 @@ fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
     assert_eq!(
         unknown,
         format!(
-            "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet: \
-             plugins.lock has no SHA-256 for `xor-c`",
+            "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet; \
+             `zarrctl plugins trust xor-c` says that you trust it",
             installed.manifest().display()
         )
     );
