@@ -9,7 +9,7 @@ use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Units, Value, with_any_number,
+    Invalid, Mode, Units, Value, with_any_number,
 };
 
 /// A number, or bytes of variable length.
@@ -191,9 +191,24 @@ impl DataType for Number {
         element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
     }
 
+    /// Every byte of a `bool` but 0 is true, as for the type that this one stands in for.
+    fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
+        match mode {
+            _ if !self.settles() => return Ok(()),
+            Mode::Strict => return self.check(elements),
+            _ => elements.iter_mut().for_each(|element| *element = u8::from(*element != 0)),
+        }
+        Ok(())
+    }
+
+    fn settles(&self) -> bool {
+        self.kind == Some(Kind::Bool)
+    }
+
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         let unused = 8 - self.bits;
         let is_element = |&byte: &u8| match self.kind {
+            Some(Kind::Bool) => byte <= 1,
             Some(Kind::Int) => (byte.cast_signed() << unused >> unused).cast_unsigned() == byte,
             _ => byte << unused >> unused == byte,
         };

@@ -59,7 +59,7 @@ fn variable(data_type: &dyn DataType, count: usize) -> Vec<Sample> {
 }
 
 /// Single elements of several sizes, if the type has any.
-fn payloads(data_type: &dyn DataType) -> Vec<Vec<u8>> {
+pub(crate) fn payloads(data_type: &dyn DataType) -> Vec<Vec<u8>> {
     if let Some(there) = data_type.optional() {
         let there = payloads(&**there).into_iter().map(|element| [&[1][..], &element].concat());
         return [vec![]].into_iter().chain(there).collect();
@@ -204,6 +204,14 @@ mod tests {
         let extremes = &samples.iter().find(|sample| sample.label == "extremes").unwrap().bytes;
         assert_eq!(extremes[..8], 0x7ff8_0000_0000_0001_u64.to_ne_bytes());
         assert_eq!(extremes[16..24], (-0.0_f64).to_ne_bytes());
+    }
+
+    /// What a codec of booleans is tried with: another byte would come back as 1, through no fault of the codec.
+    #[test]
+    fn samples_of_booleans_are_zero_or_one() {
+        let samples = samples(&array(&[10], types::BOOL));
+        assert_eq!(samples.len(), 5);
+        assert!(samples.iter().all(|sample| sample.bytes.iter().all(|byte| *byte <= 1)), "{samples:?}");
     }
 
     #[test]
