@@ -10,7 +10,7 @@ pub mod describe;
 
 use std::ffi::c_void;
 
-use self::describe::{CType, Described, Layout, abi_numbers, abi_struct};
+use self::describe::{CType, Described, Layout, Wasm32Layout, abi_numbers, abi_struct};
 
 /// The name of the one symbol that a library exports: a [`PluginEntry`].
 pub const ENTRY_SYMBOL: &str = "zarr_plugin_v1";
@@ -491,6 +491,12 @@ macro_rules! all_structs {
 #[must_use]
 pub fn layouts() -> Vec<Layout> {
     all_structs!(layout).into()
+}
+
+/// How every struct lies in the memory of WebAssembly.
+#[must_use]
+pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
+    all_structs!(wasm32_layout).into()
 }
 
 /// The text of `zarr_plugin.h`.

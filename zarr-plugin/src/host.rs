@@ -24,6 +24,7 @@ mod loader;
 mod lock;
 mod manifest;
 mod registration;
+mod runtime;
 mod search;
 
 pub use self::loader::{
@@ -31,4 +32,5 @@ pub use self::loader::{
 };
 pub use self::lock::{Lock, LockError, LockFiles, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
+pub use self::runtime::{Opened, Runtime};
 pub use self::search::{Place, Search, Source};

@@ -1,16 +1,22 @@
 //! From Rust definitions to the text of a C header, and to the layout that both must have.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 /// A type that C has, too.
 pub trait CType {
+    /// Its size and its alignment in WebAssembly, where pointers and `size_t` have 4 bytes.
+    const IN_WASM32: (usize, usize);
+
     /// The declaration of `name` with this type. `qualifier` is `const ` or nothing.
     fn declare(qualifier: &str, name: &str) -> String;
 }
 
 macro_rules! scalars {
-    ($($rust:ty = $c:literal),* $(,)?) => {$(
+    ($($rust:ty = $c:literal $wasm32:literal),* $(,)?) => {$(
         impl CType for $rust {
+            const IN_WASM32: (usize, usize) = ($wasm32, $wasm32);
+
             fn declare(qualifier: &str, name: &str) -> String {
                 format!("{qualifier}{} {name}", $c)
             }
@@ -19,17 +25,24 @@ macro_rules! scalars {
 }
 
 scalars! {
-    u8 = "uint8_t", u16 = "uint16_t", u32 = "uint32_t", i32 = "int32_t", u64 = "uint64_t", usize = "size_t",
-    c_void = "void",
+    u8 = "uint8_t" 1, u16 = "uint16_t" 2, u32 = "uint32_t" 4, i32 = "int32_t" 4, u64 = "uint64_t" 8,
+    usize = "size_t" 4, c_void = "void" 1,
 }
 
+/// Size and alignment of a pointer in WebAssembly, to whatever it is.
+pub const WASM32_POINTER: (usize, usize) = (4, 4);
+
 impl<T: CType> CType for *const T {
+    const IN_WASM32: (usize, usize) = WASM32_POINTER;
+
     fn declare(qualifier: &str, name: &str) -> String {
         T::declare("const ", &format!("*{qualifier}{name}"))
     }
 }
 
 impl<T: CType> CType for *mut T {
+    const IN_WASM32: (usize, usize) = WASM32_POINTER;
+
     fn declare(qualifier: &str, name: &str) -> String {
         T::declare("", &format!("*{qualifier}{name}"))
     }
@@ -46,13 +59,54 @@ pub struct Layout {
     pub members: Vec<(&'static str, usize)>,
 }
 
+/// How a struct lies in the memory of WebAssembly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wasm32Layout {
+    /// Its name in C.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its members, and which bytes each has.
+    pub members: Vec<(&'static str, Range<usize>)>,
+}
+
 /// A struct of the ABI.
-pub trait Described {
+pub trait Described: CType {
     /// Its definition in C.
     fn definition() -> String;
 
     /// Its layout on this machine.
     fn layout() -> Layout;
+
+    /// Its layout in WebAssembly.
+    fn wasm32_layout() -> Wasm32Layout;
+}
+
+/// Size and alignment of a struct whose members have these.
+pub(super) const fn struct_of(members: &[(usize, usize)]) -> (usize, usize) {
+    let (mut end, mut align, mut number) = (0_usize, 1, 0);
+    while number < members.len() {
+        let (size, own) = members[number];
+        end = end.next_multiple_of(own) + size;
+        if own > align {
+            align = own;
+        }
+        number += 1;
+    }
+    (end.next_multiple_of(align), align)
+}
+
+/// The members of a struct, one after another as C lays them out.
+pub(super) fn laid_out(name: &'static str, members: &[(&'static str, (usize, usize))]) -> Wasm32Layout {
+    let mut end = 0_usize;
+    let place = |&(member, (size, align)): &(&'static str, (usize, usize))| {
+        let start = end.next_multiple_of(align);
+        end = start + size;
+        (member, start..end)
+    };
+    let placed = members.iter().map(place).collect();
+    let sizes: Vec<_> = members.iter().map(|(_, size)| *size).collect();
+    Wasm32Layout { name, size: struct_of(&sizes).0, members: placed }
 }
 
 /// A member that is a pointer to a function.
@@ -97,7 +151,7 @@ macro_rules! abi_struct {
                 let result: Option<String> = [$(<$result as CType>::declare("", ""))?].into_iter().next();
                 describe::function(result, stringify!($field), &[$(<$type as CType>::declare("", describe::c_name(stringify!($argument)))),*])
             })]
-            [$($names)* $field]
+            [$($names)* ($field, describe::WASM32_POINTER)]
             $($rest)*);
     };
     (@members $docs:tt $rust:ident $c:literal [$($fields:tt)*] [$($lines:tt)*] [$($names:tt)*]
@@ -105,11 +159,11 @@ macro_rules! abi_struct {
         abi_struct!(@members $docs $rust $c
             [$($fields)* $(#[doc = $doc])* pub $field: $type,]
             [$($lines)* ([$($doc),*], <$type as CType>::declare("", describe::c_name(stringify!($field))))]
-            [$($names)* $field]
+            [$($names)* ($field, <$type as CType>::IN_WASM32)]
             $($rest)*);
     };
     (@members [$($docs:literal),*] $rust:ident $c:literal [$($fields:tt)*]
-        [$(([$($doc:literal),*], $line:expr))*] [$($name:ident)*]) => {
+        [$(([$($doc:literal),*], $line:expr))*] [$(($name:ident, $wasm32:expr))*]) => {
         $(#[doc = $docs])*
         #[repr(C)]
         #[derive(Debug, Clone, Copy)]
@@ -117,6 +171,8 @@ macro_rules! abi_struct {
         pub struct $rust { $($fields)* }
 
         impl CType for $rust {
+            const IN_WASM32: (usize, usize) = describe::struct_of(&[$($wasm32),*]);
+
             fn declare(qualifier: &str, name: &str) -> String {
                 format!("{qualifier}{} {name}", $c)
             }
@@ -142,6 +198,10 @@ macro_rules! abi_struct {
                     size: size_of::<Self>(),
                     members: vec![$((describe::c_name(stringify!($name)), std::mem::offset_of!(Self, $name))),*],
                 }
+            }
+
+            fn wasm32_layout() -> describe::Wasm32Layout {
+                describe::laid_out($c, &[$((describe::c_name(stringify!($name)), $wasm32)),*])
             }
         }
     };

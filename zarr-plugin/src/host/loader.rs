@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 use zarr_spec::registry::ExtensionPoint;
-use zarr_spec::{About, Identifiers, Invalid};
+use zarr_spec::{About, CodecPlugin, Identifiers, Invalid};
 
 use super::lock::{Lock, Pin};
-use super::manifest::{LibraryFile, Manifest, Provides, platform};
+use super::manifest::{LibraryFile, Manifest, Provides};
+use super::runtime::{platforms, runtime};
 use super::search::{Place, Search, Source};
 use crate::abi;
-use crate::ffi::library::{Contents, Functions, OpenError, open, user};
+use crate::ffi::library::{Functions, OpenError, open, user};
 
 /// Which libraries may be opened. Each lets in less than the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -196,30 +197,95 @@ impl Library {
     /// Kind, identifiers, and sentence and examples of everything that its manifest names.
     pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
         self.provided.iter().map(|&item| {
-            let (identifiers, about, functions) = &self.contents.items[item];
-            (point_of(functions), identifiers, about)
+            let (identifiers, about, item) = &self.contents.items[item];
+            (item.point(), identifiers, about)
         })
     }
 
     pub(super) fn functions(&self, entry: usize) -> Option<&Functions> {
+        match self.item(entry)? {
+            Item::Native(functions) => Some(functions),
+            Item::Run(_) => None,
+        }
+    }
+
+    /// The codec of a library that a runtime has opened.
+    pub(super) fn run(&self, entry: usize) -> Option<&CodecPlugin> {
+        match self.item(entry)? {
+            Item::Native(_) => None,
+            Item::Run(codec) => Some(codec),
+        }
+    }
+
+    fn item(&self, entry: usize) -> Option<&Item> {
         Some(&self.contents.items.get(*self.provided.get(entry)?)?.2)
     }
 }
 
-/// What the library has that these bytes are. Its code runs.
-pub(super) fn contents(library: &[u8]) -> Result<Contents, Refusal> {
+/// What an open library says it has, whatever runs it.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) abi: (u16, u16),
+    pub(super) name: &'static str,
+    pub(super) version: &'static str,
+    pub(super) license: &'static str,
+    pub(super) build: &'static str,
+    pub(super) items: Vec<(Identifiers, About, Item)>,
+}
+
+/// One extension of an open library.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// Over the C ABI.
+    Native(Functions),
+    /// By a runtime.
+    Run(CodecPlugin),
+}
+
+impl Item {
+    pub(super) fn point(&self) -> ExtensionPoint {
+        match self {
+            Self::Native(functions) => point_of(functions),
+            Self::Run(_) => ExtensionPoint::Codec,
+        }
+    }
+}
+
+/// What the library for `platform` has that these bytes are. Its code runs.
+pub(super) fn contents(platform: &str, library: &[u8]) -> Result<Contents, Refusal> {
+    if let Some(runtime) = runtime(platform) {
+        let opened = (runtime.open)(library)?;
+        let item = |codec: CodecPlugin| (codec.identifiers, codec.about, Item::Run(codec));
+        return Ok(Contents {
+            abi: opened.abi,
+            name: opened.name,
+            version: opened.version,
+            license: opened.license,
+            build: opened.build,
+            items: opened.codecs.into_iter().map(item).collect(),
+        });
+    }
     if let Some(what) = super::elf::missing(library) {
         return Err(Refusal::Open(what));
     }
-    open(library).map_err(|error| match error {
+    let opened = open(library).map_err(|error| match error {
         OpenError::Loader(message) => Refusal::Open(message),
         OpenError::NoSymbol => Refusal::NoSymbol,
         OpenError::Major(major) => Refusal::AbiMajor(major),
         OpenError::Failed(failure) => Refusal::Failed(failure.message),
+    })?;
+    let items = opened.items.into_iter();
+    Ok(Contents {
+        abi: opened.abi,
+        name: opened.name,
+        version: opened.version,
+        license: opened.license,
+        build: opened.build,
+        items: items.map(|(names, about, functions)| (names, about, Item::Native(functions))).collect(),
     })
 }
 
-pub(super) fn point_of(functions: &Functions) -> ExtensionPoint {
+fn point_of(functions: &Functions) -> ExtensionPoint {
     match functions {
         Functions::Codec(_) => ExtensionPoint::Codec,
         Functions::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
@@ -321,7 +387,7 @@ impl Loader {
         self.allowed(candidate).map(drop)
     }
 
-    fn allowed<'c>(&self, candidate: &'c Candidate) -> Result<(&'c Manifest, &'c LibraryFile), Refusal> {
+    fn allowed<'c>(&self, candidate: &'c Candidate) -> Result<(&'c Manifest, Chosen<'c>), Refusal> {
         let policy = self.policy();
         if policy == Policy::Off {
             return Err(Refusal::Off);
@@ -333,7 +399,8 @@ impl Loader {
         if manifest.abi.major != abi::ABI_MAJOR {
             return Err(Refusal::AbiMajor(manifest.abi.major));
         }
-        let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+        let chosen = Chosen::of(manifest)?;
+        let file = chosen.file;
         if let Some(found) = self.0.lock.quarantined.iter().find(|found| found.sha256 == file.sha256) {
             return Err(Refusal::Quarantined(found.reason.clone()));
         }
@@ -350,7 +417,7 @@ impl Loader {
             }
             (_, Some(_)) => {}
         }
-        Ok((manifest, file))
+        Ok((manifest, chosen))
     }
 
     /// Opens a plugin, if it is not open yet: its code runs.
@@ -359,9 +426,9 @@ impl Loader {
     ///
     /// Why it is not used.
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
-        let (manifest, file) = self.allowed(candidate)?;
+        let (manifest, Chosen { platform, file }) = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {
-            let contents = contents(&checked_bytes(&candidate.path, file)?)?;
+            let contents = contents(&platform, &checked_bytes(&candidate.path, file)?)?;
             let provided = agree(manifest, &contents)?;
             Ok(Library { contents, provided })
         });
@@ -375,7 +442,7 @@ impl Loader {
     /// Why it could not be used even then.
     pub fn pin(&self, candidate: &Candidate, date: &str) -> Result<Pin, Refusal> {
         let manifest = candidate.manifest()?;
-        let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+        let file = Chosen::of(manifest)?.file;
         let bytes = checked_bytes(&candidate.path, file)?;
         Ok(Pin {
             name: manifest.name.clone(),
@@ -413,6 +480,23 @@ impl Loader {
             ))),
             None => Ok(true),
         }
+    }
+}
+
+/// The library of a manifest that is used here: the one for this machine, or else one that a runtime is linked for.
+#[derive(Debug)]
+struct Chosen<'c> {
+    platform: String,
+    file: &'c LibraryFile,
+}
+
+impl<'c> Chosen<'c> {
+    fn of(manifest: &'c Manifest) -> Result<Self, Refusal> {
+        let platforms = platforms();
+        let mut found = platforms.iter().filter_map(|platform| {
+            Some(Self { platform: platform.clone(), file: manifest.library.get(platform)? })
+        });
+        found.next().ok_or_else(|| Refusal::Platform(platforms.join(" or ")))
     }
 }
 
@@ -574,8 +658,8 @@ fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal
             && provides.aliases.iter().eq(identifiers.aliases.iter())
     };
     let item = |provides: &Provides| {
-        let found = contents.items.iter().position(|(identifiers, _, functions)| {
-            point_of(functions) == provides.kind && is_same(provides, identifiers)
+        let found = contents.items.iter().position(|(identifiers, _, item)| {
+            item.point() == provides.kind && is_same(provides, identifiers)
         });
         found.ok_or_else(|| {
             let names: Vec<_> = provides.identifiers().collect();

@@ -6,7 +6,8 @@ use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
 use zarr_spec::registry::ExtensionPoint;
 
-use super::loader::{Refusal, contents, point_of, sha256};
+use super::loader::{Refusal, contents, sha256};
+use super::runtime::platform_of;
 
 /// A manifest: `NAME.toml`. Members that it does not know are an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,17 +137,18 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest of a library for this machine, as its author writes it: what the library says of itself. Its code runs.
+    /// The manifest of a library for this machine or for a runtime that is linked, as its author writes it: what the library says of itself. Its code runs.
     /// `path` is where it will be, relative to the manifest.
     ///
     /// # Errors
     ///
     /// Why it is no library that could be loaded.
     pub fn of_library(library: &[u8], path: &str) -> Result<Self, Refusal> {
-        let contents = contents(library)?;
+        let platform = platform_of(library);
+        let contents = contents(&platform, library)?;
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(ToOwned::to_owned);
-        let provides = contents.items.iter().map(|(identifiers, about, functions)| Provides {
-            kind: point_of(functions),
+        let provides = contents.items.iter().map(|(identifiers, about, item)| Provides {
+            kind: item.point(),
             uri: owned(identifiers.uri),
             name: owned(Some(identifiers.name)),
             id: owned(identifiers.id),
@@ -164,7 +166,7 @@ impl Manifest {
             version,
             license: contents.license.to_owned(),
             abi: Abi { major, minor },
-            library: BTreeMap::from([(platform(), file)]),
+            library: BTreeMap::from([(platform, file)]),
             provides: provides.collect(),
             conformance: None,
         };

@@ -15,7 +15,7 @@ use zarr_spec::{
     Origin, Registry, Representation,
 };
 
-use super::loader::{Candidate, Loader, PassedOver, Refusal};
+use super::loader::{Candidate, Library, Loader, PassedOver, Refusal};
 use super::manifest::Provides;
 use crate::ffi::library::Functions;
 
@@ -75,11 +75,20 @@ struct Lazy {
 }
 
 impl Lazy {
+    fn library(&self) -> Result<&Library, Invalid> {
+        let refused = |refusal: Refusal| Invalid::new(format!("{} is not used: {refusal}", self.name));
+        self.loader.open(&self.loader.candidates()[self.number]).map_err(refused)
+    }
+
     /// The functions of the entry.
     fn functions(&self) -> Result<&Functions, Invalid> {
-        let refused = |refusal: Refusal| Invalid::new(format!("{} is not used: {refusal}", self.name));
-        let library = self.loader.open(&self.loader.candidates()[self.number]).map_err(refused)?;
-        library.functions(self.entry).ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
+        let functions = self.library()?.functions(self.entry);
+        functions.ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
+    }
+
+    /// The codec of the entry, if a runtime has it.
+    fn run(&self) -> Result<Option<&CodecPlugin>, Invalid> {
+        Ok(self.library()?.run(self.entry))
     }
 
     fn add_to(
@@ -119,16 +128,21 @@ impl Lazy {
                 registry.register(CodecPlugin {
                     identifiers,
                     create: CodecMaker::Loaded(Box::leak(Box::new(
-                        move |creation: &Creation<'_>, decoded: &Representation| match self
-                            .functions()
-                            .map_err(unusable)?
-                        {
-                            Functions::Codec(imported) => imported.create_codec(creation, decoded),
-                            _ => Err(unusable(Invalid::new(format!("{} has no such codec", self.name)))),
+                        move |creation: &Creation<'_>, decoded: &Representation| {
+                            if let Some(codec) = self.run().map_err(unusable)? {
+                                return (codec.create)(creation, decoded);
+                            }
+                            match self.functions().map_err(unusable)? {
+                                Functions::Codec(imported) => imported.create_codec(creation, decoded),
+                                _ => Err(unusable(Invalid::new(format!("{} has no such codec", self.name)))),
+                            }
                         },
                     ))),
                     translate: CodecTranslator::Loaded(Box::leak(Box::new(
                         move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+                            if let Some(codec) = translator.run().map_err(unusable)? {
+                                return (codec.translate)(creation, decoded, format);
+                            }
                             match translator.functions().map_err(unusable)? {
                                 Functions::Codec(imported) => imported.translate(creation, decoded, format),
                                 _ => Err(unusable(Invalid::new(format!(
