@@ -9,6 +9,7 @@ pub mod checksums;
 pub mod codecs;
 pub mod data_types;
 pub mod formats;
+pub mod fuzz;
 pub mod linked;
 pub mod stores;
 pub mod suite;

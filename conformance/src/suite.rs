@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use zarr_spec::Registry;
 use zarr_spec::registry::{ExtensionPoint, Plugin};
 
-mod allocations;
+pub(crate) mod allocations;
 mod chunk_grid;
 mod chunk_key_encoding;
 mod codec;
@@ -20,6 +20,7 @@ mod data_type;
 mod documents;
 mod elements;
 mod extension;
+mod fuzzed;
 mod harness;
 mod memory_layout;
 mod metadata_encoding;
@@ -30,6 +31,7 @@ mod tried;
 
 pub use allocations::{CountingAllocator, highest, requests};
 pub use codec::Fixture;
+pub(crate) use fuzzed::fuzz_targets;
 pub use harness::{report_of_linked, run_linked};
 pub(crate) use report::escaped;
 pub use report::{Expectations, Report, ReportError};

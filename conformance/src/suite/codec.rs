@@ -17,6 +17,7 @@ use crate::chains::{StepByStep, with_checksum, without_checksum};
 
 mod documents;
 mod fixtures;
+pub(super) mod fuzzed;
 mod promises;
 mod robustness;
 mod round_trips;

@@ -12,6 +12,8 @@ use super::elements::{pieces, samples};
 use super::tried::{Makes, RuleOf, Tried, suite, text, value};
 use super::{Cases, Level, Rule, Suite};
 
+pub(super) mod fuzzed;
+
 type TypeOnTrial = Tried<DataTypePlugin>;
 
 const RULES: &[RuleOf<TypeOnTrial>] = &[

@@ -78,7 +78,7 @@ impl ExtensionOnTrial {
 }
 
 /// Whether what an extension brings fits where it stands.
-fn fits(extension: &dyn Extension, place: ExtensionPlace<'_>) -> Result<(), String> {
+pub(super) fn fits(extension: &dyn Extension, place: ExtensionPlace<'_>) -> Result<(), String> {
     match (extension.dimension_names(), place) {
         (Some(names), ExtensionPlace::Array(shape)) if names.len() != shape.len() => {
             return Err(format!("{} names for {} dimensions", names.len(), shape.len()));

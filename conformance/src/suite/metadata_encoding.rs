@@ -65,7 +65,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
     ),
 ];
 
-const DOCUMENTS: [&str; 9] = [
+pub(super) const DOCUMENTS: [&str; 9] = [
     "{}",
     r#"{"z": 1, "a": {"y": [], "b": {}}, "": null, "m": [true, false, [[]]]}"#,
     "[0, -1, 9007199254740993, 18446744073709551615, -9223372036854775809, 123456789012345678901234567890]",

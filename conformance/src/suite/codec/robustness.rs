@@ -96,7 +96,7 @@ pub(super) const RULES: &[CodecRule] = &[
 ];
 
 /// Bytes that decoding may take beside what it decodes to: windows and tables of all that there is.
-const WORKING_MEMORY: usize = 64 << 20;
+pub(super) const WORKING_MEMORY: usize = 64 << 20;
 
 /// At most so many places of the encoded bytes are tried.
 const PLACES: usize = 32;

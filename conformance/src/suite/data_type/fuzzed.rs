@@ -1,0 +1,108 @@
+//! Data types and any bytes at all.
+
+use std::sync::Arc;
+
+use zarr_spec::data_type::FillContext;
+use zarr_spec::{Mode, Reading, Registry};
+
+use super::{TypeOnTrial, Use};
+use crate::fuzz::{Aspect, Target};
+use crate::suite::fuzzed::{configurations, document, is_of, name_of};
+use crate::suite::tried::Tried;
+
+/// The most bytes of elements that are tried at once.
+const ELEMENTS_SIZE: usize = 1 << 12;
+
+pub(in crate::suite) fn add(
+    registry: &Arc<Registry>,
+    linked: &Registry,
+    package: Option<&str>,
+    targets: &mut Vec<Target>,
+) {
+    for &plugin in linked.data_types().iter().filter(|plugin| is_of(**plugin, package)) {
+        let trial = Arc::new(TypeOnTrial { plugin, registry: Arc::clone(registry) });
+        let own = |example: &zarr_spec::Example| example.document.to_owned();
+        configurations(&trial, targets, own, |trial: &Tried<_>, example, entry| {
+            let reading = Reading::new(Mode::Lenient);
+            let Ok((data_type, order)) = trial.create(example.format, entry, &reading) else { return };
+            let Ok(written) = data_type.document(example.format, &order) else { return };
+            let again = trial.create(example.format, &written.json, &Reading::new(Mode::Strict));
+            let name = again.as_ref().map(|(again, _)| again.name());
+            assert_eq!(name.as_deref(), Ok(&*data_type.name()), "{entry} is written as {}", written.json);
+        });
+        for used in trial.uses() {
+            let label = format!("data type `{}`: {}", name_of(&plugin), used.label);
+            let used = Arc::new(used);
+            let (runs, seeds) = (Arc::clone(&used), Arc::clone(&used));
+            targets.push(Target {
+                aspect: Aspect::DataType,
+                name: format!("elements of {label}"),
+                run: Box::new(move |input| runs.any_elements(&input[..input.len().min(ELEMENTS_SIZE)])),
+                seeds: Box::new(move || seeds.elements().into_iter().take(4).collect()),
+            });
+            let (runs, seeds) = (Arc::clone(&used), used);
+            targets.push(Target {
+                aspect: Aspect::DataType,
+                name: format!("fill values of {label}"),
+                run: Box::new(move |input| runs.any_fill_value(input)),
+                seeds: Box::new(move || {
+                    let elements = seeds.elements().into_iter().take(4);
+                    let json = |element: Vec<u8>| {
+                        seeds.data_type.fill_value_json(&element, seeds.format, &seeds.order).ok()
+                    };
+                    elements.filter_map(json).map(|json| json.to_string().into_bytes()).collect()
+                }),
+            });
+        }
+    }
+}
+
+impl Use {
+    /// Bytes that are elements once they are settled are printed, and come back from documents as they were.
+    fn any_elements(&self, stored: &[u8]) {
+        let mut settled = match self.data_type.elements().size() {
+            Some(size) => stored[..stored.len() - stored.len() % size.max(1)].to_vec(),
+            None => stored.to_vec(),
+        };
+        let _any = (self.data_type.check(stored), self.printed(stored));
+        let _any = self.data_type.fill_value_json(stored, self.format, &self.order);
+        if self.data_type.settle(&mut settled, Mode::Lenient).is_err() {
+            return;
+        }
+        let mut twice = settled.clone();
+        assert!(self.data_type.settle(&mut twice, Mode::Lenient).is_ok(), "{}: settled once", self.label);
+        assert_eq!(twice, settled, "{}: settled again", self.label);
+        let size = self.data_type.elements().size().unwrap_or(settled.len());
+        for element in settled.chunks(size.max(1)) {
+            if self.data_type.check(element).is_ok() {
+                self.element_and_back(element);
+            }
+        }
+    }
+
+    fn element_and_back(&self, element: &[u8]) {
+        assert!(self.printed(element).is_some(), "{}: {element:02x?} is not printed", self.label);
+        match self.again(element, self.format) {
+            Ok(Some(again)) => assert_eq!(again, element, "{}: another element came back", self.label),
+            Ok(None) => {}
+            Err(error) => panic!("{}: {element:02x?}: {error}", self.label),
+        }
+    }
+
+    /// JSON that is a fill value is an element.
+    fn any_fill_value(&self, text: &[u8]) {
+        let Some(json) = document(text) else { return };
+        // Nobody is asked what `null` is where it means that there is none.
+        if json.is_null() {
+            return;
+        }
+        let reading = Reading::new(Mode::Lenient);
+        let context = FillContext { format: self.format, reading: &reading, byte_order: &self.order };
+        let Ok(fill) = self.data_type.fill_value(&json, &context) else { return };
+        let size = self.data_type.elements().size();
+        assert!(size.is_none_or(|size| size == fill.bytes().len()), "{}: {json} is {fill:?}", self.label);
+        let checked = self.data_type.check(fill.bytes());
+        assert!(checked.is_ok(), "{}: {json} is {fill:?}, and {checked:?}", self.label);
+        self.element_and_back(fill.bytes());
+    }
+}

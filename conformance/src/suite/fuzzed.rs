@@ -1,0 +1,319 @@
+//! Plugins of all kinds and any bytes at all: see [`crate::fuzz`].
+
+use std::sync::Arc;
+
+use zarr_spec::extension::ExtensionPlace;
+use zarr_spec::grid::ChunkGrid;
+use zarr_spec::key_encoding::ChunkKeyEncoding;
+use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::metadata_encoding::MetadataEncoding;
+use zarr_spec::registry::Plugin;
+use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value, json};
+
+use super::tried::{Tried, shape_of, value, with_stand_ins};
+use super::{codec, data_type, extension};
+use crate::fuzz::{Aspect, Target, within};
+use crate::types::{COMPLEX128, UINT8, UINT16};
+
+/// Bytes that making something of a document may take.
+const MEMORY: usize = 64 << 20;
+
+/// The most bytes of a document.
+const DOCUMENT_SIZE: usize = 1 << 16;
+
+/// All that is tried of the plugins in `registry`, or of those from `package`.
+pub(crate) fn fuzz_targets(linked: &Registry, package: Option<&str>) -> Vec<Target> {
+    let registry = with_stand_ins(linked);
+    let mut targets = Vec::new();
+    codec::fuzzed::add(&registry, package, &mut targets);
+    data_type::fuzzed::add(&registry, linked, package, &mut targets);
+    for plugin in all(registry.memory_layouts().iter(), &registry, package) {
+        layout(&plugin, &mut targets);
+    }
+    for plugin in all(registry.chunk_grids().iter(), &registry, package) {
+        let seed = |example: &Example| {
+            let shape: Value = shape_of(example).iter().copied().collect();
+            format!("[{shape}, {}]", example.document)
+        };
+        configurations(&plugin, &mut targets, seed, |plugin, example, document| {
+            if let Some([shape, entry]) = document.as_array()
+                && let Some(shape) = shape.as_array()
+                && let Some(shape) = shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()
+            {
+                grid(plugin, example, &shape, entry);
+            }
+        });
+    }
+    for plugin in all(registry.chunk_key_encodings().iter(), &registry, package) {
+        configurations(&plugin, &mut targets, own, |plugin, example, entry| {
+            let reading = Reading::new(Mode::Lenient);
+            let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+            let made = (plugin.plugin.create)(&plugin.creation(example.format, &document, &reading));
+            if let Ok(encoding) = made {
+                chunk_and_back(&*encoding, &[0, 7, u64::MAX]);
+            }
+        });
+        chunk_keys(&plugin, &mut targets);
+    }
+    for plugin in all(registry.metadata_encodings().iter(), &registry, package) {
+        configurations(&plugin, &mut targets, own, |plugin, example, entry| {
+            let reading = Reading::new(Mode::Lenient);
+            let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+            let _made = (plugin.plugin.create)(&plugin.creation(example.format, &document, &reading));
+        });
+        metadata(&plugin, &mut targets);
+    }
+    for plugin in all(registry.storage_transformers().iter(), &registry, package) {
+        configurations(&plugin, &mut targets, own, |plugin, example, entry| {
+            let reading = Reading::new(Mode::Lenient);
+            let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+            let creation = plugin.creation(example.format, &document, &reading);
+            let _made = (plugin.plugin.create)(&creation, shape_of(example));
+        });
+    }
+    for plugin in all(registry.extensions().iter(), &registry, package) {
+        configurations(&plugin, &mut targets, own, |plugin, example, entry| {
+            let reading = Reading::new(Mode::Lenient);
+            let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+            for place in [ExtensionPlace::EntryPoint, ExtensionPlace::Array(shape_of(example))] {
+                let creation = plugin.creation(example.format, &document, &reading);
+                if let Ok(made) = (plugin.plugin.create)(&creation, place) {
+                    let fits = extension::fits(&*made, place);
+                    assert!(fits.is_ok(), "{entry} in {place:?}: {fits:?}");
+                }
+            }
+        });
+    }
+    targets
+}
+
+/// Whether a plugin is wanted.
+pub(super) fn is_of<P: Plugin>(plugin: P, package: Option<&str>) -> bool {
+    package.is_none_or(|package| plugin.origin().package == package)
+}
+
+/// One of `all`, as a byte of the input says.
+pub(super) fn chosen<T>(all: &[T], byte: u8) -> Option<&T> {
+    all.get(usize::from(byte).checked_rem(all.len())?)
+}
+
+/// The JSON that an input holds.
+pub(super) fn document(text: &[u8]) -> Option<Value> {
+    let limits = json::Limits { bytes: DOCUMENT_SIZE, ..json::Limits::default() };
+    let options = json::ParseOptions { limits, ..json::ParseOptions::default() };
+    json::parse(text, &options).ok().map(|parsed| parsed.value)
+}
+
+/// What the plugin is called first, whatever the format.
+pub(super) fn name_of<P: Plugin>(plugin: &P) -> &'static str {
+    let identifiers = plugin.identifiers();
+    let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
+    names.find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+fn all<'p, P: Plugin + 'p>(
+    plugins: impl Iterator<Item = &'p P>,
+    registry: &Arc<Registry>,
+    package: Option<&str>,
+) -> Vec<Arc<Tried<P>>> {
+    let wanted = plugins.filter(|plugin| is_of(**plugin, package));
+    wanted.map(|plugin| Arc::new(Tried { plugin: *plugin, registry: Arc::clone(registry) })).collect()
+}
+
+/// The example itself.
+fn own(example: &Example) -> String {
+    example.document.to_owned()
+}
+
+/// JSON in the place of each example.
+pub(super) fn configurations<P: Plugin + Send + Sync + 'static>(
+    plugin: &Arc<Tried<P>>,
+    targets: &mut Vec<Target>,
+    seed: impl Fn(&Example) -> String,
+    run: impl Fn(&Tried<P>, &'static Example, &Value) + Send + Sync + Copy + 'static,
+) {
+    for example in plugin.examples() {
+        let (plugin, seed) = (Arc::clone(plugin), seed(example));
+        targets.push(Target {
+            aspect: Aspect::Configuration,
+            name: label("configuration", &plugin.plugin, example),
+            run: Box::new(move |input| {
+                if let Some(document) = document(input) {
+                    within(MEMORY, &document, || run(&plugin, example, &document));
+                }
+            }),
+            seeds: Box::new(move || vec![seed.clone().into_bytes()]),
+        });
+    }
+}
+
+fn label<P: Plugin>(what: &str, plugin: &P, example: &Example) -> String {
+    format!("{what} {} `{}`: {} in {}", P::POINT, name_of(plugin), example.document, example.format)
+}
+
+/// Layouts that compute something are codecs; any may be refused its configuration.
+fn layout(plugin: &Arc<Tried<MemoryLayoutPlugin>>, targets: &mut Vec<Target>) {
+    configurations(plugin, targets, own, |plugin, example, entry| {
+        let reading = Reading::new(Mode::Lenient);
+        let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+        let rank = shape_of(example).len();
+        let made = (plugin.plugin.create)(&plugin.creation(example.format, &document, &reading), rank);
+        if let Ok(Codec::Permutation(order)) = made {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..rank), "{entry}: {order:?} is no permutation");
+        }
+    });
+    for example in plugin.examples() {
+        let Ok(document) = plugin.document(example) else { continue };
+        let one = [example.shape];
+        let shapes: &[&[u64]] =
+            if example.shape.is_empty() { &[&[], &[5], &[4, 6], &[3, 1, 5]] } else { &one };
+        for (shape, number) in shapes.iter().zip([UINT8, UINT16, COMPLEX128].into_iter().cycle()) {
+            let reading = Reading::new(Mode::Strict);
+            let creation = plugin.creation(example.format, &document, &reading);
+            if let Ok(layout @ Codec::ArrayToArray(_)) = (plugin.plugin.create)(&creation, shape.len()) {
+                let name = format!("memory layout `{}`", name_of(&plugin.plugin));
+                codec::fuzzed::add_use(&name, example, crate::array(shape, number), layout, targets);
+            }
+        }
+    }
+}
+
+fn grid(
+    plugin: &Tried<zarr_spec::grid::ChunkGridPlugin>,
+    example: &'static Example,
+    shape: &[u64],
+    entry: &Value,
+) {
+    let reading = Reading::new(Mode::Lenient);
+    let Ok(document) = plugin.parse(example, entry, &reading) else { return };
+    let creation = plugin.creation(example.format, &document, &reading);
+    let Ok(grid) = (plugin.plugin.create)(&creation, shape) else { return };
+    let rank = (grid.grid_shape().len(), grid.largest_chunk().len());
+    assert_eq!(rank, (shape.len(), shape.len()), "{entry} for {shape:?}");
+    for (dimension, &length) in shape.iter().enumerate() {
+        check_dimension(&*grid, dimension, length, entry);
+    }
+    for start in [i64::MIN, -1, 1, i64::MAX] {
+        let _moved = grid.moved(&vec![start; shape.len()]);
+    }
+}
+
+/// Whether chunks at both ends of a dimension follow one another, hold their elements, and have keys of their own.
+fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &Value) {
+    let chunks = grid.grid_shape()[dimension];
+    let longest = grid.largest_chunk()[dimension];
+    assert_eq!(chunks == 0, length == 0, "{entry}: {chunks} chunks of {length} elements");
+    assert!(grid.chunk_range(dimension, chunks).is_err(), "{entry}: chunk {chunks} of as many");
+    assert!(grid.chunk_of(dimension, length).is_err(), "{entry}: element {length} of as many");
+    let numbers = [0, 1, chunks / 2, chunks.saturating_sub(2), chunks.saturating_sub(1)];
+    for chunk in numbers.into_iter().filter(|chunk| *chunk < chunks) {
+        // The last chunk may end where numbers do.
+        let Ok(range) = grid.chunk_range(dimension, chunk) else { continue };
+        let whole = (range.end - range.start).checked_add(grid.before_array(dimension, chunk));
+        assert!(range.start < range.end && range.start < length, "{entry}: chunk {chunk} is {range:?}");
+        assert!(whole.is_some_and(|whole| whole <= longest), "{entry}: chunk {chunk} is {range:?}");
+        assert!(chunk + 1 < chunks || length <= range.end, "{entry}: the last chunk is {range:?}");
+        for element in [range.start, range.end.min(length) - 1] {
+            let found = grid.chunk_of(dimension, element);
+            assert!(matches!(found, Ok(found) if found == chunk), "{entry}: {element} is in {found:?}");
+        }
+        if let Some(before) = chunk.checked_sub(1)
+            && let Ok(before) = grid.chunk_range(dimension, before)
+        {
+            assert_eq!(before.end, range.start, "{entry}: chunk {chunk} and the one before");
+        }
+        let back = grid.chunk_of_key(dimension, grid.key_index(dimension, chunk));
+        assert_eq!(back, Some(chunk), "{entry}: chunk {chunk} by its key");
+    }
+}
+
+/// Text in the place of keys: a byte says how many dimensions there are.
+fn chunk_keys(
+    plugin: &Arc<Tried<zarr_spec::key_encoding::ChunkKeyEncodingPlugin>>,
+    targets: &mut Vec<Target>,
+) {
+    for example in plugin.examples() {
+        let (Ok(document), reading) = (plugin.document(example), Reading::new(Mode::Strict)) else {
+            continue;
+        };
+        let creation = plugin.creation(example.format, &document, &reading);
+        let Ok(encoding) = (plugin.plugin.create)(&creation) else { continue };
+        let seeds = Arc::clone(&encoding);
+        targets.push(Target {
+            aspect: Aspect::ChunkKey,
+            name: label("keys", &plugin.plugin, example),
+            run: Box::new(move |input| {
+                let Some((rank, text)) = input.split_first() else { return };
+                let Ok(text) = str::from_utf8(text) else { return };
+                let rank = usize::from(rank % 40);
+                if let Some(chunk) = encoding.decode(text, rank) {
+                    assert_eq!(chunk.len(), rank, "{encoding:?}: {text:?}");
+                    assert_eq!(chunk_and_back(&*encoding, &chunk), text, "{encoding:?}: another key");
+                }
+            }),
+            seeds: Box::new(move || {
+                let chunks: [&[u64]; 4] = [&[], &[7], &[0, 12], &[1, 0, u64::MAX]];
+                let seed = |(rank, chunk): (u8, &[u64])| {
+                    let mut key = String::new();
+                    seeds.encode(chunk, &mut key);
+                    [&[rank][..], key.as_bytes()].concat()
+                };
+                (0..).zip(chunks).map(seed).collect()
+            }),
+        });
+    }
+}
+
+/// The key of a chunk, which stands for it and nothing else.
+fn chunk_and_back(encoding: &dyn ChunkKeyEncoding, chunk: &[u64]) -> String {
+    let mut key = String::new();
+    encoding.encode(chunk, &mut key);
+    assert!(Key::new(format!("array/{key}")).is_ok(), "{encoding:?}: {key:?} is no key");
+    assert_eq!(encoding.decode(&key, chunk.len()).as_deref(), Some(chunk), "{encoding:?}: {key:?}");
+    key
+}
+
+/// Documents as bytes.
+fn metadata(
+    plugin: &Arc<Tried<zarr_spec::metadata_encoding::MetadataEncodingPlugin>>,
+    targets: &mut Vec<Target>,
+) {
+    for example in plugin.examples() {
+        let (Ok(document), reading) = (plugin.document(example), Reading::new(Mode::Strict)) else {
+            continue;
+        };
+        let creation = plugin.creation(example.format, &document, &reading);
+        let Ok(encoding) = (plugin.plugin.create)(&creation) else { continue };
+        let seeds = Arc::clone(&encoding);
+        targets.push(Target {
+            aspect: Aspect::Metadata,
+            name: label("documents", &plugin.plugin, example),
+            run: Box::new(move |input| {
+                within(MEMORY, "a document", || document_and_back(&*encoding, input));
+            }),
+            seeds: Box::new(move || {
+                let all = super::metadata_encoding::DOCUMENTS.iter().filter_map(|text| value(text).ok());
+                all.filter_map(|document| seeds.encode(&document).ok()).collect()
+            }),
+        });
+    }
+}
+
+/// What is read is written and read again, and the same.
+fn document_and_back(encoding: &dyn MetadataEncoding, bytes: &[u8]) {
+    let reading = || Reading::new(Mode::Lenient).with_document_size(DOCUMENT_SIZE);
+    let Ok(document) = encoding.decode(bytes, &reading()) else { return };
+    let written = match encoding.encode(&document) {
+        Ok(written) => written,
+        // Bare `NaN` is read where it may stand, and never written.
+        Err(_) if document.find_non_finite().is_some() => return,
+        Err(error) => panic!("{document} cannot be written: {error}"),
+    };
+    let again = encoding.decode(&written, &Reading::new(Mode::Strict));
+    match again {
+        Ok(again) => assert_eq!(again.to_string(), document.to_string(), "another document came back"),
+        Err(error) => panic!("{document} is written, and not read again: {error}"),
+    }
+}
