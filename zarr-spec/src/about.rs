@@ -1,20 +1,118 @@
 //! What a plugin says of itself: for people who look for it, and for what tests it.
 
-use crate::format::Format;
+use serde::de::DeserializeOwned;
 
-/// A sentence on a plugin, and uses of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+use crate::format::Format;
+use crate::json::{self, Value};
+use crate::schema;
+
+/// A sentence on a plugin, uses of it, and what its configuration is.
+#[derive(Debug, Clone, Copy)]
 pub struct About {
     /// One sentence: what it does.
     pub summary: &'static str,
     /// Uses that work, the most usual one first. Conformance suites run on each.
     pub examples: &'static [Example],
+    /// The schema of the configuration, for each of [`Format::ALL`].
+    pub(crate) schemas: [Schema; Format::ALL.len()],
+}
+
+/// Where a JSON Schema comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Schema {
+    Unknown,
+    /// The struct that a linked plugin reads.
+    Linked(fn() -> Value),
+    /// The text that a library has, which was loaded and stays as long as the program.
+    Loaded(&'static str),
 }
 
 impl About {
     /// Nothing.
-    pub const NOTHING: Self = Self { summary: "", examples: &[] };
+    pub const NOTHING: Self = Self::new("", &[]);
+
+    /// A sentence and uses.
+    #[must_use]
+    pub const fn new(summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
+    }
+
+    /// With the struct that configurations of `format` are read into.
+    #[must_use]
+    pub const fn with_configuration<T: DeserializeOwned>(self, format: Format) -> Self {
+        self.with_schema(format, Schema::Linked(schema::of::<T>))
+    }
+
+    /// With the text of a JSON Schema that configurations of `format` fit.
+    #[must_use]
+    pub const fn with_schema_text(self, format: Format, text: &'static str) -> Self {
+        self.with_schema(format, Schema::Loaded(text))
+    }
+
+    const fn with_schema(mut self, format: Format, schema: Schema) -> Self {
+        self.schemas[format as usize] = schema;
+        self
+    }
+
+    /// The JSON Schema (draft 2020-12) of what the plugin takes for its configuration in `format`, if it says so: of the
+    /// `configuration`, in v2 of the members beside `id`. None at all is `{}`.
+    ///
+    /// What it refuses is refused; the plugin may ask for more, such as what depends on another member or on the array.
+    #[must_use]
+    pub fn configuration_schema(&self, format: Format) -> Option<Value> {
+        match self.schemas[format as usize] {
+            Schema::Unknown => None,
+            Schema::Linked(schema) => Some(schema()),
+            Schema::Loaded(text) => {
+                json::parse(text.as_bytes(), &json::ParseOptions::default()).ok().map(|parsed| parsed.value)
+            }
+        }
+    }
 }
+
+/// What a kind of plugin that documents name may say of itself.
+macro_rules! says_what_it_is {
+    ($plugin:ident) => {
+        impl $plugin {
+            /// With a sentence on what it does, and uses of it.
+            #[must_use]
+            pub const fn about(
+                self,
+                summary: &'static str,
+                examples: &'static [$crate::about::Example],
+            ) -> Self {
+                Self { about: $crate::about::About { summary, examples, ..self.about }, ..self }
+            }
+
+            /// With the struct that [`Creation::parse`](crate::Creation::parse) reads configurations into, from which
+            /// their schema follows.
+            #[must_use]
+            pub const fn configuration<T: serde::de::DeserializeOwned>(self) -> Self {
+                use $crate::format::Format;
+                self.configuration_in::<T>(Format::V2)
+                    .configuration_in::<T>(Format::V3Draft)
+                    .configuration_in::<T>(Format::V3)
+            }
+
+            /// The same for one format, where they differ.
+            #[must_use]
+            pub const fn configuration_in<T: serde::de::DeserializeOwned>(
+                self,
+                format: $crate::format::Format,
+            ) -> Self {
+                Self { about: self.about.with_configuration::<T>(format), ..self }
+            }
+
+            /// With the crate it comes from; [`crate::register!`] fills it in.
+            #[must_use]
+            pub const fn from(self, origin: $crate::plugin::Origin) -> Self {
+                Self { origin, ..self }
+            }
+        }
+    };
+}
+
+pub(crate) use says_what_it_is;
 
 /// A use of a plugin, as it stands in a document.
 ///

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BoxError;
-use crate::about::{About, Example};
+use crate::about::{About, says_what_it_is};
 use crate::chain::{ChainError, CodecChain};
 use crate::format::{Format, Invalid};
 use crate::json::{Object, Value};
@@ -388,19 +388,9 @@ impl CodecPlugin {
     pub const fn translated_by(self, translate: TranslateCodec) -> Self {
         Self { translate: CodecTranslator::Linked(translate), ..self }
     }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
 }
+
+says_what_it_is!(CodecPlugin);
 
 crate::inventory::collect!(CodecPlugin);
 

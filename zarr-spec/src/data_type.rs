@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use crate::about::{About, Example};
+use crate::about::{About, says_what_it_is};
 use crate::format::{Format, Invalid, Mode, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
@@ -254,18 +254,8 @@ impl DataTypePlugin {
     pub const fn recognised_by(self, recognises: fn(&str) -> bool) -> Self {
         Self { recognises, ..self }
     }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
 }
+
+says_what_it_is!(DataTypePlugin);
 
 crate::inventory::collect!(DataTypePlugin);

@@ -22,6 +22,7 @@ mod tests;
 mod text;
 mod write;
 
+pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
 pub use de::{DeError, from_value};
 pub use number::Number;
 pub use object::{IntoIter, Iter, Object};

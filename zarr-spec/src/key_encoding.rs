@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::about::{About, Example};
+use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 
@@ -61,18 +61,8 @@ impl ChunkKeyEncodingPlugin {
             origin: Origin::UNKNOWN,
         }
     }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
 }
+
+says_what_it_is!(ChunkKeyEncodingPlugin);
 
 crate::inventory::collect!(ChunkKeyEncodingPlugin);

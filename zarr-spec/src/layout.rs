@@ -1,6 +1,6 @@
 //! Chunk memory layouts of the draft, and the `order` of v2: how the elements of a chunk follow one another.
 
-use crate::about::{About, Example};
+use crate::about::{About, says_what_it_is};
 use crate::codec::{Codec, CodecError};
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 
@@ -39,18 +39,8 @@ impl MemoryLayoutPlugin {
             origin: Origin::UNKNOWN,
         }
     }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
 }
+
+says_what_it_is!(MemoryLayoutPlugin);
 
 crate::inventory::collect!(MemoryLayoutPlugin);

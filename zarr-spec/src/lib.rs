@@ -35,6 +35,7 @@ pub mod plugin;
 pub mod pool;
 pub mod registry;
 pub mod representation;
+pub mod schema;
 pub mod store;
 pub mod subset;
 pub mod transformer;

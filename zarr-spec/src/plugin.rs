@@ -3,12 +3,11 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde::de::value::Error as ProbeError;
-use serde::de::{self, Visitor};
 
 use crate::format::{Format, Invalid, Mode, Reading};
-use crate::json::{self, Value};
+use crate::json::{self, DeError, DeFault, Value};
 use crate::registry::Registry;
+use crate::schema;
 
 /// The names of a plugin, per format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,8 +185,8 @@ impl Creation<'_> {
     ///
     /// # Errors
     ///
-    /// For a member that `T` does not have, a missing one, and a value of the wrong kind. v2 ignores unknown
-    /// members with a warning, unless it is read strictly (V2-PIPE-07).
+    /// For a member that `T` does not have, a missing one, and a value of the wrong kind: with the member, the value and
+    /// what is expected. v2 ignores unknown members with a warning, unless it is read strictly (V2-PIPE-07).
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
         let empty = Value::Object(json::Object::new());
         let configuration = if self.configuration.is_null() { &empty } else { self.configuration };
@@ -197,58 +196,193 @@ impl Creation<'_> {
                 configuration.kind_name()
             )));
         };
-        let known = field_names::<T>();
+        let known = schema::members_of::<T>();
         let unknown: Vec<&str> = match known {
             Some(known) => members.keys().filter(|name| !known.contains(name)).collect(),
             None => Vec::new(),
         };
         if unknown.is_empty() {
-            return json::from_value(configuration).map_err(|error| Invalid::new(error.to_string()));
+            return json::from_value(configuration).map_err(|error| self.refused::<T>(configuration, error));
         }
         let known = known.unwrap_or_default();
-        let what = match known {
-            [] => format!("unknown member `{}`; there are none", unknown[0]),
-            _ => format!("unknown member `{}`; there are {}", unknown[0], known.join(", ")),
-        };
+        let what = unknown_member(unknown[0], known);
         if self.format != Format::V2 || self.reading.mode() == Mode::Strict {
             return Err(Invalid::new(what));
         }
         self.reading.warn(format!("`{}`: {what}; it is ignored", self.identifier));
         let rest = members.iter().filter(|(name, _)| known.contains(name));
         let rest: json::Object = rest.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        json::from_value(&Value::Object(rest)).map_err(|error| Invalid::new(error.to_string()))
+        json::from_value(&Value::Object(rest)).map_err(|error| self.refused::<T>(configuration, error))
+    }
+
+    /// Says which member is wrong, what it is, and what is expected.
+    fn refused<T: DeserializeOwned>(&self, configuration: &Value, error: DeError) -> Invalid {
+        let (mut place, found) = self.place(configuration, &error.path);
+        let expected = |path: &str| schema::expectation(&schema::of::<T>(), path);
+        let found = found.map_or_else(String::new, shortened);
+        let mut member = |name: &str| {
+            if !place.is_empty() {
+                place.push('.');
+            }
+            place.push_str(name);
+            std::mem::take(&mut place)
+        };
+        Invalid::new(match error.fault {
+            DeFault::Missing(name) => match expected(&format!("{}/{name}", error.path)) {
+                Some(expected) => format!("`{}` is missing, {expected}", member(name)),
+                None => format!("`{}` is missing", member(name)),
+            },
+            DeFault::Unknown { name, known } => unknown_member(&member(&name), known),
+            DeFault::Wrong { expected: in_words } => {
+                format!("`{place}` is {found}, not {}", expected(&error.path).unwrap_or(in_words))
+            }
+            DeFault::Other if error.path.is_empty() => error.message,
+            DeFault::Other => format!("`{place}` is {found}: {}", error.message),
+        })
+    }
+
+    /// What is at a JSON pointer of the configuration, and the place in words: `configuration.codecs[1].level`, in v2,
+    /// which has no member of that name, `codecs[1].level`.
+    fn place<'v>(&self, configuration: &'v Value, path: &str) -> (String, Option<&'v Value>) {
+        let start = if self.format == Format::V2 { String::new() } else { "configuration".to_owned() };
+        path.split('/').skip(1).fold((start, Some(configuration)), |(place, value), step| match value {
+            Some(Value::Array(items)) => {
+                let item = step.parse().ok().and_then(|position: usize| items.get(position));
+                (format!("{place}[{step}]"), item)
+            }
+            _ => {
+                let name = step.replace("~1", "/").replace("~0", "~");
+                let value = value.and_then(|value| value.as_object()?.get(&name));
+                let dot = if place.is_empty() { "" } else { "." };
+                (format!("{place}{dot}{name}"), value)
+            }
+        })
     }
 }
 
-/// The members that the struct `T` has, if it is one.
-fn field_names<'de, T: de::Deserialize<'de>>() -> Option<&'static [&'static str]> {
-    let mut names = None;
-    // The result is an error by construction: only the question that serde asks is of interest.
-    let _asked: Result<T, ProbeError> = T::deserialize(Probe(&mut names));
-    names
+fn unknown_member(name: &str, known: &[&str]) -> String {
+    match known {
+        [] => format!("unknown member `{name}`; there are none"),
+        _ => format!("unknown member `{name}`; there are {}", known.join(", ")),
+    }
 }
 
-struct Probe<'p>(&'p mut Option<&'static [&'static str]>);
+/// The start of a value, enough to know it again.
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
 
-impl<'de> de::Deserializer<'de> for Probe<'_> {
-    type Error = ProbeError;
+/// The most characters of a value that stand in a message.
+const SHOWN: usize = 60;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, ProbeError> {
-        Err(de::Error::custom("only structs are asked for their members"))
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Location {
+        Start,
+        End,
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ProbeError> {
-        *self.0 = Some(fields);
-        self.deserialize_any(visitor)
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only errors are looked at")]
+    struct Filter {
+        level: Level,
     }
 
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "i64")]
+    struct Level;
+
+    impl TryFrom<i64> for Level {
+        type Error = String;
+
+        fn try_from(level: i64) -> Result<Self, String> {
+            (0..=9).contains(&level).then_some(Self).ok_or_else(|| "levels go from 0 to 9".to_owned())
+        }
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only errors are looked at")]
+    struct Configuration {
+        size: u8,
+        location: Option<Location>,
+        #[serde(default)]
+        filters: Vec<Filter>,
+    }
+
+    fn error(format: Format, configuration: &str) -> String {
+        let configuration = json::parse(configuration.as_bytes(), &json::ParseOptions::default()).unwrap();
+        let (registry, reading) = (Registry::empty(), Reading::new(Mode::Strict));
+        let creation = Creation {
+            format,
+            identifier: "x",
+            configuration: &configuration.value,
+            type_name: None,
+            registry: &registry,
+            reading: &reading,
+        };
+        creation.parse::<Configuration>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_member_the_value_and_what_is_expected() {
+        let v3 = |configuration: &str| error(Format::V3, configuration);
+        assert_eq!(v3("{}"), "`configuration.size` is missing, an integer from 0 to 255");
+        for wrong in ["256", "-1", "1.0", "\"1\"", "null", "[]", "{}"] {
+            let message = format!("`configuration.size` is {wrong}, not an integer from 0 to 255");
+            assert_eq!(v3(&format!("{{\"size\": {wrong}}}")), message);
+        }
+        assert_eq!(
+            v3(r#"{"size": 1, "location": "middle"}"#),
+            r#"`configuration.location` is "middle", not one of "start", "end", null"#
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "location": 7}"#),
+            r#"`configuration.location` is 7, not one of "start", "end", null"#
+        );
+        assert_eq!(v3(r#"{"size": 1, "filters": {}}"#), "`configuration.filters` is {}, not an array");
+        assert_eq!(
+            v3(r#"{"size": 1, "filters": [{"level": 3}, 4]}"#),
+            "`configuration.filters[1]` is 4, not an object"
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "filters": [{"level": 3}, {}]}"#),
+            "`configuration.filters[1].level` is missing, an integer from 0 to 9"
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "filters": [{"level": 3}, {"level": "x"}]}"#),
+            "`configuration.filters[1].level` is \"x\", not an integer from 0 to 9"
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "filters": [{"level": 10}]}"#),
+            "`configuration.filters[0].level` is 10: levels go from 0 to 9"
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "filters": [{"level": 1, "more": 2}]}"#),
+            "unknown member `configuration.filters[0].more`; there are level"
+        );
+        assert_eq!(
+            v3(r#"{"size": 1, "more": 2}"#),
+            "unknown member `more`; there are size, location, filters"
+        );
+        assert_eq!(v3("7"), "configuration is a number, not an object");
+    }
+
+    #[test]
+    fn a_long_value_is_cut_and_v2_has_no_member_called_configuration() {
+        let long = format!("{{\"size\": \"{}\"}}", "é".repeat(100));
+        let cut = format!("`size` is \"{}…, not an integer from 0 to 255", "é".repeat(59));
+        assert_eq!(error(Format::V2, &long), cut);
+        assert_eq!(error(Format::V2, "{}"), "`size` is missing, an integer from 0 to 255");
     }
 }

@@ -519,7 +519,7 @@ impl StorePlugin {
     /// With a sentence on what it does, and uses of it.
     #[must_use]
     pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples }, ..self }
+        Self { about: About { summary, examples, ..self.about }, ..self }
     }
 
     /// With the crate it comes from; [`crate::register!`] fills it in.

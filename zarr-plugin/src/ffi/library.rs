@@ -185,7 +185,7 @@ unsafe fn functions(
             id: some(text(item.id)?),
             aliases: aliases?.leak(),
         };
-        let about = About { summary: text(item.summary)?, examples: examples(text(item.examples_json)?)? };
+        let about = About::new(text(item.summary)?, examples(text(item.examples_json)?)?);
         Ok(Some((identifiers, about, functions)))
     }
 }

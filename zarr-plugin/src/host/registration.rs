@@ -105,7 +105,7 @@ impl Lazy {
             aliases: provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak(),
         };
         let opened = self.loader.candidates()[self.number].about(self.entry);
-        let about = opened.unwrap_or(About { summary: leaked(&provides.summary), examples: &[] });
+        let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
         // The kinds agree: a library whose items are of others than its manifest says is not opened.
         macro_rules! plugin {
             ($plugin:ident, $maker:ident, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {

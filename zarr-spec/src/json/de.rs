@@ -32,12 +32,35 @@ pub struct DeError {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
+    /// The same, for those who say it in other words.
+    pub(crate) fault: DeFault,
+}
+
+/// What is wrong with a value, as far as serde tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DeFault {
+    /// Only the message says it.
+    Other,
+    /// It is not what is expected, in serde's words.
+    Wrong { expected: String },
+    /// An object lacks a member.
+    Missing(&'static str),
+    /// An object has a member that is not among those that are known.
+    Unknown { name: String, known: &'static [&'static str] },
 }
 
 impl DeError {
     /// The same error, seen from around the member or element `step`.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
+    }
+
+    fn because(message: impl fmt::Display, fault: DeFault) -> Self {
+        Self { path: String::new(), message: message.to_string(), fault }
+    }
+
+    fn wrong(message: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        Self::because(message, DeFault::Wrong { expected: expected.to_string() })
     }
 }
 
@@ -52,18 +75,43 @@ impl std::error::Error for DeError {}
 
 impl de::Error for DeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { path: String::new(), message: message.to_string() }
+        Self::because(message, DeFault::Other)
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let found = if found == Unexpected::Unit { Unexpected::Other("null") } else { found };
-        Self::custom(format_args!("invalid type: {found}, expected {expected}"))
+        Self::wrong(format_args!("invalid type: {found}, expected {expected}"), expected)
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::wrong(format_args!("invalid value: {found}, expected {expected}"), expected)
+    }
+
+    fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
+        Self::wrong(format_args!("invalid length {found}, expected {expected}"), expected)
+    }
+
+    fn unknown_variant(variant: &str, known: &'static [&'static str]) -> Self {
+        let expected = format!("one of `{}`", known.join("`, `"));
+        Self::wrong(format_args!("unknown variant `{variant}`, expected {expected}"), &expected)
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        let message = format!("unknown field `{name}`, expected one of `{}`", known.join("`, `"));
+        Self::because(message, DeFault::Unknown { name: name.to_owned(), known })
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self::because(format_args!("missing field `{name}`"), DeFault::Missing(name))
     }
 }
 
 /// The name under which a [`Value`] asks for itself. Our deserializer hands it each number as an enum:
 /// this variant with the text inside. Others call the visitor as for any type; they have no such variant.
-const EXACT_VALUE: &str = "zarr_spec::json::Value";
+pub(crate) const EXACT_VALUE: &str = "zarr_spec::json::Value";
+
+/// The same, of which only a number is taken.
+pub(crate) const EXACT_NUMBER: &str = "zarr_spec::json::Number";
 
 impl<'de> Deserializer<'de> for &'de Value {
     type Error = DeError;
@@ -105,12 +153,13 @@ impl<'de> Deserializer<'de> for &'de Value {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DeError> {
+        let is_exact = name == EXACT_VALUE || name == EXACT_NUMBER;
         match self {
-            Value::Number(number) if name == EXACT_VALUE => {
+            Value::Number(number) if is_exact => {
                 let content = MapDeserializer::new(iter::once((EXACT_VALUE, number.text())));
                 visitor.visit_enum(MapAccessDeserializer::new(content))
             }
-            value if name == EXACT_VALUE => value.deserialize_any(visitor),
+            value if is_exact => value.deserialize_any(visitor),
             value => visitor.visit_newtype_struct(value),
         }
     }
@@ -318,7 +367,7 @@ impl<'de> Deserialize<'de> for Value {
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
+        match deserializer.deserialize_map(ValueVisitor)? {
             Value::Object(object) => Ok(object),
             other => Err(de::Error::invalid_type(unexpected(&other), &"an object")),
         }
@@ -327,7 +376,7 @@ impl<'de> Deserialize<'de> for Object {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
+        match deserializer.deserialize_newtype_struct(EXACT_NUMBER, ValueVisitor)? {
             Value::Number(number) => Ok(number),
             other => Err(de::Error::invalid_type(unexpected(&other), &"a number")),
         }
