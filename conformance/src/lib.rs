@@ -2,7 +2,8 @@
 //!
 //! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
 //! knows those and whatever is added to it. [`suite`] holds every kind of plugin to its rules; [`codecs`] and [`stores`] are
-//! for tests that hold a single one to some of them.
+//! for tests that hold a single one to some of them. With the feature `proptest`, `strategies` makes up chunks, documents and
+//! selections.
 
 pub mod chains;
 pub mod checksums;
@@ -12,6 +13,8 @@ pub mod formats;
 pub mod fuzz;
 pub mod linked;
 pub mod stores;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 pub mod suite;
 pub mod types;
 

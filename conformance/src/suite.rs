@@ -32,6 +32,8 @@ mod tried;
 pub use allocations::{CountingAllocator, highest, requests};
 pub use codec::Fixture;
 pub(crate) use fuzzed::fuzz_targets;
+#[cfg(feature = "proptest")]
+pub(crate) use elements::payloads;
 pub use harness::{report_of_linked, run_linked};
 pub(crate) use report::escaped;
 pub use report::{Expectations, Report, ReportError};

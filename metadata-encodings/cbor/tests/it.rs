@@ -4,6 +4,7 @@
 
 use ciborium::value::Value as Item;
 use proptest::prelude::*;
+use zarr_conformance::strategies::arb_json;
 use zarr_conformance::{creation, hex};
 use zarr_metadata_encoding_cbor::{CborMetadata, NUMBER_TEXT};
 use zarr_spec::json::{self, MAX_DEPTH, Number, ParseOptions};
@@ -159,32 +160,6 @@ fn the_plugin_is_registered() {
     assert!(create(r#"{"pretty":true}"#).is_err());
 }
 
-fn number() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        any::<i128>().prop_map(|value| Number::from(value).into()),
-        any::<u64>().prop_map(|value| Number::from(value).into()),
-        (-1000_i64..1000).prop_map(Value::from),
-        any::<f64>().prop_filter_map("finite", |value| Number::from_f64(value).map(Value::from)),
-        "-?(0|[1-9][0-9]{0,50})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?"
-            .prop_map(|text| Number::parse(&text).unwrap().into()),
-    ]
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        number(),
-        ".{0,30}".prop_map(Value::String),
-    ];
-    leaf.prop_recursive(6, 100, 12, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..30).prop_map(Value::Array),
-            prop::collection::vec((".{0,8}", inner), 0..30).prop_map(|members| members.into_iter().collect()),
-        ]
-    })
-}
-
 /// As ciborium has it; `None` for numbers that it has no item for.
 fn as_item(value: &Value) -> Option<Item> {
     Some(match value {
@@ -220,14 +195,14 @@ fn names(value: &Value) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn documents_survive(value in value()) {
+    fn documents_survive(value in arb_json()) {
         let again = decode(&encode(&value)).unwrap();
         prop_assert_eq!(&again, &value);
         prop_assert_eq!(names(&again), names(&value));
     }
 
     #[test]
-    fn ciborium_reads_what_is_written_and_writes_what_is_read(value in value()) {
+    fn ciborium_reads_what_is_written_and_writes_what_is_read(value in arb_json()) {
         if let Some(item) = as_item(&value) {
             let read: Item = ciborium::from_reader(encode(&value).as_slice()).unwrap();
             prop_assert_eq!(&read, &item);

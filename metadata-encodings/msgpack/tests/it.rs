@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use proptest::prelude::*;
+use zarr_conformance::strategies::arb_json;
 use zarr_conformance::{creation, hex};
 use zarr_metadata_encoding_msgpack::{MsgpackMetadata, NUMBER_TEXT};
-use zarr_spec::json::{self, MAX_DEPTH, Number, ParseOptions};
+use zarr_spec::json::{self, MAX_DEPTH, ParseOptions};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
@@ -155,32 +156,6 @@ fn the_plugin_is_registered() {
     assert!(create(r#"{"pretty":true}"#).is_err());
 }
 
-fn number() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        any::<i128>().prop_map(|value| Number::from(value).into()),
-        any::<u64>().prop_map(|value| Number::from(value).into()),
-        (-1000_i64..1000).prop_map(Value::from),
-        any::<f64>().prop_filter_map("finite", |value| Number::from_f64(value).map(Value::from)),
-        "-?(0|[1-9][0-9]{0,50})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?"
-            .prop_map(|text| Number::parse(&text).unwrap().into()),
-    ]
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        number(),
-        ".{0,30}".prop_map(Value::String),
-    ];
-    leaf.prop_recursive(6, 100, 12, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..30).prop_map(Value::Array),
-            prop::collection::vec((".{0,8}", inner), 0..30).prop_map(|members| members.into_iter().collect()),
-        ]
-    })
-}
-
 /// Names in their order.
 fn names(value: &Value) -> Vec<String> {
     match value {
@@ -195,7 +170,7 @@ fn names(value: &Value) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn documents_survive(value in value()) {
+    fn documents_survive(value in arb_json()) {
         let again = decode(&encode(&value)).unwrap();
         prop_assert_eq!(&again, &value);
         prop_assert_eq!(names(&again), names(&value));
