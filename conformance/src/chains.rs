@@ -87,7 +87,7 @@ pub(crate) fn with_checksum(
     to: &mut Output<'_>,
 ) -> Result<(), CodecError> {
     let mut written = vec![0; checksum.size()];
-    checksum.checksum(bytes, &mut written);
+    checksum.checksum(bytes, &mut written)?;
     let parts = if checksum.at_start() { [&written[..], bytes] } else { [bytes, &written[..]] };
     parts.into_iter().try_for_each(|part| Ok(to.put(part)?))
 }
@@ -103,7 +103,7 @@ pub(crate) fn without_checksum(
     let (bytes, written) =
         if checksum.at_start() { (&stored[size..], &stored[..size]) } else { stored.split_at(rest) };
     let mut computed = vec![0; size];
-    checksum.checksum(bytes, &mut computed);
+    checksum.checksum(bytes, &mut computed)?;
     if computed != written {
         return Err(CodecError::corrupt("another checksum"));
     }

@@ -19,7 +19,7 @@ pub fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> 
     let codec = create(format, name, configuration, Mode::Strict, &BYTES).unwrap().codec;
     let Codec::Checksum(codec) = codec else { panic!("`{name}` is of another kind") };
     let mut checksum = vec![0; codec.size()];
-    codec.checksum(bytes, &mut checksum);
+    codec.checksum(bytes, &mut checksum).unwrap();
     if codec.at_start() { [&checksum[..], bytes].concat() } else { [bytes, &checksum].concat() }
 }
 

@@ -247,7 +247,7 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
     let (inside, stored) =
         if checksum.at_start() { (size..bytes.len(), 0..size) } else { (0..rest, rest..bytes.len()) };
     let mut computed = vec![0; size];
-    checksum.checksum(&bytes[inside.clone()], &mut computed);
+    checksum.checksum(&bytes[inside.clone()], &mut computed)?;
     if bytes[stored.clone()] == computed {
         return Ok(inside);
     }
@@ -324,7 +324,7 @@ pub(crate) fn encode(
             && !checksum.at_start()
         {
             let size = append_checksum(&**checksum, &mut stages.buffers[from], place.range.end)
-                .map_err(|source| StepError::at(step, source.into()))?;
+                .map_err(|source| StepError::at(step, source))?;
             place.range = 0..size;
             continue;
         }
@@ -345,11 +345,11 @@ fn append_checksum(
     checksum: &dyn zarr_spec::codec::Checksum,
     buffer: &mut Buffer,
     size: usize,
-) -> Result<usize, LimitExceeded> {
+) -> Result<usize, CodecError> {
     let end = size.checked_add(checksum.size()).ok_or(LimitExceeded { limit: size })?;
     buffer.output(end).spare(end)?;
     let (bytes, sum) = buffer.bytes_mut(end).split_at_mut(size);
-    checksum.checksum(bytes, sum);
+    checksum.checksum(bytes, sum)?;
     Ok(end)
 }
 
@@ -371,7 +371,7 @@ fn encode_step(
         Work::Reorder(array, layout) => reorder(array, layout, decoded, encoded, false),
         Work::Checksum(checksum) => {
             let mut sum = vec![0; checksum.size()];
-            checksum.checksum(decoded, &mut sum);
+            checksum.checksum(decoded, &mut sum)?;
             let (first, second) = if checksum.at_start() { (&*sum, decoded) } else { (decoded, &*sum) };
             encoded.put(first)?;
             Ok(encoded.put(second)?)

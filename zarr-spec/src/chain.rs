@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::codec::{Codec, CodecError};
+use crate::codec::{Codec, CodecError, CodecPlugin};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
 use crate::json::Value;
@@ -127,16 +127,15 @@ impl CodecChain {
             Some(ChainProblem::Unknown { position, unknown })
         });
         let problems: Vec<_> = unknown.collect();
-        if !problems.is_empty() {
+        if !problems.is_empty() && !creation.registry.has_elsewhere() {
             return Err(ChainError { problems });
         }
         let mut builder = Builder { creation, links: Vec::new(), now: Representation::Array(array.clone()) };
         if let Some(layout) = layout {
             builder.push(layout, None).map_err(|source| order(format!("chunk memory layout: {source}")))?;
         }
-        for (position, (document, plugin)) in documents.iter().zip(plugins.into_iter().flatten()).enumerate()
-        {
-            builder.add(document, plugin.create).map_err(|source| ChainError {
+        for (position, (document, plugin)) in documents.iter().zip(plugins).enumerate() {
+            builder.add(document, plugin).map_err(|source| ChainError {
                 problems: vec![ChainProblem::Codec {
                     position,
                     identifier: document.identifier.clone(),
@@ -203,7 +202,7 @@ impl Builder<'_> {
     fn add(
         &mut self,
         document: &ExtensionDocument,
-        create: crate::codec::CodecMaker,
+        plugin: Result<&CodecPlugin, Unknown>,
     ) -> Result<(), CodecError> {
         let creation = Creation {
             format: self.creation.format,
@@ -213,7 +212,8 @@ impl Builder<'_> {
             registry: self.creation.registry,
             reading: self.creation.reading,
         };
-        let codec = create(&creation, created_for(self.links.last(), &self.now))?;
+        let decoded = created_for(self.links.last(), &self.now);
+        let codec = self.creation.registry.codec_of(plugin, &creation, decoded)?;
         let wants_bytes = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
         if wants_bytes && matches!(self.now, Representation::Array(_)) {
             self.insert_default_binary(Some(&document.identifier))?;

@@ -182,6 +182,9 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
 ///
 /// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
 pub trait CompositeCodec: Debug + Send + Sync {
+    /// Every chain that it has run, in an order of its own that stays the same.
+    fn chains(&self) -> Vec<&CodecChain>;
+
     /// Bytes after `encode`, from the array alone.
     ///
     /// # Errors
@@ -317,7 +320,11 @@ pub trait Checksum: Debug + Send + Sync {
     }
 
     /// The checksum of `bytes`, to be written to all of `checksum`, which has [`Checksum::size`] bytes.
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]);
+    ///
+    /// # Errors
+    ///
+    /// Only where somebody else computes it, such as a library that was loaded, and fails to.
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError>;
 }
 
 /// Inner chunks, encoded one by one, and an index of where each one is.

@@ -2,19 +2,22 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use semver::Version;
 
 use crate::about::About;
-use crate::codec::CodecPlugin;
+use crate::codec::{Codec, CodecError, CodecPlugin};
 use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
-use crate::extension::ExtensionPlugin;
+use crate::extension::{ExtensionDocument, ExtensionPlugin};
 use crate::format::{Format, Mode, Reading};
 use crate::grid::ChunkGridPlugin;
+use crate::json::Value;
 use crate::key_encoding::ChunkKeyEncodingPlugin;
 use crate::layout::MemoryLayoutPlugin;
 use crate::metadata_encoding::MetadataEncodingPlugin;
 use crate::plugin::{Creation, Identifiers, Origin};
+use crate::representation::Representation;
 use crate::store::StorePlugin;
 use crate::transformer::StorageTransformerPlugin;
 
@@ -396,6 +399,38 @@ pub struct Registry {
     extensions: Table<ExtensionPlugin>,
     stores: Vec<StorePlugin>,
     store_catalogue: Vec<CatalogueEntry>,
+    elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// Who is asked for what a registry does not have: for a plugin that was loaded, the program that it was loaded into.
+///
+/// `creation` is as for the plugin itself, with the registry that does not have it.
+pub trait Elsewhere: fmt::Debug + Send + Sync {
+    /// A codec for what the codecs before it leave.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if nobody has it, and what its plugin says.
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
+
+    /// What documents of `to` call a codec, and its configuration there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Elsewhere::codec`], and where that format has no such codec.
+    fn translate(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError>;
+
+    /// A data type.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::Unknown`] if nobody has it, and what its plugin says.
+    fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError>;
 }
 
 impl Registry {
@@ -433,6 +468,12 @@ impl Registry {
         inventory::iter::<ExtensionPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
         inventory::iter::<StorePlugin>.into_iter().try_for_each(|plugin| registry.register_store(*plugin))?;
         Ok(registry)
+    }
+
+    /// The same plugins, and somebody who is asked for codecs and data types that are not among them.
+    #[must_use]
+    pub fn with_elsewhere(&self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self.clone() }
     }
 
     /// Adds a plugin by hand.
@@ -624,17 +665,72 @@ impl Registry {
         document: &DataTypeDocument,
         reading: &Reading,
     ) -> Result<Created, DataTypeError> {
-        let plugin = self
-            .data_type_plugin(format, document, reading)
-            .map_err(|unknown| DataTypeError::Unknown(unknown.to_string()))?;
-        (plugin.create)(&Creation {
+        let creation = Creation {
             format,
             identifier: &document.identifier,
             configuration: &document.configuration,
             type_name: document.type_name.as_ref(),
             registry: self,
             reading,
-        })
+        };
+        match (self.data_type_plugin(format, document, reading), &self.elsewhere) {
+            (Ok(plugin), _) => (plugin.create)(&creation),
+            (Err(_), Some(elsewhere)) => elsewhere.data_type(&creation),
+            (Err(unknown), None) => Err(DataTypeError::Unknown(unknown.to_string())),
+        }
+    }
+
+    /// The codec that `creation` is for, made for what the codecs before it leave.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if it is unknown, and what its plugin says.
+    pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
+        self.codec_of(found, creation, decoded)
+    }
+
+    /// As [`Registry::codec`], of a plugin that was looked for already.
+    pub(crate) fn codec_of(
+        &self,
+        found: Result<&CodecPlugin, Unknown>,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+    ) -> Result<Codec, CodecError> {
+        match (found, &self.elsewhere) {
+            (Ok(plugin), _) => (plugin.create)(creation, decoded),
+            (Err(_), Some(elsewhere)) => elsewhere.codec(creation, decoded),
+            (Err(unknown), None) => Err(CodecError::Unsupported(unknown.to_string())),
+        }
+    }
+
+    /// What documents of `to` call the codec that `creation` is for, and its configuration there.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if it is unknown or has no identifier there, and what its plugin says.
+    pub fn translated_codec(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError> {
+        let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
+        let plugin = match (found, &self.elsewhere) {
+            (Ok(plugin), _) => plugin,
+            (Err(_), Some(elsewhere)) => return elsewhere.translate(creation, decoded, to),
+            (Err(unknown), None) => return Err(CodecError::Unsupported(unknown.to_string())),
+        };
+        let identifier = plugin.identifiers.in_format(to).ok_or_else(|| {
+            CodecError::Unsupported(format!("{to} has no identifier for codec `{}`", creation.identifier))
+        })?;
+        let configuration = (plugin.translate)(creation, decoded, to)?;
+        Ok(ExtensionDocument::new(identifier, Value::Object(configuration)))
+    }
+
+    /// Whether somebody else is asked for what is not here.
+    pub(crate) fn has_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
     }
 }
 

@@ -85,16 +85,13 @@ fn inner(
     document: &ExtensionDocument,
     decoded: &Representation,
 ) -> Result<Inner, CodecError> {
-    let &Creation { format, registry, reading, .. } = creation;
-    let plugin = registry.codecs().find(format, &document.identifier, reading);
-    let plugin = plugin.map_err(|unknown| CodecError::Unsupported(unknown.to_string()))?;
     let creation = Creation {
         identifier: &document.identifier,
         configuration: &document.configuration,
         type_name: None,
         ..*creation
     };
-    match (plugin.create)(&creation, decoded)? {
+    match creation.registry.codec(&creation, decoded)? {
         Codec::BytesToBytes(codec) => Ok(Inner::Computed(codec)),
         Codec::Checksum(checksum) => Ok(Inner::Checksum(checksum)),
         _ => Err(CodecError::Unsupported("it does not turn bytes into bytes".to_owned())),
@@ -149,7 +146,7 @@ impl Inner {
             Self::Checksum(checksum) => checksum,
         };
         let mut sum = vec![0; checksum.size()];
-        checksum.checksum(decoded, &mut sum);
+        checksum.checksum(decoded, &mut sum)?;
         let parts = if checksum.at_start() { [&sum, decoded] } else { [decoded, &sum] };
         Ok(parts.into_iter().try_for_each(|part| encoded.put(part))?)
     }
@@ -167,7 +164,7 @@ impl Inner {
             false => encoded.split_at(rest),
         };
         let mut sum = vec![0; checksum.size()];
-        checksum.checksum(inside, &mut sum);
+        checksum.checksum(inside, &mut sum)?;
         if sum != stored {
             return Err(CodecError::corrupt("the checksum is not that of the bytes"));
         }

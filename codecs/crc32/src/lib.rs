@@ -69,8 +69,9 @@ impl Checksum for Crc32 {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum.copy_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+        Ok(())
     }
 }
 

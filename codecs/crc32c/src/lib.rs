@@ -71,8 +71,9 @@ impl Checksum for Crc32c {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum.copy_from_slice(&crc32c::crc32c(bytes).to_le_bytes());
+        Ok(())
     }
 }
 

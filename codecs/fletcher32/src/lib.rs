@@ -47,8 +47,9 @@ impl Checksum for Fletcher32 {
         4
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum.copy_from_slice(&fletcher32(bytes).to_le_bytes());
+        Ok(())
     }
 }
 

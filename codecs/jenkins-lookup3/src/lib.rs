@@ -64,8 +64,9 @@ impl Checksum for JenkinsLookup3 {
         4
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum.copy_from_slice(&lookup3(&self.prefix, bytes, self.initval).to_le_bytes());
+        Ok(())
     }
 }
 

@@ -151,6 +151,10 @@ impl N5Default {
 }
 
 impl CompositeCodec for N5Default {
+    fn chains(&self) -> Vec<&CodecChain> {
+        vec![&self.codecs]
+    }
+
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
         let header = header_of(array)?.len() as u64;
         let more = |size: u64| size.checked_add(header);

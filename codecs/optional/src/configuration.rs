@@ -84,23 +84,17 @@ fn chain(
 fn translated(creation: &Creation<'_>, chain: &CodecChain, to: Format) -> Result<Value, CodecError> {
     let entry = |(position, link): (usize, &Link)| {
         let Some(document) = &link.document else { return Ok(None) };
-        let Creation { format, registry, reading, .. } = *creation;
-        let plugin = registry.codecs().find(format, &document.identifier, reading);
-        let plugin = plugin.map_err(|unknown| CodecError::Unsupported(unknown.to_string()))?;
-        let identifier = plugin.identifiers.in_format(to).ok_or_else(|| {
-            CodecError::Unsupported(format!("{to} has no identifier for codec `{}`", document.identifier))
-        })?;
         let inner = Creation {
             identifier: &document.identifier,
             configuration: &document.configuration,
             type_name: None,
             ..*creation
         };
-        let configuration = (plugin.translate)(&inner, chain.created_for(position), to)?;
+        let written = creation.registry.translated_codec(&inner, chain.created_for(position), to)?;
         let mut members = Object::new();
-        members.insert(if to == Format::V3Draft { "type" } else { "name" }, identifier);
-        if !configuration.is_empty() {
-            members.insert("configuration", configuration);
+        members.insert(if to == Format::V3Draft { "type" } else { "name" }, written.identifier);
+        if written.configuration.as_object().is_some_and(|members| !members.is_empty()) {
+            members.insert("configuration", written.configuration);
         }
         Ok(Some(Value::Object(members)))
     };

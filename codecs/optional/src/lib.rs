@@ -82,6 +82,10 @@ struct Optional {
 }
 
 impl CompositeCodec for Optional {
+    fn chains(&self) -> Vec<&CodecChain> {
+        vec![&self.mask_codecs, &self.data_codecs]
+    }
+
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
         inner(array).map(|_| Size::Unknown)
     }

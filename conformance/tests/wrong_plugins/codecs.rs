@@ -18,6 +18,8 @@ use crate::{COMMON, Wrong, each_breaks_its_rules, example, leaked, named};
 const WRONG: &[Wrong] = &[
     ("nothing", &[]),
     ("takes-any-member", &["unknown-member"]),
+    ("says-another-kind", &["schema"]),
+    ("takes-what-it-does-not-say", &["schema"]),
     ("has-no-version", &["identifiers"]),
     ("says-nothing", &["summary"]),
     ("has-no-example-of-v2", &["examples"]),
@@ -49,9 +51,11 @@ fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
             "loses-again-and-again" => example.with_loss(Loss::Unbounded).with_data_types(&["uint8"]),
             "drops-negative-zero" => example.with_data_types(&["float64"]),
             "repeats-a-dimension" => example.with_shape(&[2, 3]),
-            "translates-otherwise" => zarr_spec::Example::v3(leaked(format!(
-                "{{\"name\": \"{name}\", \"configuration\": {{\"level\": 1}}}}"
-            ))),
+            "translates-otherwise" | "says-another-kind" | "takes-what-it-does-not-say" => {
+                zarr_spec::Example::v3(leaked(format!(
+                    "{{\"name\": \"{name}\", \"configuration\": {{\"level\": 1}}}}"
+                )))
+            }
             _ => example,
         };
         let id = (name == "has-no-example-of-v2").then_some(name);
@@ -67,6 +71,20 @@ fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 #[derive(Deserialize)]
 struct Configuration {
     level: Option<u64>,
+}
+
+/// Examples have a number.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only its schema is of interest")]
+struct AnotherKind {
+    level: Option<bool>,
+}
+
+/// The codec is made without the member too.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only its schema is of interest")]
+struct Required {
+    level: u64,
 }
 
 fn one_more(
@@ -103,8 +121,9 @@ impl Checksum for Xor {
         1
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum[0] = bytes.iter().fold(0, |all, byte| all ^ (byte & 0xfe));
+        Ok(())
     }
 }
 

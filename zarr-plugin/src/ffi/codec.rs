@@ -281,7 +281,7 @@ unsafe extern "C" fn checksum(this: *const c_void, bytes: Str, checksum: *mut u8
         guarded(err, || {
             let Codec::Checksum(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
             if codec.size() > 0 {
-                codec.checksum(borrowed(bytes), std::slice::from_raw_parts_mut(checksum, codec.size()));
+                codec.checksum(borrowed(bytes), std::slice::from_raw_parts_mut(checksum, codec.size()))?;
             }
             Ok(())
         })

@@ -67,8 +67,9 @@ impl Checksum for Sum {
         1
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         checksum[0] = bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte));
+        Ok(())
     }
 }
 
@@ -390,7 +391,8 @@ impl Checksum for Panicking {
         2
     }
 
-    fn checksum(&self, _: &[u8], checksum: &mut [u8]) {
+    fn checksum(&self, _: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
         self.at("checksum", checksum).fill(7);
+        Ok(())
     }
 }

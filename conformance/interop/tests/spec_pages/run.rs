@@ -195,7 +195,7 @@ fn check_encoded_side(place: &str, codec: &Codec, array: &ArrayRepresentation, s
 
 fn encode(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]) -> Result<Vec<u8>, CodecError> {
     let Codec::Checksum(checksum) = codec else { return codecs::encode(codec, array, decoded) };
-    let sum = sum(&**checksum, decoded);
+    let sum = sum(&**checksum, decoded)?;
     Ok(if checksum.at_start() { [&sum, decoded].concat() } else { [decoded, &sum].concat() })
 }
 
@@ -206,15 +206,15 @@ fn decode(codec: &Codec, array: &ArrayRepresentation, encoded: &[u8]) -> Result<
         false => encoded.len().checked_sub(checksum.size()).map(|size| encoded.split_at(size)),
     };
     match split {
-        Some((decoded, said)) if sum(&**checksum, decoded) == said => Ok(decoded.to_vec()),
+        Some((decoded, said)) if sum(&**checksum, decoded)? == said => Ok(decoded.to_vec()),
         _ => Err(CodecError::corrupt("another checksum")),
     }
 }
 
-fn sum(checksum: &dyn codec::Checksum, bytes: &[u8]) -> Vec<u8> {
+fn sum(checksum: &dyn codec::Checksum, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     let mut sum = vec![0; checksum.size()];
-    checksum.checksum(bytes, &mut sum);
-    sum
+    checksum.checksum(bytes, &mut sum)?;
+    Ok(sum)
 }
 
 fn check_metadata_encoding(linked: &Linked, entry: &Entry, lines: &[Line]) -> usize {

@@ -106,8 +106,9 @@ mod tests {
             1
         }
 
-        fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) {
+        fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
             checksum[0] = bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte));
+            Ok(())
         }
     }
 
