@@ -198,9 +198,9 @@ impl Context {
         Self { store_empty_chunks: true, ..self }
     }
 
-    /// Keeps up to so many bytes of memory of elements that are dropped, for those that are read next: memory that is
-    /// new costs more than the elements that are written to it. 64 MiB unless told; what is kept is given back with the
-    /// last clone of the context, and makes way for larger reads.
+    /// Keeps up to so many bytes of memory of elements that are dropped, those of large chunks that a cache lets go
+    /// included, for those that are read next: memory that is new costs more than the elements that are written to it.
+    /// 64 MiB unless told; what is kept is given back with the last clone of the context, and makes way for larger reads.
     #[must_use]
     pub fn with_kept_memory(self, size: usize) -> Self {
         Self { kept: Arc::new(KeptMemory::new(size)), ..self }

@@ -2,10 +2,11 @@
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{HUGE_PAGE, Memory};
+use super::{HUGE_PAGE, KeptMemory, Memory};
 
 /// Below so many bytes, telling the system about pages costs more than it saves.
 const POPULATED: usize = 64 << 10;
@@ -26,13 +27,14 @@ impl AsRef<[u8]> for Whole {
 }
 
 impl Fresh {
-    /// `size` bytes, all zero; `None` if the system has not as many. They are in huge pages where these hold little
-    /// else, and in any other case their pages are there all at once: one by one, those of a chunk take about a quarter
-    /// of the time that zstd takes to decode it.
-    pub(crate) fn zeroed(size: usize) -> Option<Self> {
+    /// `size` bytes, which hold anything; `None` if the system has not as many. They are in huge pages where these hold
+    /// little else, and then they are some of `kept` and go back there. In any other case their pages are there all at
+    /// once: one by one, those of a chunk take about a quarter of the time that zstd takes to decode it.
+    pub(crate) fn get(size: usize, kept: &Arc<KeptMemory>) -> Option<Self> {
         let unused = size.checked_next_multiple_of(HUGE_PAGE)? - size;
-        if size >= HUGE_PAGE && unused <= size / 16 {
-            return Some(Self::Huge(Whole(Memory::zeroed(size).ok()?)));
+        let little = size / 16;
+        if size >= HUGE_PAGE && unused <= little {
+            return Some(Self::Huge(Whole(kept.get_within(size, size + little).ok()?.0)));
         }
         let layout = Layout::array::<u8>(size).ok().filter(|layout| layout.size() > 0)?;
         // SAFETY: the layout has a size.
@@ -98,14 +100,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_zero_and_shared_with_what_was_written() {
+    fn new_memory_is_zero_and_shared_with_what_was_written() {
         let large = if cfg!(miri) { 0 } else { HUGE_PAGE };
+        let kept = Arc::new(KeptMemory::new(0));
         for size in [1, 100, POPULATED - 1, POPULATED, POPULATED + 4097, large + 1, 2 * large, 2 * large + 7]
         {
             if size == 0 {
                 continue;
             }
-            let mut memory = Fresh::zeroed(size).unwrap();
+            let mut memory = Fresh::get(size, &kept).unwrap();
             assert_eq!((memory.len(), memory.iter().any(|&byte| byte != 0)), (size, false), "{size}");
             memory.fill(3);
             let bytes = memory.into_bytes();
@@ -118,15 +121,31 @@ mod tests {
 
     #[test]
     fn huge_pages_are_for_what_fills_them() {
-        let is_huge = |size| matches!(Fresh::zeroed(size), Some(Fresh::Huge(_)));
+        let kept = Arc::new(KeptMemory::new(0));
+        let is_huge = |size| matches!(Fresh::get(size, &kept), Some(Fresh::Huge(_)));
         let sizes = [HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 2 * HUGE_PAGE - 4096];
         assert_eq!(sizes.map(is_huge), [false, true, false, true]);
     }
 
     #[test]
     fn there_is_neither_nothing_nor_everything() {
-        assert!(
-            [0, usize::MAX, isize::MAX.unsigned_abs()].into_iter().all(|size| Fresh::zeroed(size).is_none())
-        );
+        let kept = Arc::new(KeptMemory::new(0));
+        let sizes = [0, usize::MAX, isize::MAX.unsigned_abs()];
+        assert!(sizes.into_iter().all(|size| Fresh::get(size, &kept).is_none()));
+    }
+
+    #[cfg(not(miri))]
+    #[test]
+    fn huge_pages_that_nobody_shares_any_more_are_handed_out_again() {
+        let kept = Arc::new(KeptMemory::new(2 * HUGE_PAGE));
+        let mut memory = Fresh::get(HUGE_PAGE, &kept).unwrap();
+        memory.fill(3);
+        let start = memory.as_ptr();
+        let bytes = memory.into_bytes();
+        let other = Fresh::get(HUGE_PAGE, &kept).unwrap();
+        assert_ne!(other.as_ptr(), start);
+        drop(bytes);
+        let again = Fresh::get(HUGE_PAGE, &kept).unwrap();
+        assert_eq!((again.as_ptr(), again[HUGE_PAGE - 1]), (start, 3));
     }
 }

@@ -1,5 +1,6 @@
 //! Freed memory of outputs that is handed out again: its pages are there, and nobody clears and maps them anew.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Memory, OutOfMemory};
@@ -31,11 +32,25 @@ impl KeptMemory {
     ///
     /// As [`Memory::zeroed`].
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
+        // At least half of a piece is filled.
+        self.get_within(size, size.saturating_mul(2).saturating_add(1))
+    }
+
+    /// The same, out of a piece of at most `largest` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Memory::zeroed`].
+    pub(super) fn get_within(
+        self: &Arc<Self>,
+        size: usize,
+        largest: usize,
+    ) -> Result<(Memory, bool), OutOfMemory> {
         if size < LEAST || size > self.limit {
             self.shrink_to(self.limit.saturating_sub(size));
             return Ok((Memory::zeroed(size)?, true));
         }
-        let (mut memory, is_zero) = match self.fitting(size) {
+        let (mut memory, is_zero) = match self.fitting(size..=largest) {
             Some(memory) => (memory, false),
             None => {
                 // What is kept and what is new are no more than the limit together.
@@ -48,11 +63,10 @@ impl KeptMemory {
         Ok((memory, is_zero))
     }
 
-    /// The smallest piece that `size` bytes fill at least half of, and of equals the one that was used last.
-    fn fitting(&self, size: usize) -> Option<Memory> {
+    /// The smallest piece of one of these sizes, and of equals the one that was used last.
+    fn fitting(&self, sizes: RangeInclusive<usize>) -> Option<Memory> {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |piece: &Memory| piece.capacity >= size && piece.capacity / 2 <= size;
-        let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));
+        let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| sizes.contains(&piece.capacity));
         let (at, _) = fitting.min_by_key(|(_, piece)| piece.capacity)?;
         Some(pieces.remove(at))
     }

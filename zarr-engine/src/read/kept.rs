@@ -13,7 +13,7 @@ use super::region::Want;
 use crate::array::{ArrayInner, KeptIndex, hash};
 use crate::error::Error;
 use crate::locks::{Claim, Claiming};
-use crate::memory::Fresh;
+use crate::memory::{Fresh, KeptMemory};
 
 /// The decoded chunks that the store of an array keeps, for one read.
 pub(super) struct KeptChunks<'r> {
@@ -21,6 +21,7 @@ pub(super) struct KeptChunks<'r> {
     decoding: &'r Arc<str>,
     begun: Begun,
     is_full: AtomicBool,
+    memory: &'r Arc<KeptMemory>,
 }
 
 /// A chunk that was looked for.
@@ -46,7 +47,8 @@ impl ArrayInner {
         match self.resolved.store.caching() {
             Caching::Decoded(chunks) if !self.metadata.shape.is_empty() => {
                 let (decoding, begun) = (self.decoding(), chunks.begin());
-                Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false) })
+                let memory = &self.context().kept;
+                Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
             }
             _ => None,
         }
@@ -123,7 +125,7 @@ impl<'r> KeptValue<'r> {
 
     /// Memory to decode a chunk of so many bytes to, if it would be kept.
     pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
-        if self.takes(number, size) { Fresh::zeroed(size) } else { None }
+        if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
 
     /// Keeps the elements of a chunk that was fetched after this was made.
