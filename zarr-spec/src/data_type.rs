@@ -224,10 +224,8 @@ maker! {
 /// A data type that a program knows.
 #[derive(Debug, Clone, Copy)]
 pub struct DataTypePlugin {
-    /// Its names.
+    /// Its names. A `*` at the end of the one in final v3 stands for a number: `r*` for `r16` and all others.
     pub identifiers: Identifiers,
-    /// Whether a name of final v3 or the draft that is nobody's belongs to this family, such as `r16` to raw bits.
-    pub recognises: fn(&str) -> bool,
     /// Makes one from a document.
     pub create: DataTypeMaker,
     /// What it says of itself.
@@ -237,22 +235,15 @@ pub struct DataTypePlugin {
 }
 
 impl DataTypePlugin {
-    /// A data type that has fixed names.
+    /// A data type of these names.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: CreateDataType) -> Self {
         Self {
             identifiers,
-            recognises: |_| false,
             create: DataTypeMaker::Linked(create),
             about: About::NOTHING,
             origin: Origin::UNKNOWN,
         }
-    }
-
-    /// With names that follow a pattern.
-    #[must_use]
-    pub const fn recognised_by(self, recognises: fn(&str) -> bool) -> Self {
-        Self { recognises, ..self }
     }
 }
 

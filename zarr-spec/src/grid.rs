@@ -64,14 +64,22 @@ pub trait ChunkGrid: Debug + Send + Sync {
 
     /// What stands in keys for chunk number `chunk` along `dimension`: the number, unless chunks keep their keys when the
     /// array grows at its beginning. Different chunks have different ones.
-    fn key_index(&self, dimension: usize, chunk: u64) -> u64 {
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::OutOfBounds`] if the grid has no such chunk, where it finds out.
+    fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let _all_count_alike = dimension;
-        chunk
+        Ok(chunk)
     }
 
     /// The number of the chunk that `key_index` stands for along `dimension`; `None` if the grid has no such chunk.
-    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Option<u64> {
-        (key_index < *self.grid_shape().get(dimension)?).then_some(key_index)
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be found out: nobody may take it for a chunk that is not there.
+    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
+        Ok(self.grid_shape().get(dimension).filter(|count| key_index < **count).map(|_| key_index))
     }
 
     /// The configuration of the same grid for an array that begins `start` elements later per dimension (earlier, where
@@ -112,15 +120,21 @@ pub fn chunk_shape(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>
 }
 
 /// What stands in the key of one chunk of `grid`.
-#[must_use]
-pub fn key_indices(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Vec<u64> {
+///
+/// # Errors
+///
+/// As [`ChunkGrid::key_index`].
+pub fn key_indices(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>, GridError> {
     let chunks = chunk_index.iter().enumerate();
     chunks.map(|(dimension, &chunk)| grid.key_index(dimension, chunk)).collect()
 }
 
 /// The chunk of `grid` whose key has these indices, if the grid has it.
-#[must_use]
-pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Option<Vec<u64>> {
+///
+/// # Errors
+///
+/// As [`ChunkGrid::chunk_of_key`].
+pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Result<Option<Vec<u64>>, GridError> {
     let indices = key_indices.iter().enumerate();
     indices.map(|(dimension, &index)| grid.chunk_of_key(dimension, index)).collect()
 }

@@ -253,11 +253,12 @@ impl<P: Plugin> Table<P> {
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
+        let hint = hint(&self.hints, identifier);
         let known_elsewhere = match not_in_this_build(&self.catalogue, identifier) {
             _ if tables.iter().any(|table| table.contains_key(identifier)) => {
                 Some("no identifier of this format, only of another".to_owned())
             }
-            _ if self.hints.contains_key(identifier) => self.hints.get(identifier).cloned(),
+            _ if hint.is_some() => hint,
             Some(elsewhere) => Some(elsewhere),
             None if REFUSED.contains(&identifier) => {
                 Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
@@ -341,13 +342,17 @@ impl<P: Plugin> Table<P> {
 
 /// Who has an identifier that is not here, if the catalogue says so.
 fn not_in_this_build(catalogue: &[CatalogueEntry], identifier: &str) -> Option<String> {
-    let has_it = |pattern: &&str| match pattern.strip_suffix('*') {
-        Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
-        None => identifier == *pattern,
-    };
+    let has_it = |pattern: &&str| stands_for(pattern, identifier);
     let CatalogueEntry { feature, package, .. } =
         catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
     Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+}
+
+/// What is said of an identifier.
+fn hint(hints: &HashMap<String, String>, identifier: &str) -> Option<String> {
+    let of_a_pattern =
+        || hints.iter().find(|(known, _)| stands_for(known, identifier)).map(|(_, clause)| clause);
+    hints.get(identifier).or_else(of_a_pattern).cloned()
 }
 
 /// How many characters have to be put in, left out, replaced or swapped with their neighbour to get from one text to
@@ -372,8 +377,14 @@ fn distance(from: &[char], to: &[char]) -> usize {
     last[to.len()]
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether `known`, of a plugin or a catalogue, stands for `identifier`: a `*` at its end for any number there.
+#[must_use]
+pub fn stands_for(known: &str, identifier: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match known.strip_suffix('*') {
+        Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
+        None => identifier == known,
+    }
 }
 
 /// A URI without its last segment, and that segment as a version: `MAJOR.MINOR`.
@@ -523,7 +534,8 @@ impl Registry {
         catalogue.push(entry);
     }
 
-    /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Stores have none.
+    /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Of a store it is the
+    /// type, or a scheme with its `:`.
     pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
         let hints = match point {
             ExtensionPoint::Codec => &mut self.codecs.hints,
@@ -534,7 +546,7 @@ impl Registry {
             ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.hints,
             ExtensionPoint::StorageTransformer => &mut self.storage_transformers.hints,
             ExtensionPoint::GenericExtension => &mut self.extensions.hints,
-            ExtensionPoint::Store => return,
+            ExtensionPoint::Store => &mut self.store_hints,
         };
         hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
     }
@@ -599,7 +611,8 @@ impl Registry {
         Unknown {
             point: ExtensionPoint::Store,
             identifier: identifier.to_owned(),
-            known_elsewhere: not_in_this_build(&self.store_catalogue, identifier),
+            known_elsewhere: hint(&self.store_hints, identifier)
+                .or_else(|| not_in_this_build(&self.store_catalogue, identifier)),
         }
     }
 
@@ -624,7 +637,7 @@ impl Registry {
                 _ => self
                     .data_types
                     .iter()
-                    .find(|plugin| (plugin.recognises)(&document.identifier))
+                    .find(|plugin| stands_for(plugin.identifiers.name, &document.identifier))
                     .ok_or(unknown),
             }
         })

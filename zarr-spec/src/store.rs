@@ -7,11 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::BoxError;
-use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key, KeyError, Prefix};
 use crate::output::{LimitExceeded, Output};
-use crate::plugin::Origin;
+
+mod opening;
+
+pub use opening::{
+    DescribeStore, OpenStore, StoreConfiguration, StoreDescriber, StoreOpener, StorePlugin, open_described,
+};
 
 /// Why an operation of a store failed. A missing key is no error.
 #[derive(Debug, thiserror::Error)]
@@ -474,59 +478,3 @@ pub fn check_overlaps(values: &[(Key, u64, &[u8])]) -> Result<(), Invalid> {
     }
     Ok(())
 }
-
-/// A store as a JSON description names it: `{"type": "memory"}`, nested ones included.
-#[typetag::deserialize(tag = "type")]
-pub trait StoreConfiguration: Debug + Send + Sync {
-    /// Opens the store.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be reached or the description makes no sense.
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
-
-    /// Whether the store, apart from one that it is around, is a [`ChunkCache`]: of no use where nobody reaches it.
-    fn keeps_chunks(&self) -> bool {
-        false
-    }
-}
-
-/// Opens a store from a path or URL.
-pub type OpenStore = fn(&str) -> Result<Arc<dyn Store>, StoreError>;
-
-/// A store that a program can open from a path or a URL.
-#[derive(Debug, Clone, Copy)]
-pub struct StorePlugin {
-    /// The `type` in a JSON description.
-    pub name: &'static str,
-    /// The URL schemes it answers to, without `:`; the empty one stands for a plain path.
-    pub schemes: &'static [&'static str],
-    /// Opens one from the whole URL or path.
-    pub open: OpenStore,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
-}
-
-impl StorePlugin {
-    /// A store that answers to `schemes`.
-    #[must_use]
-    pub const fn new(name: &'static str, schemes: &'static [&'static str], open: OpenStore) -> Self {
-        Self { name, schemes, open, about: About::NOTHING, origin: Origin::UNKNOWN }
-    }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples, ..self.about }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
-}
-
-crate::inventory::collect!(StorePlugin);

@@ -77,7 +77,8 @@ pub(crate) fn stored(
     let mut sizes = Vec::new();
     for key in keys {
         let indices = prefix.strip(key.as_str()).and_then(|rest| encoding.decode(rest, metadata.shape.len()));
-        if indices.is_some_and(|indices| chunk_of_key(grid, &indices).is_some()) {
+        let Some(indices) = indices else { continue };
+        if chunk_of_key(grid, &indices).map_err(|error| chain(&error))?.is_some() {
             sizes.extend(store.size(&key).map_err(|error| chain(&error))?);
         }
     }

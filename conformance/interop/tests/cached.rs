@@ -26,7 +26,7 @@ struct SlowConfiguration {}
 
 #[typetag::deserialize(name = "slow")]
 impl StoreConfiguration for SlowConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let slow = SLOW.with_borrow(|slow| slow.as_ref().map(Arc::clone));
         Ok(slow.ok_or_else(|| Invalid::new("there is no slow store"))?)
     }

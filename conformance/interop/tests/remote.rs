@@ -229,7 +229,7 @@ struct FarConfiguration {}
 
 #[typetag::deserialize(name = "far")]
 impl StoreConfiguration for FarConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let far = FAR.with_borrow(|far| far.as_ref().map(Arc::clone));
         Ok(far.ok_or_else(|| Invalid::new("there is no far store"))?)
     }

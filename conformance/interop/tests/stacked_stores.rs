@@ -169,8 +169,8 @@ struct OpaqueConfiguration {
 
 #[typetag::deserialize(name = "opaque")]
 impl StoreConfiguration for OpaqueConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(Opaque(self.store.open()?)))
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(Opaque(self.store.open(given)?)))
     }
 }
 
@@ -221,7 +221,7 @@ struct Counted {}
 
 #[typetag::deserialize(name = "counted")]
 impl StoreConfiguration for Counted {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let store = COUNTED.with_borrow(Option::clone);
         Ok(store.ok_or_else(|| Invalid::new("no store was put there"))?)
     }

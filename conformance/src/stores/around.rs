@@ -17,7 +17,7 @@ struct Filled {}
 
 #[typetag::deserialize(name = "filled")]
 impl StoreConfiguration for Filled {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         Ok(filled())
     }
 }
@@ -44,7 +44,7 @@ pub fn described(description: &str) -> Result<Arc<dyn Store>, String> {
     let value = parsed.map_err(|error| error.to_string())?.value;
     let description: Box<dyn StoreConfiguration> =
         json::from_value(&value).map_err(|error| error.to_string())?;
-    description.open().map_err(|error| error.to_string())
+    description.open(None).map_err(|error| error.to_string())
 }
 
 /// A key.

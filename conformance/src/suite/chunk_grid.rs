@@ -259,19 +259,21 @@ fn keys(trial: &GridOnTrial, cases: &mut Cases) {
         for (dimension, _length, chunks) in used.dimensions() {
             let mut taken = HashSet::new();
             for chunk in both_ends(chunks).into_iter().flatten() {
-                let index = used.grid.key_index(dimension, chunk);
-                let back = used.grid.chunk_of_key(dimension, index);
-                let result = match back {
-                    _ if !taken.insert(index) => Err(format!("another chunk has key index {index}, too")),
-                    Some(back) if back == chunk => Ok(()),
-                    _ => Err(format!("it has key index {index}, and that is chunk {back:?}")),
-                };
+                let result = (|| {
+                    let index = used.grid.key_index(dimension, chunk).map_err(text)?;
+                    match used.grid.chunk_of_key(dimension, index).map_err(text)? {
+                        _ if !taken.insert(index) => Err(format!("another chunk has key index {index}, too")),
+                        Some(back) if back == chunk => Ok(()),
+                        back => Err(format!("it has key index {index}, and that is chunk {back:?}")),
+                    }
+                })();
                 cases.check(format!("{}, chunk {chunk} of dimension {dimension}", used.label), result);
             }
             let near = (0..=2 * ENDS).chain([u64::MAX, u64::MAX - 1, 1 << 63]);
             for index in near {
-                let Some(chunk) = used.grid.chunk_of_key(dimension, index) else { continue };
-                let holds = chunk < chunks && used.grid.key_index(dimension, chunk) == index;
+                let Ok(Some(chunk)) = used.grid.chunk_of_key(dimension, index) else { continue };
+                let key_index = used.grid.key_index(dimension, chunk);
+                let holds = chunk < chunks && key_index.is_ok_and(|key_index| key_index == index);
                 cases.holds(format!("{}, key index {index}", used.label), holds, || {
                     format!("it is chunk {chunk} of {chunks}, which has another key")
                 });
@@ -309,7 +311,7 @@ fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start
         let chunk = grid.chunk_of(dimension, element).map_err(text)?;
         let range = grid.chunk_range(dimension, chunk).map_err(text)?;
         let within = grid.before_array(dimension, chunk) + element.wrapping_sub(range.start);
-        Ok((grid.key_index(dimension, chunk), within))
+        Ok((grid.key_index(dimension, chunk).map_err(text)?, within))
     };
     for (dimension, &length) in shape.iter().enumerate() {
         for element in 0..length {

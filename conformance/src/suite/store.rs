@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 use zarr_spec::registry::ExtensionPoint;
-use zarr_spec::store::{Store, StoreConfiguration, StorePlugin};
-use zarr_spec::{About, Example, Format, Identifiers, Reading, Registry, Value, json};
+use zarr_spec::store::{Store, StorePlugin, open_described};
+use zarr_spec::{About, Example, Format, Identifiers, Reading, Registry, Value};
 
 use super::tried::{OnTrial, RuleOf, suite, text, value};
 use super::{Cases, Level, Rule, Subject, Suite, Trial};
@@ -27,14 +27,21 @@ const RULES: &[RuleOf<StoreOnTrial>] = &[(
 /// A store on trial, and where its examples may put what they hold.
 struct StoreOnTrial {
     plugin: StorePlugin,
+    registry: Arc<Registry>,
     folder: Option<TempDir>,
     /// How many folders there are in that.
     count: AtomicU64,
 }
 
 pub(super) fn add(registry: &Registry, suites: &mut Vec<Suite>) {
+    let registry = Arc::new(registry.clone());
     for &plugin in registry.stores() {
-        let on_trial = || StoreOnTrial { plugin, folder: TempDir::new().ok(), count: AtomicU64::new(0) };
+        let on_trial = || StoreOnTrial {
+            plugin,
+            registry: Arc::clone(&registry),
+            folder: TempDir::new().ok(),
+            count: AtomicU64::new(0),
+        };
         let mut suite = suite(on_trial(), &[RULES]);
         let shared = Arc::new(on_trial());
         suite.trials.extend(rules().map(|rule| {
@@ -90,8 +97,7 @@ impl StoreOnTrial {
         let folder = self.folder.as_ref().ok_or("there is no folder for temporary files")?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let described = within(&folder.path().join(number.to_string()), description);
-        let store: Box<dyn StoreConfiguration> = json::from_value(&described).map_err(text)?;
-        store.open().map_err(text)
+        open_described(&self.registry, &described).map_err(text)
     }
 
     fn hold(&self, rule: &'static StoreRule, cases: &mut Cases) {

@@ -83,7 +83,7 @@ struct Described {}
 
 #[typetag::deserialize(name = "lists-deep")]
 impl StoreConfiguration for Described {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(Wrapped {
             wrong: "lists-deep".to_owned(),
             next: empty(),
@@ -99,7 +99,7 @@ struct Plain {}
 
 #[typetag::deserialize(name = "panics-on-urls")]
 impl StoreConfiguration for Plain {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         Ok(empty())
     }
 }

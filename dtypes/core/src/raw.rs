@@ -18,7 +18,6 @@ use crate::refuse_configuration;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers::name("r*"), create)
-        .recognised_by(is_raw)
         .about("Raw bits, a multiple of 8, which nobody interprets.", EXAMPLES)
 );
 

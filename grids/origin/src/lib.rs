@@ -150,16 +150,16 @@ impl ChunkGrid for OriginGrid {
     }
 
     /// Without a sign: 0, −1, 1, −2 are 0, 1, 2, 3.
-    fn key_index(&self, dimension: usize, chunk: u64) -> u64 {
+    fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let number = self.axis(dimension).first.wrapping_add_unsigned(chunk);
-        (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned()
+        Ok((number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned())
     }
 
-    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Option<u64> {
+    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
         let number = (key_index >> 1).cast_signed() ^ -(key_index & 1).cast_signed();
         let chunk = i128::from(number) - i128::from(self.axis(dimension).first);
-        let chunk = u64::try_from(chunk).ok()?;
-        (chunk < *self.grid_shape.get(dimension)?).then_some(chunk)
+        let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
+        Ok(u64::try_from(chunk).ok().filter(|chunk| *chunk < count))
     }
 
     fn moved(&self, start: &[i64]) -> Option<Value> {

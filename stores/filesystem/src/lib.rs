@@ -216,7 +216,7 @@ struct FilesystemConfiguration {
 
 #[typetag::deserialize(name = "filesystem")]
 impl StoreConfiguration for FilesystemConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(FilesystemStore::open(&self.path)?.durable(self.durable)))
     }
 }

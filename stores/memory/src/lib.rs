@@ -224,7 +224,7 @@ struct MemoryConfiguration {}
 
 #[typetag::deserialize(name = "memory")]
 impl StoreConfiguration for MemoryConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(MemoryStore::new()))
     }
 }

@@ -346,12 +346,12 @@ struct CacheConfiguration {
 
 #[typetag::deserialize(name = "cache")]
 impl StoreConfiguration for CacheConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         if self.bytes == 0 {
             return Err(Invalid::new("a cache of 0 `bytes` keeps nothing").into());
         }
         let limit = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-        let store = self.store.open()?;
+        let store = self.store.open(given)?;
         check_order(self.chunks, &*store)?;
         Ok(Arc::new(CacheStore {
             chunks: self.chunks,

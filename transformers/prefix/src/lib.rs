@@ -184,13 +184,13 @@ struct PrefixConfiguration {
 
 #[typetag::deserialize(name = "prefix")]
 impl StoreConfiguration for PrefixConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let text = match self.prefix.as_str() {
             "" => String::new(),
             text if text.ends_with('/') => text.to_owned(),
             text => format!("{text}/"),
         };
-        Ok(Arc::new(PrefixStore::new(self.store.open()?, Prefix::new(text)?)))
+        Ok(Arc::new(PrefixStore::new(self.store.open(given)?, Prefix::new(text)?)))
     }
 }
 

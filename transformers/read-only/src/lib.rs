@@ -116,8 +116,8 @@ struct ReadOnlyConfiguration {
 
 #[typetag::deserialize(name = "read-only")]
 impl StoreConfiguration for ReadOnlyConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(ReadOnlyStore::new(self.store.open()?)))
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(ReadOnlyStore::new(self.store.open(given)?)))
     }
 }
 

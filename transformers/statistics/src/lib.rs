@@ -263,8 +263,8 @@ fn yes() -> bool {
 
 #[typetag::deserialize(name = "statistics")]
 impl StoreConfiguration for StatisticsConfiguration {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        let mut store = StatisticsStore::new(self.store.open()?);
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        let mut store = StatisticsStore::new(self.store.open(given)?);
         store.reports = self.report;
         Ok(Arc::new(store))
     }

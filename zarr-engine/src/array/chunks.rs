@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
-use zarr_spec::grid::{ChunkGrid, chunk_of_key, chunk_shape, chunk_subset, key_indices};
+use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, chunk_shape, chunk_subset, key_indices};
 use zarr_spec::store::{Got, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, LimitExceeded, Output};
 
@@ -118,14 +118,14 @@ impl Array {
         let inner = &self.inner;
         let rank = self.shape().len();
         let keys = inner.resolved.store.list_prefix(&inner.place.chunks)?;
-        let indices = keys.iter().filter_map(|key| {
-            let rest = inner.place.chunks.strip(key.as_str())?;
+        let mut indices = Vec::new();
+        for rest in keys.iter().filter_map(|key| inner.place.chunks.strip(key.as_str())) {
             if rank == 0 && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
-                return Some(Vec::new());
+                indices.push(Vec::new());
+            } else if let Some(key_indices) = inner.resolved.key_encoding.decode(rest, rank) {
+                indices.extend(chunk_of_key(self.chunk_grid(), &key_indices)?);
             }
-            chunk_of_key(self.chunk_grid(), &inner.resolved.key_encoding.decode(rest, rank)?)
-        });
-        let mut indices: Vec<_> = indices.collect();
+        }
         indices.sort_unstable();
         indices.dedup();
         Ok(indices)
@@ -190,19 +190,25 @@ impl ArrayInner {
     fn key_in(&self, mut memory: String, index: &[u64]) -> Result<Key, Error> {
         memory.clear();
         memory.push_str(self.place.chunks.as_str());
-        self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut memory));
+        self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut memory))?;
         Ok(Key::new(memory).map_err(StoreError::from)?)
     }
 
     /// As [`key_indices`], without a list of them where that can be.
-    fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> R {
+    fn with_key_indices<R>(
+        &self,
+        index: &[u64],
+        work: impl FnOnce(&[u64]) -> R,
+    ) -> Result<R, GridError> {
         let grid = &*self.resolved.grid;
         let mut indices = [0; MAX_RANK];
-        let Some(indices) = indices.get_mut(..index.len()) else { return work(&key_indices(grid, index)) };
+        let Some(indices) = indices.get_mut(..index.len()) else {
+            return Ok(work(&key_indices(grid, index)?));
+        };
         for (dimension, (to, &chunk)) in indices.iter_mut().zip(index).enumerate() {
-            *to = grid.key_index(dimension, chunk);
+            *to = grid.key_index(dimension, chunk)?;
         }
-        work(indices)
+        Ok(work(indices))
     }
 
     /// The keys that a chunk may be read from, in turn.
@@ -283,9 +289,11 @@ impl ArrayInner {
 
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
     pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
-        // By its key, which it keeps when others have changed the shape of the array.
-        let hash = self.with_key_indices(index, |indices| hash(&(self.lock_seed, indices)));
-        self.context().locks.lock(hash)
+        let hash = |indices: &[u64]| hash(&(self.lock_seed, indices));
+        // By its key, which it keeps when others have changed the shape of the array. A chunk whose key cannot be told is
+        // not written either.
+        let by_key = self.with_key_indices(index, hash);
+        self.context().locks.lock(by_key.unwrap_or_else(|_| hash(index)))
     }
 
     /// Erases stored chunks that `grid`, another one of the same array, does not have.
@@ -297,13 +305,16 @@ impl ArrayInner {
             for key in store.list_prefix(&self.place.chunks)? {
                 let rest = self.place.chunks.strip(key.as_str());
                 let indices = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
-                if indices.is_some_and(|indices| chunk_of_key(grid, &indices).is_none()) {
+                let Some(indices) = indices else { continue };
+                if chunk_of_key(grid, &indices)?.is_none() {
                     store.erase(&key)?;
                 }
             }
             return Ok(());
         }
-        let Some(boxes) = boxes_outside(old, grid) else { return Ok(()) };
+        let stay = chunks_that_stay(old, grid)?;
+        let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
+        let Some(boxes) = boxes else { return Ok(()) };
         for along in boxes {
             let count = along.iter().map(Along::count).product();
             for number in 0..count {
@@ -348,25 +359,40 @@ impl Along {
     }
 }
 
-/// The chunks of `old` that `new`, another grid of the same array, does not have, as boxes that share none. `None` if
-/// there are more than [`ERASED`].
-fn boxes_outside(old: &dyn ChunkGrid, new: &dyn ChunkGrid) -> Option<Vec<Vec<Along>>> {
-    let all = old.grid_shape();
-    if all.contains(&0) {
-        return Some(Vec::new());
-    }
-    let mut stay = Vec::with_capacity(all.len());
-    for (dimension, &count) in all.iter().enumerate() {
+/// The chunks of `old` that `new`, another grid of the same array, does have, per dimension; `None` if it lacks more than
+/// [`ERASED`] along one.
+fn chunks_that_stay(
+    old: &dyn ChunkGrid,
+    new: &dyn ChunkGrid,
+) -> Result<Option<Vec<Range<u64>>>, GridError> {
+    let mut stay = Vec::with_capacity(old.grid_shape().len());
+    for (dimension, &count) in old.grid_shape().iter().enumerate() {
         // Chunks do not move, and an array has no holes: those that stay follow one another.
-        let is_outside =
-            |&chunk: &u64| new.chunk_of_key(dimension, old.key_index(dimension, chunk)).is_none();
-        let most = usize::try_from(ERASED).ok()? + 1;
-        let before = (0..count).take(most).take_while(is_outside).count() as u64;
-        let behind = (before..count).rev().take(most).take_while(is_outside).count() as u64;
+        let outside = |chunks: &mut dyn Iterator<Item = u64>| {
+            let mut number = 0;
+            while let Some(chunk) = chunks.next().filter(|_| number <= ERASED) {
+                if new.chunk_of_key(dimension, old.key_index(dimension, chunk)?)?.is_some() {
+                    break;
+                }
+                number += 1;
+            }
+            Ok::<_, GridError>(number)
+        };
+        let before = outside(&mut (0..count))?;
+        let behind = outside(&mut (before..count).rev())?;
         if before + behind > ERASED {
-            return None;
+            return Ok(None);
         }
         stay.push(before..count - behind);
+    }
+    Ok(Some(stay))
+}
+
+/// All chunks of a grid that has so many but for those that stay, as boxes that share none. `None` if there are more than
+/// [`ERASED`].
+fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<Vec<Along>>> {
+    if all.contains(&0) {
+        return Some(Vec::new());
     }
     let mut total = 0u64;
     let mut boxes = Vec::with_capacity(all.len());

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zarr_spec::json::{self, ParseOptions};
-use zarr_spec::store::{Caching, Store, StoreConfiguration};
+use zarr_spec::store::{Caching, Store, StoreConfiguration, StoreDescriber, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value};
 
 use crate::error::Error;
@@ -60,15 +60,13 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
         return Err(wrong(remark.to_string()));
     }
     check_types(registry, &parsed.value).map_err(wrong)?;
-    let configuration: Box<dyn StoreConfiguration> =
-        json::from_value(&parsed.value).map_err(|error| wrong(error.to_string()))?;
-    let store = configuration.open()?;
-    check_reach(&parsed.value, &*store).map_err(wrong)?;
+    let store = open_described(registry, &parsed.value)?;
+    check_reach(registry, &parsed.value, &*store).map_err(wrong)?;
     Ok(store)
 }
 
 /// Whether decoded chunks can be kept where a description asks for it.
-fn check_reach(description: &Value, store: &dyn Store) -> Result<(), String> {
+fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
     if matches!(store.caching(), Caching::Decoded(_)) {
         return Ok(());
     }
@@ -77,9 +75,16 @@ fn check_reach(description: &Value, store: &dyn Store) -> Result<(), String> {
         let members = description.as_object();
         let name =
             members.and_then(|members| members.get("type")).and_then(Value::as_str).unwrap_or_default();
-        let configuration: Box<dyn StoreConfiguration> =
-            json::from_value(description).map_err(|error| error.to_string())?;
-        if configuration.keeps_chunks() {
+        // A loaded store keeps no chunks.
+        let is_linked = |plugin: &StorePlugin| matches!(plugin.describe, StoreDescriber::Linked(_));
+        let configuration: Option<Box<dyn StoreConfiguration>> = registry
+            .stores()
+            .iter()
+            .any(|plugin| plugin.name == name && is_linked(plugin))
+            .then(|| json::from_value(description))
+            .transpose()
+            .map_err(|error| error.to_string())?;
+        if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {
             return Err(format!(
                 "`{name}` would keep decoded chunks, and what is around it ({}) does not pass them on: `{name}` has \
                  to be around that",

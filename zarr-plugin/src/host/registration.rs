@@ -158,7 +158,6 @@ impl Lazy {
             }
             ExtensionPoint::DataType => registry.register(DataTypePlugin {
                 identifiers,
-                recognises: |_| false,
                 create: DataTypeMaker::Loaded(Box::leak(Box::new(move |creation: &Creation<'_>| match self
                     .functions()
                     .map_err(DataTypeError::InvalidConfiguration)?
