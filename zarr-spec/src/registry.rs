@@ -410,6 +410,7 @@ pub struct Registry {
     extensions: Table<ExtensionPlugin>,
     stores: Vec<StorePlugin>,
     store_catalogue: Vec<CatalogueEntry>,
+    store_hints: HashMap<String, String>,
     elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 

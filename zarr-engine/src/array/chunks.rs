@@ -195,11 +195,7 @@ impl ArrayInner {
     }
 
     /// As [`key_indices`], without a list of them where that can be.
-    fn with_key_indices<R>(
-        &self,
-        index: &[u64],
-        work: impl FnOnce(&[u64]) -> R,
-    ) -> Result<R, GridError> {
+    fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> Result<R, GridError> {
         let grid = &*self.resolved.grid;
         let mut indices = [0; MAX_RANK];
         let Some(indices) = indices.get_mut(..index.len()) else {
@@ -361,10 +357,7 @@ impl Along {
 
 /// The chunks of `old` that `new`, another grid of the same array, does have, per dimension; `None` if it lacks more than
 /// [`ERASED`] along one.
-fn chunks_that_stay(
-    old: &dyn ChunkGrid,
-    new: &dyn ChunkGrid,
-) -> Result<Option<Vec<Range<u64>>>, GridError> {
+fn chunks_that_stay(old: &dyn ChunkGrid, new: &dyn ChunkGrid) -> Result<Option<Vec<Range<u64>>>, GridError> {
     let mut stay = Vec::with_capacity(old.grid_shape().len());
     for (dimension, &count) in old.grid_shape().iter().enumerate() {
         // Chunks do not move, and an array has no holes: those that stay follow one another.
