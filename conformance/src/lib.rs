@@ -7,11 +7,13 @@
 
 pub mod chains;
 pub mod checksums;
+mod child;
 pub mod codecs;
 pub mod data_types;
 pub mod formats;
 pub mod fuzz;
 pub mod linked;
+pub mod schema;
 pub mod stores;
 #[cfg(feature = "proptest")]
 pub mod strategies;

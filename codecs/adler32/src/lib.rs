@@ -27,6 +27,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Adler32Configuration>()
     .about("Adds an Adler-32 checksum before or behind the bytes.", EXAMPLES)
 );
 

@@ -29,6 +29,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<AsTypeConfiguration>()
     .about("Stores numbers as another data type, converted as NumPy does.", EXAMPLES)
 );
 

@@ -30,6 +30,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<NoConfiguration>()
     .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
 );
 

@@ -38,6 +38,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<BitRoundConfiguration>()
     .about("Rounds numbers to a few significant bits, so that they compress better.", EXAMPLES)
 );
 

@@ -75,7 +75,7 @@ fn element_size(decoded: &Representation) -> usize {
 }
 
 #[derive(Deserialize)]
-struct V3Configuration {
+pub(crate) struct V3Configuration {
     cname: Compressor,
     clevel: u8,
     shuffle: ShuffleName,
@@ -114,7 +114,7 @@ fn from_v3(creation: &Creation<'_>, element_size: usize) -> Result<Configuration
 }
 
 #[derive(Deserialize)]
-struct V2Configuration {
+pub(crate) struct V2Configuration {
     #[serde(default = "lz4")]
     cname: Compressor,
     #[serde(default = "five")]

@@ -30,7 +30,7 @@ use zarr_spec::{
     Representation, Size,
 };
 
-use configuration::Configuration;
+use configuration::{Configuration, V2Configuration, V3Configuration};
 use frame::{Decoder, Encoder};
 use header::Header;
 use inner::Decompressors;
@@ -50,6 +50,8 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<V2Configuration>()
+    .configuration_in::<V3Configuration>(Format::V3)
     .about(
         "Compresses with Blosc: shuffles bytes or bits of elements, and compresses blocks of them.",
         EXAMPLES

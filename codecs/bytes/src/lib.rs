@@ -26,6 +26,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<BytesConfiguration>()
     .about("Writes elements one after another in C order, numbers in little or big endian.", EXAMPLES)
 );
 

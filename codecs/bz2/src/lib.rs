@@ -35,6 +35,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Bz2Configuration>()
     .about("Compresses with bzip2.", EXAMPLES)
 );
 

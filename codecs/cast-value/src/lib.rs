@@ -47,6 +47,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<CastValueConfiguration>()
     .about("Stores numbers as another data type, with rules for those that it cannot hold.", EXAMPLES)
 );
 

@@ -38,6 +38,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<CategorizeConfiguration>()
     .about("Stores text as the numbers of labels; what is no label comes back empty.", EXAMPLES)
 );
 

@@ -21,6 +21,7 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("conditional"), create)
+        .configuration::<ConditionalConfiguration>()
         .about("Applies codecs of a list to those chunks alone that they make smaller.", EXAMPLES)
 );
 

@@ -27,6 +27,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Crc32Configuration>()
     .about("Adds a CRC-32 checksum before or behind the bytes.", EXAMPLES)
 );
 

@@ -29,6 +29,8 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<LocationConfiguration>()
+    .configuration_in::<NoConfiguration>(Format::V3)
     .about("Adds a CRC-32C checksum behind the bytes.", EXAMPLES)
 );
 

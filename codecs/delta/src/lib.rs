@@ -31,6 +31,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<DeltaConfiguration>()
     .about("Stores the differences between neighbouring elements.", EXAMPLES)
 );
 

@@ -35,6 +35,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<FixedScaleOffsetConfiguration>()
     .about("Shifts and scales numbers and rounds them to integers.", EXAMPLES)
 );
 

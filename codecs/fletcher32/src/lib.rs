@@ -29,6 +29,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<NoConfiguration>()
     .about("Adds a Fletcher-32 checksum behind the bytes, as HDF5 does.", EXAMPLES)
 );
 

@@ -44,6 +44,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<GzipConfiguration>()
     .about("Compresses to a gzip file (RFC 1952).", EXAMPLES)
 );
 

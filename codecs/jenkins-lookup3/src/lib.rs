@@ -31,6 +31,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<JenkinsLookup3Configuration>()
     .about("Adds a Jenkins lookup3 checksum behind the bytes, as HDF5 does for metadata.", EXAMPLES)
 );
 

@@ -35,6 +35,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Json2Configuration>()
     .about("Writes all items of a chunk as one JSON text.", EXAMPLES)
 );
 

@@ -32,6 +32,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Lz4Configuration>()
     .about("Compresses to one LZ4 block behind its size.", EXAMPLES)
 );
 

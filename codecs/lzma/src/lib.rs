@@ -43,6 +43,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<LzmaConfiguration>()
     .about("Compresses with LZMA to an xz file, an older lzma file or a raw stream.", EXAMPLES)
 );
 

@@ -36,6 +36,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<Msgpack2Configuration>()
     .about("Writes all items of a chunk as one MessagePack value.", EXAMPLES)
 );
 

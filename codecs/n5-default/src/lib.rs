@@ -26,6 +26,7 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("n5_default"), create)
+        .configuration::<N5Configuration>()
         .about("Writes chunks as blocks of N5, behind a header with their shape.", EXAMPLES)
 );
 

@@ -18,7 +18,7 @@ const MASK_CODECS: &str = "mask_codecs";
 const DATA_CODECS: &str = "data_codecs";
 
 #[derive(Deserialize)]
-struct OptionalConfiguration {
+pub(crate) struct OptionalConfiguration {
     mask_codecs: Value,
     data_codecs: Value,
 }

@@ -36,6 +36,7 @@ zarr_spec::register!(
         configuration::create,
     )
     .translated_by(configuration::translate)
+    .configuration::<configuration::OptionalConfiguration>()
     .about("Writes which elements are there, and then those, each by codecs of their own.", EXAMPLES)
 );
 

@@ -23,6 +23,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<PackBooleansConfiguration>()
     .about("Packs 8 booleans to a byte, behind the number of bits that are unused.", EXAMPLES)
 );
 

@@ -39,6 +39,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<PackBitsConfiguration>()
     .about("Packs the bits that count of each element side by side, such as 8 booleans to a byte.", EXAMPLES)
 );
 

@@ -35,6 +35,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<PcodecConfiguration>()
     .about("Compresses numbers with pco, which finds modes and differences in them.", EXAMPLES)
 );
 

@@ -29,6 +29,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<QuantizeConfiguration>()
     .about("Rounds floats to a number of decimal digits, so that they compress better.", EXAMPLES)
 );
 

@@ -35,6 +35,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<ScaleOffsetConfiguration>()
     .about("Shifts and scales numbers in their own data type.", EXAMPLES)
 );
 

@@ -19,6 +19,7 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("sharding_indexed"), create)
+        .configuration::<ShardingConfiguration>()
         .about("Stores many small chunks in one value, with an index of where each one is.", EXAMPLES)
 );
 

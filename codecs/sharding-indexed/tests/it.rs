@@ -151,7 +151,7 @@ fn three_members_are_required_and_the_index_is_at_the_end_unless_they_say_otherw
         ("chunk_shape", String::new()),
     ] {
         let message = invalid(&configuration, &[4]);
-        assert!(message.contains(&format!("`{missing}`")), "{message}");
+        assert!(message.contains(&format!("`configuration.{missing}` is missing")), "{message}");
     }
     let unknown = with("[2]", BYTES, INDEX).replacen('{', r#"{"write_empty":true,"#, 1);
     assert!(invalid(&unknown, &[4]).contains("`write_empty`"));

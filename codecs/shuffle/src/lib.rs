@@ -29,6 +29,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<ShuffleConfiguration>()
     .about("Puts the first bytes of all elements together, then the second ones, and so on.", EXAMPLES)
 );
 

@@ -24,6 +24,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<TransposeConfiguration>()
     .about("Stores the dimensions of a chunk in another order.", EXAMPLES)
 );
 

@@ -24,6 +24,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<NoConfiguration>()
     .about("Writes byte strings of any length one after another, each behind its length.", EXAMPLES)
 );
 

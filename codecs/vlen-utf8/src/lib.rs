@@ -27,6 +27,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<NoConfiguration>()
     .about("Writes texts of any length one after another in UTF-8, each behind its length.", EXAMPLES)
 );
 

@@ -40,6 +40,7 @@ zarr_spec::register!(
         },
         create_zfp,
     )
+    .configuration::<ZfpConfiguration>()
     .about(
         "Compresses integers and floats in up to 4 dimensions with zfp, with or without losses.",
         ZFP_EXAMPLES
@@ -81,6 +82,7 @@ zarr_spec::register!(
         create_zfpy,
     )
     .translated_by(translate_zfpy)
+    .configuration::<ZfpyConfiguration>()
     .about(
         "Compresses numbers in up to 4 dimensions with zfp, and says in a header what they are.",
         ZFPY_EXAMPLES

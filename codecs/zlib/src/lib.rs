@@ -40,6 +40,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<ZlibConfiguration>()
     .about("Compresses to a zlib stream (RFC 1950).", EXAMPLES)
 );
 

@@ -36,6 +36,7 @@ zarr_spec::register!(
         create,
     )
     .translated_by(translate)
+    .configuration::<ZstdConfiguration>()
     .about("Compresses to a Zstandard frame (RFC 8878).", EXAMPLES)
 );
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use zarr_spec::registry::split_version;
-use zarr_spec::{Format, Mode, Reading, Value, json};
+use zarr_spec::{Example, Format, Mode, Object, Reading, Value, json};
 
 use super::tried::{CheckOf, OnTrial, value};
 use super::{Cases, Level, Rule, Trial};
+use crate::schema::problems;
 
 static IDENTIFIERS: Rule = Rule {
     id: "identifiers",
@@ -42,6 +43,15 @@ static UNKNOWN_MEMBER: Rule = Rule {
     since: "0.1",
 };
 
+static SCHEMA: Rule = Rule {
+    id: "schema",
+    level: Level::L0,
+    sentence: "Where the plugin says the schema of its configuration, examples fit it; what does not, for a member too \
+               many, a required one too few or a value of another kind, is refused.",
+    source: "`zarr_spec::About::configuration_schema`",
+    since: "0.1",
+};
+
 /// The most characters of a summary.
 const SUMMARY_LENGTH: usize = 120;
 
@@ -49,11 +59,12 @@ const SUMMARY_LENGTH: usize = 120;
 const UNKNOWN: &str = "no_such_member";
 
 pub(super) fn trials<T: OnTrial>(on_trial: &Arc<T>) -> Vec<Trial> {
-    let rules: [(&'static Rule, CheckOf<T>); 4] = [
+    let rules: [(&'static Rule, CheckOf<T>); 5] = [
         (&IDENTIFIERS, identifiers),
         (&SUMMARY, summary),
         (&EXAMPLES, examples),
         (&UNKNOWN_MEMBER, unknown_member),
+        (&SCHEMA, schema),
     ];
     let trials = rules.into_iter().map(|(rule, check)| {
         let on_trial = Arc::clone(on_trial);
@@ -138,23 +149,114 @@ fn unknown_member<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
     }
 }
 
+fn schema<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
+    for example in on_trial.about().examples {
+        let Some(schema) = on_trial.about().configuration_schema(example.format) else {
+            cases.skip(format!("no schema in {}", example.format));
+            continue;
+        };
+        let Ok(entry) = value(example.document) else { continue };
+        // The draft's own grid has its members among others, and a plain name has none: no schema is about those.
+        if example.format == Format::V3Draft && !entry.as_object().is_some_and(has_a_member_for_it) {
+            continue;
+        }
+        let Some(configuration) = configuration_of(example.format, &entry) else { continue };
+        let found = problems(&schema, &Value::Object(configuration.clone()));
+        cases.holds(&entry, found.is_empty(), || found.join("; "));
+        // What cannot be made breaks another rule.
+        if on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases).is_ok() {
+            for wrong in misfits(&schema, &configuration) {
+                let result = check_misfit(on_trial, cases, (example, &entry), &schema, &wrong);
+                cases.check(Value::Object(wrong), result);
+            }
+        }
+    }
+}
+
+/// The same with a member too many, without one that is required, and with values that a member does not have.
+fn misfits(schema: &Value, configuration: &Object) -> Vec<Object> {
+    let member = |name: &str| schema.as_object()?.get(name);
+    let with = |name: &str, value: Value| {
+        let mut changed = configuration.clone();
+        changed.insert(name, value);
+        changed
+    };
+    let mut misfits = vec![with(UNKNOWN, Value::from(1))];
+    for name in member("required").and_then(Value::as_array).unwrap_or_default() {
+        let members = configuration.iter().filter(|(other, _)| name.as_str() != Some(other));
+        misfits.push(members.map(|(name, value)| (name.to_owned(), value.clone())).collect());
+    }
+    let other_kinds = [json!(null), json!(true), json!(-1), json!(0.5), json!("such"), json!([]), json!({})];
+    for (name, _) in configuration.iter() {
+        let Some(schema) = member("properties").and_then(|members| members.as_object()?.get(name)) else {
+            continue;
+        };
+        let other_kinds = other_kinds.iter().filter(|value| !problems(schema, value).is_empty());
+        misfits.extend(other_kinds.map(|value| with(name, value.clone())));
+    }
+    misfits
+}
+
+fn check_misfit<T: OnTrial>(
+    on_trial: &T,
+    cases: &mut Cases,
+    (example, entry): (&Example, &Value),
+    schema: &Value,
+    wrong: &Object,
+) -> Result<(), String> {
+    if problems(schema, &Value::Object(wrong.clone())).is_empty() {
+        return Err("the schema lets it pass".to_owned());
+    }
+    let Some(entry) = with_configuration(example.format, entry, wrong.clone()) else { return Ok(()) };
+    match on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases) {
+        Ok(()) => Err("it is made, against its schema".to_owned()),
+        Err(_) => Ok(()),
+    }
+}
+
 /// The same with a member too many, where there is a place for one.
 fn with_unknown_member(format: Format, entry: &Value) -> Option<Value> {
-    if let Some(name) = entry.as_str() {
+    let mut configuration = configuration_of(format, entry)?;
+    configuration.insert(UNKNOWN, 1);
+    with_configuration(format, entry, configuration)
+}
+
+/// What `entry` configures, where it has a place for that: a member, or in v2 all but the `id`.
+fn configuration_of(format: Format, entry: &Value) -> Option<Object> {
+    if entry.as_str().is_some() {
         // The draft has no configuration of what it calls by a plain name.
-        return (format == Format::V3).then(|| json!({"name": name, "configuration": {"no_such_member": 1}}));
+        return (format == Format::V3).then(Object::new);
     }
-    let mut entry = entry.clone();
-    let members = entry.as_object_mut()?;
+    let members = entry.as_object()?;
+    match members.get("configuration") {
+        _ if !has_a_member_for_it(members) => {
+            let others = members.iter().filter(|(name, _)| *name != "id");
+            Some(others.map(|(name, value)| (name.to_owned(), value.clone())).collect())
+        }
+        None => Some(Object::new()),
+        Some(configuration) => configuration.as_object().cloned(),
+    }
+}
+
+/// The same with another configuration.
+fn with_configuration(format: Format, entry: &Value, configuration: Object) -> Option<Value> {
+    if let Some(name) = entry.as_str() {
+        let configuration = Value::Object(configuration);
+        return (format == Format::V3).then(|| json!({"name": name, "configuration": configuration}));
+    }
+    let members = entry.as_object()?;
+    if has_a_member_for_it(members) {
+        let mut members = members.clone();
+        members.insert("configuration", Value::Object(configuration));
+        return Some(Value::Object(members));
+    }
+    let id = members.get("id").map(|id| ("id".to_owned(), id.clone()));
+    Some(Value::Object(id.into_iter().chain(configuration).collect()))
+}
+
+fn has_a_member_for_it(members: &Object) -> bool {
     let is_uri = |name| members.get(name).and_then(Value::as_str).is_some_and(|name| name.contains(':'));
-    if !(is_uri("extension") || is_uri("type") || members.get("name").is_some()) {
-        members.insert(UNKNOWN, 1);
-        return Some(entry);
-    }
-    let mut configuration = members.remove("configuration").unwrap_or(Value::Object(json::Object::new()));
-    configuration.as_object_mut()?.insert(UNKNOWN, 1);
-    members.insert("configuration", configuration);
-    Some(entry)
+    is_uri("extension") || is_uri("type") || members.get("name").is_some()
 }
 
 #[cfg(test)]

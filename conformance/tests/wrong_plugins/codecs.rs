@@ -62,6 +62,12 @@ fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
         let uri = (name == "has-no-version").then_some("https://example.com/has-no-version");
         let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, uri, ..named(name) }, create);
         let plugin = if name == "translates-otherwise" { plugin.translated_by(one_more) } else { plugin };
+        let plugin = match name {
+            "says-another-kind" => plugin.configuration::<AnotherKind>(),
+            "takes-what-it-does-not-say" => plugin.configuration::<Required>(),
+            "takes-any-member" => plugin,
+            _ => plugin.configuration::<Configuration>(),
+        };
         let in_draft = uri.map(|uri| zarr_spec::Example::draft(leaked(format!("{{\"type\": \"{uri}\"}}"))));
         let examples: Vec<_> = [example].into_iter().chain(in_draft).collect();
         registry.register(plugin.about(summary, examples.leak())).unwrap();

@@ -19,7 +19,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 type Wrong = (&'static str, &'static [&'static str]);
 
 /// Rules that all kinds of plugins are held to, of which codecs stand for all.
-const COMMON: &[&str] = &["identifiers", "summary", "examples", "unknown-member"];
+const COMMON: &[&str] = &["identifiers", "summary", "examples", "unknown-member", "schema"];
 
 /// Registers one plugin of each name, and looks whether it breaks just its rules; and whether each rule is broken by one.
 fn each_breaks_its_rules(wrong: &[Wrong], register: impl Fn(&mut Registry, &'static str)) {

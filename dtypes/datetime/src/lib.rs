@@ -41,6 +41,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration_in::<TimeConfiguration>(Format::V3)
     .about("Points in time: 64-bit counts of a unit since 1970, as NumPy has them.", POINT_EXAMPLES)
 );
 
@@ -63,6 +64,7 @@ zarr_spec::register!(
         Identifiers { uri: None, name: "numpy.timedelta64", id: Some("m8"), aliases: &[] },
         create,
     )
+    .configuration_in::<TimeConfiguration>(Format::V3)
     .about("Spans of time: 64-bit counts of a unit, as NumPy has them.", SPAN_EXAMPLES)
 );
 

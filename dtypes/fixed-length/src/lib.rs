@@ -35,6 +35,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration_in::<LengthConfiguration>(Format::V3)
     .about("Byte strings of a fixed length; zeros at the end only fill the element.", BYTES_EXAMPLES)
 );
 
@@ -60,6 +61,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration_in::<LengthConfiguration>(Format::V3)
     .about(
         "Text of a fixed length, 4 bytes for each code point; zeros at the end only fill the element.",
         TEXT_EXAMPLES
@@ -73,6 +75,7 @@ const TEXT_EXAMPLES: &[Example] = &[
 ];
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] }, create)
+        .configuration_in::<LengthConfiguration>(Format::V3)
         .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
 );
 

@@ -34,6 +34,7 @@ const THERE: u8 = 1;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] }, create,)
+        .configuration_in::<OptionalConfiguration>(Format::V3)
         .about("Elements of another data type, each of which may be missing.", EXAMPLES)
 );
 

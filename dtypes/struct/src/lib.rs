@@ -43,6 +43,7 @@ zarr_spec::register!(
         },
         read::create,
     )
+    .configuration_in::<read::StructConfiguration>(Format::V3)
     .about("Packed structures of named fields, each with a data type of its own.", EXAMPLES)
 );
 

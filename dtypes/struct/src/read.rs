@@ -10,7 +10,7 @@ use crate::{Member, OLD_NAME, Structure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StructConfiguration {
+pub(crate) struct StructConfiguration {
     fields: Vec<Value>,
 }
 

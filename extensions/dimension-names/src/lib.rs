@@ -22,6 +22,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<DimensionNamesConfiguration>()
     .about("Gives the dimensions of an array names, as final v3 has them.", EXAMPLES)
 );
 

@@ -23,6 +23,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<NodeIndexConfiguration>()
     .about("Lists all nodes of a hierarchy in one document, for stores that cannot list.", EXAMPLES)
 );
 

@@ -23,6 +23,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<OriginConfiguration>()
     .about(
         "Divides an array into chunks of one shape that begin at a coordinate other than its first.",
         EXAMPLES

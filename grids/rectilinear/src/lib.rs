@@ -27,6 +27,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<RectilinearConfiguration>()
     .about("Divides an array into chunks of different lengths along each dimension.", EXAMPLES)
 );
 

@@ -16,6 +16,7 @@ zarr_spec::register!(
         Identifiers { uri: None, name: "regular", id: Some("regular"), aliases: &[] },
         create,
     )
+    .configuration::<RegularConfiguration>()
     .about("Divides an array into chunks of one shape.", EXAMPLES)
 );
 

@@ -13,10 +13,14 @@ use serde::Deserialize;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
 use zarr_spec::{Creation, Example, Identifiers, Invalid, Key};
 
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create).about(
-    "Names chunks by their index behind the prefix c and before a suffix, such as c/1/0.tiff.",
-    EXAMPLES
-));
+zarr_spec::register!(
+    ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create)
+        .configuration::<DefaultSuffixConfiguration>()
+        .about(
+            "Names chunks by their index behind the prefix c and before a suffix, such as c/1/0.tiff.",
+            EXAMPLES
+        )
+);
 
 const EXAMPLES: &[Example] = &[
     Example::v3(

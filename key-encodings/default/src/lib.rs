@@ -14,6 +14,7 @@ use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create)
+        .configuration::<DefaultConfiguration>()
         .about("Names chunks by their index behind the prefix c, such as c/1/0.", EXAMPLES)
 );
 

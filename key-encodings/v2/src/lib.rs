@@ -13,6 +13,7 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] }, create)
+        .configuration::<V2Configuration>()
         .about("Names chunks by their index alone, such as 1.0.", EXAMPLES)
 );
 

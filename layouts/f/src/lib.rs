@@ -10,6 +10,7 @@ use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
     MemoryLayoutPlugin::new(Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] }, create)
+        .configuration::<NoConfiguration>()
         .about("The first dimension of a chunk varies fastest: column-major order.", EXAMPLES)
 );
 

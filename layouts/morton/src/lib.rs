@@ -34,6 +34,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<NoConfiguration>()
     .about("The elements of a chunk follow one another in Z-order.", EXAMPLES)
 );
 

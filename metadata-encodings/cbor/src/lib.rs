@@ -29,6 +29,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<NoConfiguration>()
     .about("Writes metadata documents as CBOR (RFC 8949).", EXAMPLES)
 );
 

@@ -17,6 +17,7 @@ zarr_spec::register!(
         Identifiers { uri: None, name: "json", id: Some("json"), aliases: &[] },
         create,
     )
+    .configuration::<NoConfiguration>()
     .about("Writes metadata documents as JSON text.", EXAMPLES)
 );
 

@@ -34,6 +34,7 @@ zarr_spec::register!(
         },
         create,
     )
+    .configuration::<ShardingConfiguration>()
     .about("Stores several chunks of an array in one value, with an index of where each one is.", EXAMPLES)
 );
 
