@@ -22,6 +22,7 @@ mod elements;
 mod extension;
 mod fuzzed;
 mod harness;
+mod isolation;
 mod memory_layout;
 mod metadata_encoding;
 mod report;
@@ -31,10 +32,11 @@ mod tried;
 
 pub use allocations::{CountingAllocator, highest, requests};
 pub use codec::Fixture;
-pub(crate) use fuzzed::fuzz_targets;
 #[cfg(feature = "proptest")]
 pub(crate) use elements::payloads;
+pub(crate) use fuzzed::fuzz_targets;
 pub use harness::{report_of_linked, run_linked};
+pub use isolation::Again;
 pub(crate) use report::escaped;
 pub use report::{Expectations, Report, ReportError};
 
@@ -227,6 +229,15 @@ impl Trial {
     /// Holds a subject to `rule`: `check` goes through all cases.
     pub fn new(rule: &'static Rule, check: impl Fn(&mut Cases) + Send + Sync + 'static) -> Self {
         Self { rule, check: Box::new(check) }
+    }
+
+    /// Goes through more cases after those that there are.
+    fn also(&mut self, more: impl Fn(&mut Cases) + Send + Sync + 'static) {
+        let check = std::mem::replace(&mut self.check, Box::new(|_| ()));
+        self.check = Box::new(move |cases| {
+            check(cases);
+            more(cases);
+        });
     }
 
     /// The rule.

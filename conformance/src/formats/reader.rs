@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
 use super::{Example, Expectation};
+use crate::child::{Ended, ended, is_out_of_memory};
 
 /// What came of an example with a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -210,21 +211,7 @@ impl Reader {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("ulimit -v {} 2>/dev/null; ulimit -c 0; {command}", self.limits.memory));
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(complaints)?);
-        // A group of its own, so that what the command starts can be ended with it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-        let mut child = shell.spawn()?;
-        let end = Instant::now() + self.limits.time;
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Ended::of(status));
-            }
-            if Instant::now() >= end {
-                kill(&mut child)?;
-                return Ok(Ended::Late);
-            }
-            thread::sleep(Duration::from_millis(4));
-        }
+        ended(&mut shell, self.limits.time)
     }
 }
 
@@ -235,38 +222,9 @@ pub fn is_available() -> bool {
     shell.args(["-c", "exit 0"]).stdin(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    Well,
-    Status(i32),
-    Signal(i32),
-    Late,
-}
-
-impl Ended {
-    fn of(status: ExitStatus) -> Self {
-        #[cfg(unix)]
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-            return Self::Signal(signal);
-        }
-        match status.code() {
-            Some(0) => Self::Well,
-            // This is how a shell says that a signal ended what it had started.
-            Some(code) if code > 128 && code < 128 + 65 => Self::Signal(code - 128),
-            code => Self::Status(code.unwrap_or(1)),
-        }
-    }
-}
-
-/// What runtimes say when they are out of memory: Python, Rust, C++, the C library, the shell.
-const OUT_OF_MEMORY: [&str; 5] =
-    ["MemoryError", "memory allocation of ", "bad_alloc", "Cannot allocate memory", "Out of memory"];
-
 fn judge(expectation: &Expectation, ended: Ended, elements: Option<&[u8]>, text: &str) -> (Outcome, String) {
     let last = || last_line(text.lines());
-    let mut of_memory =
-        text.lines().filter(|line| OUT_OF_MEMORY.iter().any(|phrase| line.contains(phrase))).peekable();
+    let mut of_memory = text.lines().filter(|line| is_out_of_memory(line)).peekable();
     match (ended, expectation) {
         (Ended::Late, _) => (Outcome::Hung, last()),
         (Ended::Status(_) | Ended::Signal(_), _) if of_memory.peek().is_some() => {
@@ -313,18 +271,6 @@ fn remove(file: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
-}
-
-/// Ends the command, and all that it has started.
-fn kill(child: &mut Child) -> io::Result<()> {
-    #[cfg(unix)]
-    Command::new("sh")
-        .arg("-c")
-        .arg(format!("kill -KILL -- -{}", child.id()))
-        .stderr(Stdio::null())
-        .status()?;
-    child.kill()?;
-    child.wait().map(drop)
 }
 
 #[cfg(test)]

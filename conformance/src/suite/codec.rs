@@ -18,12 +18,14 @@ use crate::chains::{StepByStep, with_checksum, without_checksum};
 mod documents;
 mod fixtures;
 pub(super) mod fuzzed;
+mod hostile;
 mod promises;
 mod robustness;
 mod round_trips;
 
 pub use fixtures::Fixture;
 pub(super) use fixtures::add_fixtures;
+pub(super) use hostile::Hostile;
 
 type CodecOnTrial = Tried<CodecPlugin>;
 type CodecRule = RuleOf<CodecOnTrial>;

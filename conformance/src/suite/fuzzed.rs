@@ -225,7 +225,10 @@ fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &
             assert_eq!(before.end, range.start, "{entry}: chunk {chunk} and the one before");
         }
         let back = grid.key_index(dimension, chunk).and_then(|index| grid.chunk_of_key(dimension, index));
-        assert!(matches!(back, Ok(Some(back)) if back == chunk), "{entry}: chunk {chunk} by its key is {back:?}");
+        assert!(
+            matches!(back, Ok(Some(back)) if back == chunk),
+            "{entry}: chunk {chunk} by its key is {back:?}"
+        );
     }
 }
 

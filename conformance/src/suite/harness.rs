@@ -8,7 +8,7 @@ use zarr_spec::Registry;
 use zarr_spec::registry::DuplicateIdentifier;
 
 use super::codec::{Fixture, add_fixtures};
-use super::{Level, Report, Suite, Verdict, suites_of};
+use super::{Again, Level, Report, Suite, Verdict, suites_of};
 
 /// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
 ///
@@ -70,6 +70,10 @@ pub fn run_linked(
     manifest_folder: &str,
     file: &str,
 ) -> ExitCode {
+    if Again::is_asked_for() {
+        let served = Registry::linked().map_err(|error| error.to_string()).and_then(|it| Again::serve(&it));
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let arguments = Arguments::from_args();
     let mut tests = vec![Test::test("every test of this file is run", {
         let file =
@@ -84,7 +88,12 @@ pub fn run_linked(
                 move || Err(Failed::from(what))
             }));
         }
-        Ok(suites) => tests.extend(suites.into_iter().flat_map(tests_of)),
+        Ok(mut suites) => {
+            if let Ok(again) = Again::with(&[]) {
+                again.isolate(&mut suites);
+            }
+            tests.extend(suites.into_iter().flat_map(tests_of));
+        }
         Err(error) => {
             let what = error.to_string();
             tests.push(Test::test("identifiers are not taken", move || Err(Failed::from(what))));

@@ -7,13 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
+use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
 use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, Checksum, range_within};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output, Registry,
     Representation, Size, Value,
 };
 
-use crate::{COMMON, Wrong, each_breaks_its_rules, example, leaked, named};
+use crate::{COMMON, Wrong, again, each_breaks_its_rules, example, leaked, named};
 
 const WRONG: &[Wrong] = &[
     ("nothing", &[]),
@@ -34,6 +35,11 @@ const WRONG: &[Wrong] = &[
     ("writes-before-its-place", &["codec-exact-destination", "codec-range"]),
     ("promises-another-size", &["codec-size"]),
     ("trusts-sizes", &["codec-allocation"]),
+    // Found by a process with little address space.
+    #[cfg(target_os = "linux")]
+    ("trusts-sizes-elsewhere", &["codec-allocation"]),
+    #[cfg(target_os = "linux")]
+    ("asks-first-elsewhere", &["codec-allocation"]),
     ("repeats-a-dimension", &["codec-value"]),
     ("ignores-a-bit", &["codec-checksum"]),
     ("forgets-the-end-of-a-range", &["codec-range"]),
@@ -43,7 +49,45 @@ const WRONG: &[Wrong] = &[
 fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     let broken: Vec<&str> = WRONG.iter().flat_map(|(_, rules)| *rules).copied().collect();
     assert!(COMMON.iter().all(|rule| broken.contains(rule)));
-    each_breaks_its_rules(WRONG, |registry, name| {
+    each_breaks_its_rules(WRONG, register());
+}
+
+/// Processes that are started for hostile input come here.
+#[cfg(target_os = "linux")]
+#[test]
+fn hostile_input_is_decoded_in_a_process_of_its_own() {
+    let mut registry = Registry::empty();
+    WRONG.iter().for_each(|(name, _)| register()(&mut registry, name));
+    if Again::is_asked_for() {
+        return Again::serve(&registry).unwrap();
+    }
+    let of = |name: &str| {
+        let mut suites: Vec<Suite> =
+            suites_of(&registry).into_iter().filter(|suite| suite.subject.name == name).collect();
+        again().isolate(&mut suites);
+        let outcome =
+            suites[0].trials.iter().find(|trial| trial.rule().id == "codec-allocation").unwrap().run();
+        outcome.verdict
+    };
+    let Verdict::Passed { cases, skipped } = of("nothing") else { panic!("{:?}", of("nothing")) };
+    // As many cases as there are examples, in this process and in the other.
+    assert_eq!((cases, skipped), (2, Vec::new()));
+
+    let what = |name: &str| {
+        let Verdict::Failed(failures) = of(name) else { panic!("{name} is not refused") };
+        let [Failure { case, what }] = &failures[..] else { panic!("{failures:?}") };
+        assert!(case.ends_with(", in a process of its own"), "{case}");
+        what.clone()
+    };
+    let killed = what("trusts-sizes-elsewhere");
+    assert!(killed.starts_with("signal 6 ended the process: memory allocation of "), "{killed}");
+    let grown = what("asks-first-elsewhere");
+    assert!(grown.contains("bytes of address space for"), "{grown}");
+}
+
+/// Registers the plugin that is wrong in the way of its name.
+fn register() -> impl Fn(&mut Registry, &'static str) {
+    |registry, name| {
         let summary = if name == "says-nothing" { "" } else { "Does one thing wrong." };
         let example = example(name);
         let example = match name {
@@ -71,7 +115,7 @@ fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
         let in_draft = uri.map(|uri| zarr_spec::Example::draft(leaked(format!("{{\"type\": \"{uri}\"}}"))));
         let examples: Vec<_> = [example].into_iter().chain(in_draft).collect();
         registry.register(plugin.about(summary, examples.leak())).unwrap();
-    });
+    }
 }
 
 #[derive(Deserialize)]
@@ -179,6 +223,23 @@ impl Framed {
         self.wrong == wrong
     }
 
+    /// Where nobody counts: on another thread. What a library in another language allocates is not counted either.
+    fn allocate_elsewhere(&self, size: usize) {
+        let asks_first = self.is("asks-first-elsewhere");
+        let allocate = || {
+            let mut bytes = Vec::<u8>::new();
+            if asks_first {
+                let _there_is_none = bytes.try_reserve_exact(size);
+            } else {
+                bytes.reserve_exact(size);
+            }
+            drop(std::hint::black_box(bytes));
+        };
+        if asks_first || self.is("trusts-sizes-elsewhere") {
+            thread::scope(|scope| scope.spawn(allocate).join()).unwrap();
+        }
+    }
+
     fn refused(&self) -> CodecError {
         self.has_failed.store(true, Ordering::Relaxed);
         match self.wrong.as_str() {
@@ -222,6 +283,7 @@ impl BytesToBytesCodec for Framed {
             // Never touched, so that nothing is lost but addresses.
             drop(std::hint::black_box(Vec::<u8>::with_capacity((size % (1 << 30)) as usize)));
         }
+        self.allocate_elsewhere((size % (1 << 30)) as usize);
         let Some((_flag, bytes)) = rest.split_first().filter(|(_, bytes)| bytes.len() as u64 == size) else {
             return Err(self.refused());
         };

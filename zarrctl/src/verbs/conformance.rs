@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use zarr_conformance::stores::suite_of;
-use zarr_conformance::suite::{Expectations, Report, Suite, suites_of};
+use zarr_conformance::suite::{Again, Expectations, Report, Suite, suites_of};
 use zarr_kit::open_store;
 use zarr_kit::spec::{Value, json};
 
@@ -26,7 +26,11 @@ pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
 
 fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     let context = context()?;
+    if Again::is_asked_for() {
+        return Again::serve(context.registry()).map_err(Failure::fault);
+    }
     let mut suites = suites_of(context.registry());
+    Again::with(&["conformance", "plugin"])?.isolate(&mut suites);
     if !arguments.ids.is_empty() {
         let mut wanted = Vec::new();
         for id in &arguments.ids {

@@ -76,6 +76,22 @@ fn a_store_is_held_to_the_rules_unless_anything_is_there() {
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
 }
 
+#[test]
+fn codecs_decode_hostile_input_in_a_process_of_their_own_and_nothing_but_the_report_is_said() {
+    let place = Place::new();
+    let json = place.at("a.json");
+    let output = run(&["conformance", "plugin", "zstd", "statistics", "--level", "L2", "--json", &json]);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert!(output.status.success());
+    let report = std::fs::read_to_string(&json).unwrap();
+    let rule = report.split("\"codec-allocation\"").nth(1).unwrap();
+    let rule = &rule[..rule.find("\"milliseconds\"").unwrap()];
+    let cases: u32 = rule.split("\"cases\": ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    // One for each example; this program does not count what it allocates.
+    assert!(cases >= 3, "{rule}");
+    assert!(rule.contains("\"verdict\": \"passed\""), "{rule}");
+}
+
 /// This program as a reader.
 fn own_reader() -> String {
     format!(

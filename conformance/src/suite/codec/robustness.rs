@@ -4,6 +4,7 @@ use std::thread;
 
 use zarr_spec::{Codec, CodecError};
 
+use super::hostile::Hostile;
 use super::round_trips::same_bytes;
 use super::{Answer, CodecOnTrial, CodecRule, Use};
 use crate::codecs::Random;
@@ -87,7 +88,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-allocation",
             level: Level::L2,
-            sentence: "Decoding damaged and foreign bytes never allocates more than the chunk has, and 64 MiB.",
+            sentence: "Decoding damaged and foreign bytes never allocates more than the chunk has, and 64 MiB, nor does a \
+                       process that has address space for that.",
             source: "No size from outside is trusted: ARCHITECTURE.md, \"Invariants\"",
             since: "0.1",
         },
@@ -99,7 +101,7 @@ pub(super) const RULES: &[CodecRule] = &[
 pub(super) const WORKING_MEMORY: usize = 64 << 20;
 
 /// At most so many places of the encoded bytes are tried.
-const PLACES: usize = 32;
+pub(super) const PLACES: usize = 32;
 
 /// Of each example the use with the largest chunk: damage does the same to all of them.
 pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
@@ -110,7 +112,7 @@ pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'stati
 }
 
 /// The encoded form of each sample; what cannot be encoded breaks another rule.
-fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sample, Vec<u8>)> + 'u {
+pub(super) fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sample, Vec<u8>)> + 'u {
     samples(&used.array).into_iter().filter_map(|sample| {
         let encoded = used.encoded(&sample).ok()?;
         Some((sample, encoded))
@@ -233,38 +235,22 @@ fn checksum(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
+/// What the thread that decodes asks the allocator of this program for. What else there is, a process of its own shows: see
+/// [`Again`](crate::suite::Again).
 fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
     if allocations::highest(|| ()).is_none() {
         cases.skip("this program does not count what is allocated");
         return;
     }
-    for used in largest(trial, cases) {
-        let limit = used.array.size().limit().and_then(|size| usize::try_from(size).ok()).unwrap_or(1 << 16);
-        let mut inputs: Vec<Vec<u8>> = [3, 64, 1000].map(noise).into_iter().chain([vec![0xff; 64]]).collect();
-        if let Some((_, encoded)) = encoded_samples(&used).last() {
-            let mut random = Random::default();
-            inputs.extend((0..PLACES).map(|_| {
-                let mut bytes = encoded.clone();
-                random.damage(&mut bytes);
-                bytes
-            }));
-            // Sizes stand at the beginning or the end, and there in whole words.
-            for place in (0..encoded.len().min(32)).chain(encoded.len().saturating_sub(16)..encoded.len()) {
-                let mut bytes = encoded.clone();
-                let end = bytes.len().min(place + 4);
-                bytes[place..end].fill(0xff);
-                inputs.push(bytes);
-            }
-        }
-        let result = inputs.iter().try_for_each(|bytes| {
-            let highest = allocations::highest(|| drop(used.decode(bytes, limit))).unwrap_or_default();
-            if highest <= limit.saturating_add(WORKING_MEMORY) {
+    for hostile in Hostile::all(trial, cases) {
+        let result = hostile.inputs().iter().try_for_each(|input| {
+            let highest = allocations::highest(|| hostile.decode(input)).unwrap_or_default();
+            if highest <= hostile.allowed() {
                 return Ok(());
             }
-            let start = &bytes[..bytes.len().min(16)];
-            Err(format!("{highest} bytes for {} that begin with {start:02x?}", bytes.len()))
+            Err(format!("{highest} bytes for {input}"))
         });
-        cases.check(&used, result);
+        cases.check(&hostile, result);
     }
 }
 

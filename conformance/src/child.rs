@@ -1,0 +1,72 @@
+//! Processes that are started to see how they end.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With status 0.
+    Well,
+    /// With another status.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// Not in time; it was killed, and all that it had started.
+    Late,
+}
+
+impl Ended {
+    fn of(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Self::Signal(signal);
+        }
+        match status.code() {
+            Some(0) => Self::Well,
+            // This is how a shell says that a signal ended what it had started.
+            Some(code) if code > 128 && code < 128 + 65 => Self::Signal(code - 128),
+            code => Self::Status(code.unwrap_or(1)),
+        }
+    }
+}
+
+/// Starts `command` in a group of its own and waits for its end, for at most `time`.
+pub(crate) fn ended(command: &mut Command, time: Duration) -> io::Result<Ended> {
+    // So that what the command starts can be ended with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    let mut child = command.spawn()?;
+    let end = Instant::now() + time;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended::of(status));
+        }
+        if Instant::now() >= end {
+            kill(&mut child)?;
+            return Ok(Ended::Late);
+        }
+        thread::sleep(Duration::from_millis(4));
+    }
+}
+
+/// Whether a line is what runtimes say when they are out of memory: Python, Rust, C++, the C library, the shell.
+pub(crate) fn is_out_of_memory(line: &str) -> bool {
+    const PHRASES: [&str; 5] =
+        ["MemoryError", "memory allocation of ", "bad_alloc", "Cannot allocate memory", "Out of memory"];
+    PHRASES.iter().any(|phrase| line.contains(phrase))
+}
+
+/// Ends the command, and all that it has started.
+fn kill(child: &mut Child) -> io::Result<()> {
+    #[cfg(unix)]
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("kill -KILL -- -{}", child.id()))
+        .stderr(Stdio::null())
+        .status()?;
+    child.kill()?;
+    child.wait().map(drop)
+}
