@@ -144,61 +144,66 @@ impl<'p> Piece<'p> {
 
     /// The only combination of runs, if there is just one.
     pub(crate) fn only(&self) -> Option<Combination> {
-        let mut combinations = self.combinations();
-        let first = combinations.next()?;
-        combinations.next().is_none().then_some(first)
-    }
-
-    /// Every combination of runs: each is one strided box of the cell.
-    pub(crate) fn combinations(&self) -> Combinations<'_> {
-        match &self.elements {
-            PieceElements::Points(points) => Combinations::Points(*points),
+        let mut only = Combination::new(self.rank);
+        let is_only = match &self.elements {
+            PieceElements::Points(points) => {
+                let mut points = *points;
+                points.take_run(&mut only) && points.is_empty()
+            }
             PieceElements::Box(runs) => {
                 let runs = &runs[..self.rank];
-                let count = runs.iter().map(|runs| runs.as_slice().len()).product();
-                Combinations::Box { runs, number: 0, count }
+                let is_only = runs.iter().all(|runs| runs.as_slice().len() == 1);
+                if is_only {
+                    only.choose(runs, 0);
+                }
+                is_only
+            }
+        };
+        is_only.then_some(only)
+    }
+
+    /// Hands every combination of runs to `work`: each is one strided box of the cell.
+    ///
+    /// # Errors
+    ///
+    /// The first of `work`.
+    pub(crate) fn each_combination<E>(
+        &self,
+        mut work: impl FnMut(&Combination) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // One for all of them: it has room for many dimensions, and moving it takes longer than copying an element.
+        let mut combination = Combination::new(self.rank);
+        match &self.elements {
+            PieceElements::Points(points) => {
+                let mut points = *points;
+                while points.take_run(&mut combination) {
+                    work(&combination)?;
+                }
+            }
+            PieceElements::Box(runs) => {
+                let runs = &runs[..self.rank];
+                let count: usize = runs.iter().map(|runs| runs.as_slice().len()).product();
+                for number in 0..count {
+                    combination.choose(runs, number);
+                    work(&combination)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// Whether every element of a cell of `shape` is wanted, one after another.
-    pub(crate) fn covers(&self, shape: impl Iterator<Item = u64>) -> bool {
-        self.only().is_some_and(|combination| {
-            combination.runs().iter().zip(shape).all(|(run, length)| {
-                run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
-            })
-        })
-    }
-}
-
-/// What [`Piece::combinations`] goes through.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "on the stack alone, and for a short time")]
-pub(crate) enum Combinations<'p> {
-    #[expect(private_interfaces, reason = "nobody looks into it")]
-    Box { runs: &'p [Runs<'p>], number: usize, count: usize },
-    #[expect(private_interfaces, reason = "nobody looks into it")]
-    Points(Points<'p>),
-}
-
-impl Iterator for Combinations<'_> {
-    type Item = Combination;
-
-    fn next(&mut self) -> Option<Combination> {
-        match self {
-            Self::Points(points) => points.take_run(),
-            Self::Box { number, count, .. } if number == count => None,
-            Self::Box { runs, number, .. } => {
-                let mut combination = Combination::new(runs.len());
-                let mut rest = *number;
-                for (place, runs) in runs.iter().enumerate().rev() {
-                    let runs = runs.as_slice();
-                    combination.runs[place] = runs[rest % runs.len()];
-                    rest /= runs.len();
-                }
-                *number += 1;
-                Some(combination)
-            }
+    pub(crate) fn covers(&self, mut shape: impl Iterator<Item = u64>) -> bool {
+        let is_whole = |run: &Run, length| {
+            run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
+        };
+        match &self.elements {
+            PieceElements::Points(_) => self
+                .only()
+                .is_some_and(|only| only.runs().iter().zip(shape).all(|(run, length)| is_whole(run, length))),
+            PieceElements::Box(runs) => runs[..self.rank].iter().all(
+                |runs| matches!((runs.as_slice(), shape.next()), ([run], Some(length)) if is_whole(run, length)),
+            ),
         }
     }
 }
@@ -220,6 +225,16 @@ impl Combination {
         &self.runs[..self.rank]
     }
 
+    /// The combination number `number` of some runs per dimension, the last one varying fastest.
+    fn choose(&mut self, runs: &[Runs<'_>], number: usize) {
+        let mut rest = number;
+        for (run, runs) in self.runs.iter_mut().zip(runs).rev() {
+            let runs = runs.as_slice();
+            *run = runs[rest % runs.len()];
+            rest /= runs.len();
+        }
+    }
+
     /// The same box with another run along `dimension`.
     pub(crate) fn set_run(&mut self, dimension: usize, run: Run) {
         self.runs[dimension] = run;
@@ -228,6 +243,7 @@ impl Combination {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::ops::Range;
 
     use zarr_spec::grid::ChunkGrid;
@@ -270,6 +286,16 @@ mod tests {
         }
     }
 
+    fn combinations(piece: &Piece<'_>) -> Vec<Combination> {
+        let mut all = Vec::new();
+        let Ok(()) = piece.each_combination(|combination| {
+            all.push(*combination);
+            Ok::<_, Infallible>(())
+        });
+        assert_eq!(piece.only().is_some(), all.len() == 1);
+        all
+    }
+
     /// Element of the array and place in memory, as a plan yields them.
     fn elements(axis: Axis<'_>, runs: &[Run]) -> Vec<(u64, usize)> {
         let plan = Plan::new([(axis, runs)]).unwrap();
@@ -277,7 +303,7 @@ mod tests {
         for number in 0..plan.len() {
             let piece = plan.piece(number).unwrap();
             let start = axis.range(piece.cell()[0]).unwrap().start;
-            for combination in piece.combinations() {
+            for combination in combinations(&piece) {
                 let run = combination.runs()[0];
                 assert!(run.count > 0);
                 for number in 0..run.count {
@@ -343,7 +369,7 @@ mod tests {
                 let run = *combination.runs().last().unwrap();
                 (run.start, run.count, run.out)
             };
-            (piece.cell().to_vec(), piece.combinations().map(last).collect())
+            (piece.cell().to_vec(), combinations(&piece).into_iter().map(last).collect())
         };
         (0..plan.len()).map(piece).collect()
     }

@@ -1,5 +1,8 @@
 //! One element, many times over: writing it and recognising it.
 
+use std::mem::MaybeUninit;
+use std::ptr;
+
 use super::geometry::{Geometry, walk};
 use super::level::Level;
 use super::rows::Rows;
@@ -93,11 +96,15 @@ pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geom
 ///
 /// All rows are valid for writes.
 unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimension], destination: *mut u8) {
-    let mut block = [0; BLOCK];
+    // No more of it is written than a row takes, and nothing else is read.
+    let mut block = MaybeUninit::<[u8; BLOCK]>::uninit();
+    let block = block.as_mut_ptr().cast::<u8>();
     let size = element.len();
     let whole = (BLOCK / size * size).min(bytes);
-    let block = &mut block[..whole];
-    block.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
+    for at in (0..whole).step_by(size) {
+        // SAFETY: a row is a whole number of elements, and so are these bytes of the block.
+        unsafe { ptr::copy_nonoverlapping(element.as_ptr(), block.add(at), size) };
+    }
     let blocks =
         Dimension { count: bytes / whole, source_stride: 0, destination_stride: whole.cast_signed() };
     let end = bytes / whole * whole;
@@ -108,9 +115,9 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
         let to = destination.wrapping_offset(to);
         // SAFETY: as many bytes as one row has, from a block that has as many.
         unsafe {
-            rows.copy(block.as_ptr(), to, blocks);
+            rows.copy(block, to, blocks);
             if rest > 0 {
-                ends.copy(block.as_ptr(), to.wrapping_add(end), Dimension::ONE);
+                ends.copy(block, to.wrapping_add(end), Dimension::ONE);
             }
         }
     });

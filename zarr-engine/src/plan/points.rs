@@ -35,9 +35,15 @@ impl<'p> Points<'p> {
         permuted
     }
 
-    /// Takes elements from the front that are neighbours along the last dimension, in the cell and in the result.
-    pub(super) fn take_run(&mut self) -> Option<Combination> {
-        let (&first, mut rest) = self.numbers.split_first()?;
+    /// Whether all of them were taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Takes elements from the front that are neighbours along the last dimension, in the cell and in the result. False if
+    /// there are none left; all runs of `taken` but their starts, and the last one, stay as they are.
+    pub(super) fn take_run(&mut self, taken: &mut Combination) -> bool {
+        let Some((&first, mut rest)) = self.numbers.split_first() else { return false };
         let last = self.rank - 1;
         let mut count = 1;
         while let Some((&next, after)) = rest.split_first()
@@ -46,12 +52,11 @@ impl<'p> Points<'p> {
             (rest, count) = (after, count + 1);
         }
         self.numbers = rest;
-        let mut combination = Combination::new(self.rank);
-        for dimension in 0..self.rank {
-            combination.runs[dimension].start = self.coordinate(first, dimension);
+        for (dimension, run) in taken.runs[..self.rank].iter_mut().enumerate() {
+            run.start = self.coordinate(first, dimension);
         }
-        combination.runs[last] = Run { count, out: first, ..combination.runs[last] };
-        Some(combination)
+        taken.runs[last] = Run { count, out: first, ..taken.runs[last] };
+        true
     }
 
     fn follows(&self, first: usize, next: usize, by: usize) -> bool {

@@ -184,12 +184,9 @@ impl ArrayInner {
             let elements = elements.map_err(|error| self.chunk_error(cell, error))?;
             return wants.iter().try_for_each(|want| want.put(pipeline, elements));
         }
-        for want in wants {
-            for combination in want.piece.combinations() {
-                want.copy(pipeline, elements, 0, &combination)?;
-            }
-        }
-        Ok(())
+        wants.iter().try_for_each(|want| {
+            want.piece.each_combination(|combination| want.copy(pipeline, elements, 0, combination))
+        })
     }
 
     /// Fills what is wanted of a chunk or inner chunk that is not stored.
@@ -211,9 +208,13 @@ fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
 fn part_of(pipeline: &Pipeline, wants: &[Want<'_, '_>]) -> Option<Range<usize>> {
     let size = decoded_size(pipeline)?;
     let mut part = size..0;
-    for combination in wants.iter().flat_map(|want| want.piece.combinations()) {
-        let bytes = bytes_of(pipeline, &combination)?;
-        part = part.start.min(bytes.start)..part.end.max(bytes.end);
+    for want in wants {
+        let is_known = want.piece.each_combination(|combination| {
+            let bytes = bytes_of(pipeline, combination).ok_or(())?;
+            part = part.start.min(bytes.start)..part.end.max(bytes.end);
+            Ok::<_, ()>(())
+        });
+        is_known.ok()?;
     }
     (part.start < part.end && part.end <= size && part.len() < size).then_some(part)
 }

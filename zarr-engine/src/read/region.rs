@@ -5,6 +5,7 @@
 //! lasts, one thread at a time works on a piece.
 #![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -139,12 +140,12 @@ impl<'a> Want<'_, 'a> {
             return Err(outside(OutOfBounds));
         };
         let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
-        for combination in self.piece.combinations() {
-            each_run(&combination, &pipeline.layout, self.strides, |from, to, count| {
+        self.piece.each_combination(|combination| {
+            each_run(combination, &pipeline.layout, self.strides, |from, to, count| {
                 assembly.put_run(to, &elements, from, count);
             });
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Fills what is wanted of a cell that is not stored.
@@ -161,8 +162,8 @@ impl<'a> Want<'_, 'a> {
         if self.region.is_zero && fill_value.is_zero() && before == Before::Fresh {
             return Ok(());
         }
-        for combination in self.piece.combinations() {
-            let mut dimensions = [FillDimension { count: 1, stride: 0 }; MAX_RANK];
+        let mut dimensions = [FillDimension { count: 1, stride: 0 }; MAX_RANK];
+        self.piece.each_combination(|combination| {
             let mut offset = 0usize;
             for ((dimension, run), &stride) in dimensions.iter_mut().zip(combination.runs()).zip(self.strides)
             {
@@ -171,18 +172,17 @@ impl<'a> Want<'_, 'a> {
             }
             let dimensions = &dimensions[..combination.runs().len()];
             // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
-            unsafe { copy::fill_shared(fill_value.bytes(), dimensions, destination, offset) }
-                .map_err(outside)?;
-        }
-        Ok(())
+            unsafe { copy::fill_shared(fill_value.bytes(), dimensions, destination, offset) }.map_err(outside)
+        })
     }
 
     /// Takes back elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
         let layout = zarr_spec::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
-        for combination in self.piece.combinations() {
-            each_run(&combination, &layout, self.strides, |_, to, count| assembly.clear(to, count));
-        }
+        let Ok(()) = self.piece.each_combination(|combination| {
+            each_run(combination, &layout, self.strides, |_, to, count| assembly.clear(to, count));
+            Ok::<_, Infallible>(())
+        });
     }
 
     fn only_run(&self, pipeline: &Pipeline) -> Option<Range<usize>> {

@@ -1,5 +1,7 @@
 //! What is written, and the chunk that it becomes: elements in the order and byte order in which they are stored.
 
+use std::convert::Infallible;
+
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::{CodecError, Mode, Size};
 
@@ -67,9 +69,8 @@ impl Part<'_> {
             None if self.piece.covers(pipeline.array.shape.iter().copied()) => {}
             None => fill(pipeline, element, target)?,
         }
-        for combination in self.piece.combinations() {
-            self.copy(pipeline, (source, element), &combination, target)?;
-        }
+        self.piece
+            .each_combination(|combination| self.copy(pipeline, (source, element), combination, target))?;
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
@@ -127,11 +128,12 @@ impl Part<'_> {
             let elements = Variable::parse(bytes, &pipeline.array)?;
             assembly.put_run(0, &elements, 0, count);
         }
-        for combination in self.piece.combinations() {
-            each_run(&combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
+        let Ok(()) = self.piece.each_combination(|combination| {
+            each_run(combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
                 assembly.put_run(in_cell, &source, in_source, count);
             });
-        }
+            Ok::<_, Infallible>(())
+        });
         if (0..count).all(|position| assembly.element(position) == fill_value) {
             return Ok(None);
         }
