@@ -5,6 +5,8 @@ mod demo;
 mod describe;
 mod failure;
 mod forms;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod loaded;
 mod losses;
 mod opening;
 mod preview;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, FallbackPolicy, Format, Hierarchy, OpenOptions, UndefinedFill, open_store};
+use zarr_kit::{
+    Context, FallbackPolicy, Format, Hierarchy, OpenOptions, Registry, UndefinedFill, open_store,
+};
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
@@ -29,9 +31,12 @@ impl Drop for Opened {
     }
 }
 
-/// What every operation is done with.
+/// What every operation is done with: the plugins that are linked, and those that are loaded when they are needed.
 pub(crate) fn context() -> Result<Context, Failure> {
-    Context::linked().map_err(|error| Failure::Fault(error.into()))
+    let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    #[cfg(all(feature = "dynamic", target_os = "linux"))]
+    let registry = crate::loaded::Installed::find().added_to(registry);
+    Ok(Context::new(registry))
 }
 
 /// What reads as `reading` says.

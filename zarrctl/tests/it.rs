@@ -18,8 +18,16 @@ mod copying;
 mod fallback;
 #[path = "it/forms.rs"]
 mod forms;
+#[cfg(target_os = "linux")]
+#[path = "it/guide.rs"]
+mod guide;
+#[cfg(target_os = "linux")]
+#[path = "it/loaded.rs"]
+mod loaded;
 #[path = "it/looking.rs"]
 mod looking;
+#[path = "it/new.rs"]
+mod new;
 #[path = "it/numpy.rs"]
 mod numpy;
 #[path = "it/usage.rs"]

@@ -1,4 +1,5 @@
 /* The codec example.xor in C, from the header alone. With other macros set, one that does something wrong. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static int32_t fail(zarr_buf *err, int32_t status, const char *message) {
 static int32_t create(const void *context, const zarr_creation *creation, const zarr_representation *decoded,
                       zarr_codec_instance *out, zarr_buf *err) {
     char json[64] = {0};
-    const char *digits;
+    char *end;
     uint8_t *key;
     long number;
     (void)context;
@@ -41,8 +42,13 @@ static int32_t create(const void *context, const zarr_creation *creation, const 
     memcpy(json, creation->configuration_json.ptr, creation->configuration_json.len);
     if (strncmp(json, "{\"key\":", 7) != 0)
         return fail(err, ZARR_BAD_CONFIGURATION, "member `key` is missing");
-    digits = json + 7;
-    number = strtol(digits, NULL, 10);
+    number = strtol(json + 7, &end, 10);
+    if (strcmp(end, "}") != 0) {
+        /* What another call of this thread left there was read long ago. */
+        static _Thread_local char message[96];
+        snprintf(message, sizeof message, "there is `key` alone, and not %s", end);
+        return fail(err, ZARR_BAD_CONFIGURATION, message);
+    }
     if (number < 0 || number > 255)
         return fail(err, ZARR_BAD_CONFIGURATION, "key is not 0 to 255");
     key = malloc(1);
@@ -111,6 +117,8 @@ int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf 
     item.kind = ZARR_CODEC;
     item.name = text("example.xor");
     item.summary = text("Combines each byte with a key by exclusive or.");
+    item.examples_json = text("[{\"format\": \"v3\", \"document\": {\"name\": \"example.xor\", "
+                              "\"configuration\": {\"key\": 170}}}]");
     item.vtable = &xor_codec;
     KNOWN.struct_size = sizeof plugin;
     KNOWN.abi_major = MAJOR;

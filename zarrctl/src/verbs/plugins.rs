@@ -1,17 +1,31 @@
-//! `plugins`: everything that is registered, by extension point.
+//! `plugins`: everything that is registered, by extension point, and what is installed to be loaded.
 
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod dirs;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod install;
+mod new;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod probe;
 mod show;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod trust;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod why;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
 use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+use crate::arguments::LoadedVerb;
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
-use crate::opening::context;
 use crate::terminal;
+pub(crate) use new::PluginKind;
 
 /// One plugin.
 #[derive(Debug)]
@@ -24,6 +38,28 @@ struct Row {
     own: Option<Identifiers>,
     about: About,
     origin: Origin,
+    /// The manifest of the library that it comes from, if it is not linked.
+    library: Option<PathBuf>,
+}
+
+/// A library that is installed.
+#[derive(Debug)]
+struct Library {
+    name: String,
+    version: String,
+    manifest: PathBuf,
+    /// Why it is not used, if it is not.
+    refusal: Option<String>,
+    /// What it provides: kind, name and summary.
+    provides: Vec<(ExtensionPoint, String, String)>,
+}
+
+/// All that can be said of plugins.
+#[derive(Debug)]
+struct Known {
+    registry: Registry,
+    rows: Vec<Row>,
+    libraries: Vec<Library>,
 }
 
 impl Row {
@@ -59,27 +95,106 @@ fn without_kind(feature: &str) -> Option<&str> {
 }
 
 pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
-    let context = context()?;
-    let rows = rows(context.registry());
     let mut output = io::BufWriter::new(io::stdout().lock());
     match &arguments.verb {
-        Some(PluginsVerb::Show { id, json: true }) => {
-            let found = show::find(context.registry(), &rows, id)?;
-            write_json(&found.rows.iter().map(|row| show::value(row)).collect(), &mut output)?;
+        Some(PluginsVerb::New { kind, name, uri, deps, folder }) => {
+            let plugin = new::Plugin::new(*kind, name, uri.as_deref())?;
+            new::run(&plugin, deps.as_ref(), folder.as_deref(), &mut output)?;
         }
-        Some(PluginsVerb::Show { id, json: false }) => {
-            show::write(&show::find(context.registry(), &rows, id)?, &mut output)?;
+        #[cfg(all(feature = "dynamic", target_os = "linux"))]
+        Some(PluginsVerb::Loaded(verb)) => run_loaded(verb, &mut output)?,
+        Some(PluginsVerb::Show { id, json }) => {
+            let known = known(Some(id))?;
+            let found = show::find(&known, id)?;
+            match json {
+                true => write_json(&found.rows.iter().map(|row| show::value(row)).collect(), &mut output)?,
+                false => show::write(&found, &mut output)?,
+            }
         }
-        Some(PluginsVerb::List { json: true, .. }) => {
-            write_json(&rows.iter().map(value).collect(), &mut output)?;
-        }
-        Some(PluginsVerb::List { long: true, .. }) => write(&rows, &mut output, write_long)?,
-        Some(PluginsVerb::List { .. }) => write(&rows, &mut output, write_short)?,
-        None if arguments.json => write_json(&rows.iter().map(value).collect(), &mut output)?,
-        None if arguments.long => write(&rows, &mut output, write_long)?,
-        None => write(&rows, &mut output, write_short)?,
+        Some(PluginsVerb::List { long, json }) => list(*long, *json, &mut output)?,
+        None => list(arguments.long, arguments.json, &mut output)?,
     }
     Ok(output.flush()?)
+}
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
+    match verb {
+        LoadedVerb::Why { id } => why::run(id, to),
+        LoadedVerb::Trust { name } => trust::run(name, to),
+        LoadedVerb::Install { from } => install::install(from, to),
+        LoadedVerb::Pack { library, output } => install::pack(library, output, to),
+        LoadedVerb::Probe { plugin, time_limit, memory_limit, level } => {
+            probe::run(plugin, &probe::Limits { time: *time_limit, memory: *memory_limit }, *level, to)
+        }
+        LoadedVerb::ProbeHere { folder, level } => probe::here(folder, *level, to),
+        LoadedVerb::Dirs => dirs::run(to),
+    }
+}
+
+fn list(long: bool, json: bool, to: &mut dyn Write) -> Result<(), Failure> {
+    let known = known(None)?;
+    if json {
+        let unused = known.libraries.iter().flat_map(unused);
+        return write_json(&known.rows.iter().map(value).chain(unused).collect(), to);
+    }
+    write(&known.rows, to, if long { write_long } else { write_short })?;
+    if !known.libraries.is_empty() {
+        writeln!(to, "\nlibrary")?;
+    }
+    for Library { name, version, manifest, refusal, .. } in &known.libraries {
+        let state = refusal.as_ref().map_or("trusted".to_owned(), |refusal| format!("not used: {refusal}"));
+        writeln!(to, "  {name} {version}  {}: {state}", manifest.display())?;
+    }
+    Ok(())
+}
+
+/// Everything that is linked and everything that is installed. Libraries that have `wanted` are opened.
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn known(wanted: Option<&str>) -> Result<Known, Failure> {
+    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let installed = crate::loaded::Installed::find();
+    if let Some(wanted) = wanted {
+        installed.open_what_has(wanted);
+    }
+    let mut registry = linked.clone();
+    let passed_over = installed.loader.register(&mut registry);
+    let is_linked = |row: &Row, linked: &[Row]| {
+        linked
+            .iter()
+            .any(|other| (other.point, &other.name, other.origin) == (row.point, &row.name, row.origin))
+    };
+    let (linked, mut rows) = (rows(&linked), rows(&registry));
+    for row in rows.iter_mut().filter(|row| !is_linked(row, &linked)) {
+        row.library = installed.named(row.origin.package).map(|(candidate, _)| candidate.path.clone());
+    }
+    let library = |candidate: &zarr_kit::loaded::Candidate| {
+        let refusal =
+            passed_over.iter().find(|it| it.manifest == candidate.path).map(|it| it.refusal.to_string());
+        let refusal = refusal.or_else(|| installed.loader.judge(candidate).err().map(|it| it.to_string()));
+        let manifest = candidate.manifest().ok();
+        let provides = manifest.iter().flat_map(|manifest| &manifest.provides).map(|it| {
+            let name = it.identifiers().next().unwrap_or_default();
+            (it.kind, name.to_owned(), it.summary.clone())
+        });
+        let file_name = || candidate.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Library {
+            name: manifest.map_or_else(file_name, |manifest| manifest.name.clone()),
+            version: manifest.map_or_else(|| "?".to_owned(), |manifest| manifest.version.to_string()),
+            manifest: candidate.path.clone(),
+            refusal,
+            provides: provides.collect(),
+        }
+    };
+    let libraries = installed.loader.candidates().iter().map(library).collect();
+    Ok(Known { registry, rows, libraries })
+}
+
+/// Everything that is linked.
+#[cfg(not(all(feature = "dynamic", target_os = "linux")))]
+fn known(_wanted: Option<&str>) -> Result<Known, Failure> {
+    let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    Ok(Known { rows: rows(&registry), registry, libraries: Vec::new() })
 }
 
 fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
@@ -94,8 +209,8 @@ fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
 ///
 /// If there is none here: who has it, or similar names.
 pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
-    let rows = rows(registry);
-    let found = show::find(registry, &rows, id)?.rows;
+    let known = Known { registry: registry.clone(), rows: rows(registry), libraries: Vec::new() };
+    let found = show::find(&known, id)?.rows;
     Ok(found.into_iter().map(|row| (row.point, row.name.clone())).collect())
 }
 
@@ -121,6 +236,7 @@ fn rows(registry: &Registry) -> Vec<Row> {
             own: None,
             about: store.about,
             origin: store.origin,
+            library: None,
         });
     }
     let place = |point| ExtensionPoint::ALL.iter().position(|other| *other == point);
@@ -143,6 +259,7 @@ fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
             own: Some(*identifiers),
             about: *plugin.about(),
             origin: plugin.origin(),
+            library: None,
         });
     }
 }
@@ -166,7 +283,8 @@ fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     let width = terminal::width();
     let longest = rows.iter().map(|row| row.short_name().chars().count()).max().unwrap_or(0);
     rows.iter().try_for_each(|row| {
-        let line = format!("  {:longest$}  {}", row.short_name(), row.about.summary);
+        let from = row.library.as_ref().map_or(String::new(), |_| format!("(library {}) ", row.origin));
+        let line = format!("  {:longest$}  {from}{}", row.short_name(), row.about.summary);
         writeln!(to, "{}", cut(line.trim_end(), width))
     })
 }
@@ -207,7 +325,28 @@ fn value(row: &Row) -> Value {
     object.insert("package", row.origin.package);
     object.insert("version", row.origin.version);
     object.insert("summary", row.about.summary);
+    let library = row.library.as_ref().map(|path| Value::from(path.to_string_lossy().as_ref()));
+    object.insert("library", library.unwrap_or(Value::Null));
     Value::Object(object)
+}
+
+/// What a library that is not used would provide.
+fn unused(library: &Library) -> impl Iterator<Item = Value> {
+    let refusal = library.refusal.iter();
+    refusal.flat_map(|refusal| library.provides.iter().map(move |provided| (refusal, provided))).map(
+        |(refusal, (point, name, summary))| {
+            let members = [
+                ("extension_point", point.to_string()),
+                ("name", name.clone()),
+                ("package", library.name.clone()),
+                ("version", library.version.clone()),
+                ("summary", summary.clone()),
+                ("library", library.manifest.to_string_lossy().into_owned()),
+                ("refusal", refusal.clone()),
+            ];
+            members.into_iter().map(|(name, text)| (name, Value::String(text))).collect()
+        },
+    )
 }
 
 #[cfg(test)]

@@ -54,13 +54,23 @@ impl Place {
     }
 }
 
+/// The program, where nobody has plugins of their own.
+pub(crate) fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
+    for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZARR_PLUGIN_PATH"] {
+        program.env_remove(variable);
+    }
+    program.stdin(Stdio::null());
+    program
+}
+
 pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_zarrctl")).args(arguments).stdin(Stdio::null()).output().unwrap()
+    program().args(arguments).output().unwrap()
 }
 
 /// Runs with something to read.
 pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
+    let mut command = program();
     let pipes = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();

@@ -7,7 +7,7 @@ use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
 use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Reading, Value, json};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
-use super::{Row, without_kind};
+use super::{Known, Library, Row, without_kind};
 use crate::failure::Failure;
 
 /// The most characters of a line.
@@ -26,7 +26,8 @@ pub(super) struct Found<'r> {
 /// # Errors
 ///
 /// If there is none here: who has it, or similar names.
-pub(super) fn find<'r>(registry: &Registry, rows: &'r [Row], id: &str) -> Result<Found<'r>, Failure> {
+pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure> {
+    let (registry, rows) = (&known.registry, known.rows.as_slice());
     let mut found: Vec<&Row> = rows.iter().filter(|row| is_called(row, id)).collect();
     if found.is_empty() {
         let understood = understood(registry, id);
@@ -35,7 +36,8 @@ pub(super) fn find<'r>(registry: &Registry, rows: &'r [Row], id: &str) -> Result
         };
         found = rows.iter().filter(is_it).collect();
     }
-    let elsewhere = elsewhere(CATALOGUE, rows, id);
+    let mut elsewhere = elsewhere(CATALOGUE, rows, id);
+    elsewhere.extend(known.libraries.iter().filter_map(|library| not_used(library, id)));
     match (found.as_slice(), elsewhere.as_slice()) {
         ([], []) => Err(unknown(registry, rows, id)),
         ([], elsewhere) => Err(Failure::fault(elsewhere.join("; "))),
@@ -104,6 +106,15 @@ fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String
     told.collect()
 }
 
+/// What a library has that is installed and not used.
+fn not_used(library: &Library, id: &str) -> Option<String> {
+    let Library { name, version, manifest, refusal, provides } = library;
+    let is_it = name == id || provides.iter().any(|(_, provided, _)| provided == id);
+    let refusal = refusal.as_ref().filter(|_| is_it)?;
+    let manifest = manifest.display();
+    Some(format!("`{id}` is in plugin {name} {version} ({manifest}), which is not used: {refusal}"))
+}
+
 fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
     let stores = rows.iter().filter(|row| row.point == ExtensionPoint::Store);
     let stores = stores.map(|row| row.name.as_str()).filter(|name| id.len() > 2 && name.starts_with(id));
@@ -158,7 +169,7 @@ fn write_row(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     }
     writeln!(to)?;
     let mut fact = |of: &str, what: &str| writeln!(to, "  {of:9} {what}");
-    fact("crate", &row.origin.to_string())?;
+    fact(if row.library.is_some() { "plugin" } else { "crate" }, &row.origin.to_string())?;
     if let Some(entry) = row.catalogued() {
         fact("feature", &format!("{} of {}", entry.feature, entry.package))?;
     }
@@ -169,6 +180,9 @@ fn write_row(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     }
     if let Some(page) = page(row) {
         fact("page", &page)?;
+    }
+    if let Some(library) = &row.library {
+        fact("library", &library.display().to_string())?;
     }
     let mut format = None;
     for example in row.about.examples {

@@ -1,0 +1,83 @@
+//! Plugins that are loaded at run time: where they are, and which of them the user trusts.
+
+use zarr_kit::Registry;
+use zarr_kit::loaded::{Candidate, Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search};
+
+use crate::failure::{Failure, chain};
+use crate::terminal::warn;
+
+/// What is installed on this machine. Of that, what is pinned in the user's lock file may be loaded.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    pub(crate) search: Search,
+    pub(crate) loader: Loader,
+}
+
+impl Installed {
+    /// Looks where the environment says. A lock file that cannot be read trusts nothing, which is told.
+    pub(crate) fn find() -> Self {
+        let search = Search::from_environment();
+        let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
+        let lock = lock.unwrap_or_else(|error| {
+            warn(&format!("no plugin is trusted: {}", chain(&error)));
+            Lock::default()
+        });
+        Self { loader: Loader::new(&search, Policy::Pinned, lock), search }
+    }
+
+    /// Adds what may be loaded. Of the rest, whoever asks for one of its identifiers is told why it is not used.
+    pub(crate) fn added_to(&self, mut registry: Registry) -> Registry {
+        let _told_where_it_is_asked_for = self.loader.register(&mut registry);
+        registry
+    }
+
+    /// Opens the plugins that have the identifier, so that their examples are known when they are added.
+    pub(crate) fn open_what_has(&self, identifier: &str) {
+        for candidate in self.loader.candidates() {
+            let Ok(manifest) = candidate.manifest() else { continue };
+            if !has(manifest, identifier) || self.loader.judge(candidate).is_err() {
+                continue;
+            }
+            if let Err(refusal) = self.loader.open(candidate) {
+                warn(&format!("plugin {} is not used: {refusal}", candidate.path.display()));
+            }
+        }
+    }
+
+    /// The plugin of that name that counts: those of the same name in later places are not used.
+    pub(crate) fn named(&self, name: &str) -> Option<(&Candidate, &Manifest)> {
+        let mut known = self.manifests().filter(|(_, manifest)| manifest.name == name);
+        known.next()
+    }
+
+    /// The manifests that can be read.
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = (&Candidate, &Manifest)> {
+        let candidates = self.loader.candidates().iter();
+        candidates.filter_map(|candidate| Some((candidate, candidate.manifest().ok()?)))
+    }
+
+    /// Why no plugin is called so: what the name stands for, or what there is.
+    pub(crate) fn nobody_called(&self, name: &str) -> Failure {
+        let has_it = self.manifests().find(|(_, manifest)| has(manifest, name));
+        let names: Vec<_> = self.manifests().map(|(_, manifest)| format!("`{}`", manifest.name)).collect();
+        let hint = match (has_it, names.as_slice()) {
+            (Some((_, manifest)), _) => format!("plugin `{}` provides it", manifest.name),
+            (None, []) => {
+                "none is installed, and `zarrctl plugins dirs` says where they are looked for".to_owned()
+            }
+            (None, names) => format!("there are {}", names.join(", ")),
+        };
+        Failure::fault(format!("no plugin that is installed is called `{name}`; {hint}"))
+    }
+}
+
+/// Whether a plugin is called so, or provides something that is.
+pub(crate) fn has(manifest: &Manifest, id: &str) -> bool {
+    manifest.name == id || manifest.provides.iter().any(|it| it.identifiers().any(|known| known == id))
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Fault(refusal.into())
+    }
+}

@@ -1,0 +1,170 @@
+//! `plugins pack` and `plugins install`: a library with its manifest, and how it gets where plugins are looked for.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search, platform, sha256};
+
+use crate::failure::Failure;
+
+pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+    let bytes = fs::read(library).map_err(|error| named(library, error))?;
+    // Its name is known only by what it says itself.
+    let mut manifest = Manifest::of_library(&bytes, "")
+        .map_err(|refusal| Failure::fault(format!("{} is no plugin: {refusal}", library.display())))?;
+    rename(&mut manifest)?;
+    let path = folder.join(format!("{}.toml", manifest.name));
+    if let Ok(text) = fs::read_to_string(&path) {
+        let before = Manifest::parse(&text)
+            .map_err(|what| Failure::fault(format!("{}, which is there already: {what}", path.display())))?;
+        if before.version == manifest.version && before.provides == manifest.provides {
+            let others = before.library.into_iter().filter(|(machine, _)| *machine != platform());
+            manifest.library.extend(others);
+        }
+    }
+    write_all(&manifest, &bytes, folder)?;
+    say(&manifest, "packed", &path, to)?;
+    let (folder, path) = (folder.display(), path.display());
+    writeln!(
+        to,
+        "`zarrctl plugins probe {path}` tries it out, and `zarrctl plugins install {folder}` installs it."
+    )?;
+    Ok(())
+}
+
+pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+    let path = manifest_in(from)?;
+    let loader = Loader::new(&Search::nowhere().given(&path), Policy::Any, Lock::default());
+    let [candidate] = loader.candidates() else {
+        return Err(Failure::fault(format!("{}: no such file", path.display())));
+    };
+    let mut manifest = candidate.manifest()?.clone();
+    // All that is to be said against the library is found out now.
+    let pin = loader.pin(candidate, "")?;
+    let bytes = fs::read(&pin.path).map_err(|error| named(&pin.path, error))?;
+    if sha256(&bytes) != pin.sha256 {
+        return Err(Failure::fault(format!("{} changes while it is read", pin.path.display())));
+    }
+    manifest.library.retain(|machine, _| *machine == platform());
+    rename(&mut manifest)?;
+
+    let search = Search::from_environment();
+    let folder = search.user_folder().ok_or_else(|| {
+        Failure::fault("there is no folder for your plugins: neither XDG_DATA_HOME nor HOME is set")
+    })?;
+    let installed = folder.join(format!("{}.toml", manifest.name));
+    let before = fs::read_to_string(&installed).ok().and_then(|text| Manifest::parse(&text).ok());
+    write_all(&manifest, &bytes, folder)?;
+    if let Some(before) = before {
+        remove_what_is_replaced(&before, &manifest, folder)?;
+    }
+    say(&manifest, "installed", &installed, to)?;
+    let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
+    let lock = lock.map_err(|error| Failure::Fault(error.into()))?;
+    match lock.pin(&manifest.name) {
+        Some(trusted) if trusted.sha256 == pin.sha256 => writeln!(to, "It is trusted.")?,
+        Some(_) => writeln!(
+            to,
+            "Another library of this name is trusted. If you trust this one now: zarrctl plugins trust {}",
+            manifest.name
+        )?,
+        None => writeln!(
+            to,
+            "It is code that would run with your rights. If you trust it: zarrctl plugins trust {}",
+            manifest.name
+        )?,
+    }
+    Ok(())
+}
+
+/// The manifest that is meant: the file itself, or the only one in a folder.
+fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
+    let is_manifest = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
+    let shown = from.display();
+    if from.is_file() {
+        return match is_manifest(from) {
+            true => Ok(from.to_owned()),
+            false => Err(Failure::fault(format!(
+                "{shown} is no manifest: install the folder with its manifest, which `zarrctl plugins pack {shown}` makes of \
+                 a library that you have built"
+            ))),
+        };
+    }
+    let mut manifests = Vec::new();
+    for entry in fs::read_dir(from).map_err(|error| named(from, error))? {
+        let path = entry?.path();
+        if is_manifest(&path) && path.file_name().is_none_or(|name| name != "Cargo.toml") {
+            manifests.push(path);
+        }
+    }
+    match <[PathBuf; 1]>::try_from(manifests) {
+        Ok([manifest]) => Ok(manifest),
+        Err(none) if none.is_empty() => Err(Failure::fault(format!(
+            "{shown} has no manifest; `zarrctl plugins pack LIBRARY` makes one of a library that you have built"
+        ))),
+        Err(several) => {
+            Err(Failure::fault(format!("{shown} has {} manifests; say which one", several.len())))
+        }
+    }
+}
+
+/// Libraries of several plugins, versions and machines may lie in one folder.
+fn rename(manifest: &mut Manifest) -> Result<(), Failure> {
+    let path = format!("{}-{}-{}.so", manifest.name, manifest.version, platform());
+    let file = manifest.library.get_mut(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+    file.path = path;
+    Ok(())
+}
+
+fn write_all(manifest: &Manifest, library: &[u8], folder: &Path) -> Result<(), Failure> {
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| named(folder, error))?;
+    let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
+    let text = manifest.to_toml().map_err(Failure::fault)?;
+    write(&folder.join(&file.path), library)?;
+    write(&folder.join(format!("{}.toml", manifest.name)), text.as_bytes())
+}
+
+/// Writes a file that nobody else may write, whatever the user's mask is: otherwise it would be refused. All or nothing.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(path);
+    let written = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    written().map(drop).map_err(|error| named(path, error))
+}
+
+fn remove_what_is_replaced(before: &Manifest, now: &Manifest, folder: &Path) -> Result<(), Failure> {
+    let is_used = |path: &str| now.library.values().any(|file| file.path == path);
+    let is_plain = |path: &str| Path::new(path).file_name().is_some_and(|name| name == path);
+    for file in before.library.values().filter(|file| !is_used(&file.path) && is_plain(&file.path)) {
+        match fs::remove_file(folder.join(&file.path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(named(&folder.join(&file.path), error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn say(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(to, "{what} {} {}: {}", manifest.name, manifest.version, path.display())?;
+    for provides in &manifest.provides {
+        let identifiers: Vec<_> = provides.identifiers().collect();
+        writeln!(to, "  {} {}  {}", provides.kind, identifiers.join(" "), provides.summary)?;
+    }
+    for (machine, file) in &manifest.library {
+        writeln!(to, "  {machine} {}", file.sha256)?;
+    }
+    Ok(())
+}
+
+/// With the file that fails.
+fn named(path: &Path, error: io::Error) -> Failure {
+    Failure::Io(error).while_at(&path.display().to_string())
+}

@@ -1,0 +1,83 @@
+//! `docs/plugins.md`: every command of it, run in order as a reader would type it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::new::shared_target;
+use crate::support::Place;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// What stands between three backticks.
+struct Block<'t> {
+    kind: &'t str,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(kind) = line.strip_prefix("```") {
+            let text =
+                lines.by_ref().take_while(|line| !line.starts_with("```")).map(|line| format!("{line}\n"));
+            blocks.push(Block { kind, text: text.collect() });
+        }
+    }
+    blocks
+}
+
+/// All blocks as one script. Cargo builds where other tests do, and with the versions that are here.
+fn script(blocks: &[Block<'_>]) -> String {
+    let mut script = "set -e\ncargo() {\n  [ -e target ] || ln -s \"$SHARED_TARGET\" target\n  \
+        [ -e Cargo.lock ] || cp \"$LOCK_FILE\" Cargo.lock\n  command cargo \"$@\"\n}\n"
+        .to_owned();
+    for (number, Block { kind, text }) in blocks.iter().enumerate() {
+        match *kind {
+            "sh" => script.push_str(text),
+            "sh fails" => {
+                script.push_str(&format!("if\n{text}then echo \"block {number} succeeds\"; exit 1; fi\n"))
+            }
+            "rust" => script.push_str(&format!("cat > src/lib.rs <<'END_OF_BLOCK'\n{text}END_OF_BLOCK\n")),
+            "text" => {}
+            other => panic!("a block of kind `{other}`"),
+        }
+    }
+    script
+}
+
+#[test]
+fn every_command_of_the_guide_does_what_it_says() {
+    let page = fs::read_to_string(format!("{ROOT}/docs/plugins.md")).unwrap();
+    let blocks = blocks(&page);
+    let place = Place::new();
+    let home = std::env::var("HOME").unwrap_or_default();
+    let kept = |name: &str, folder: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{folder}"));
+    let program = Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let target = shared_target();
+    fs::create_dir_all(&target).unwrap();
+
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(script(&blocks)).current_dir(place.path(""));
+    shell.env("CARGO_HOME", kept("CARGO_HOME", ".cargo")).env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"));
+    shell.env("PATH", path).env("HOME", place.path("")).env("CARGO_NET_OFFLINE", "true");
+    shell
+        .env("SHARED_TARGET", target)
+        .env("LOCK_FILE", Path::new(ROOT).canonicalize().unwrap().join("Cargo.lock"));
+    for variable in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZARR_PLUGIN_PATH", "CARGO_TARGET_DIR"] {
+        shell.env_remove(variable);
+    }
+    let output = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{said}");
+    // What the page shows is what comes out, but for what it leaves out as `…`.
+    for Block { text, .. } in blocks.iter().filter(|block| block.kind == "text") {
+        for line in text.lines() {
+            let found = said.lines().any(|other| line.split('…').all(|part| other.contains(part)));
+            assert!(found, "the page shows\n{line}\nand what came out is\n{said}");
+        }
+    }
+    assert!(blocks.iter().filter(|block| block.kind == "text").count() >= 4);
+}

@@ -1,0 +1,344 @@
+//! Plugins that are loaded at run time: how they get here, why they are not used, and what it takes until they are.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::support::{Place, program};
+
+/// Somebody's home, and a folder for whatever is made.
+struct Home(Place);
+
+impl Home {
+    fn new() -> Self {
+        Self(Place::new())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        program()
+            .args(arguments)
+            .env("HOME", self.0.path("home"))
+            .current_dir(self.0.path(""))
+            .output()
+            .unwrap()
+    }
+
+    /// What a verb says that does what it was asked to.
+    fn says(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a verb complains of.
+    fn refuses(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains("error: "), "{arguments:?}: {error}");
+        error
+    }
+
+    /// A library that does this in C, beside the codec `example.xor`.
+    fn library(&self, name: &str, more: &str) -> String {
+        let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
+        let source = self.0.file("library.c", format!("#include \"tests/plugins/xor.c\"\n{more}").as_bytes());
+        let library = self.0.at(name);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", &library, &source]);
+        let built = compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}")).output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        library
+    }
+
+    fn plugins(&self) -> PathBuf {
+        self.0.path("home/.local/share/zarr/plugins")
+    }
+
+    fn configuration(&self, file: &str) -> PathBuf {
+        self.0.path("home/.config/zarr").join(file)
+    }
+
+    /// The library, packed, installed and trusted.
+    fn with_trusted_plugin() -> Self {
+        let home = Self::new();
+        let library = home.library("libxor.so", "");
+        home.says(&["plugins", "pack", &library]);
+        home.says(&["plugins", "install", "dist"]);
+        home.says(&["plugins", "trust", "xor-c"]);
+        home
+    }
+}
+
+const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}}, "chunk_key_encoding": {"name": "default"},
+    "codecs": [{"name": "bytes"}, {"name": "example.xor", "configuration": {"key":255}}]}"#;
+
+#[test]
+fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_the_next() {
+    let home = Home::new();
+    home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
+    home.0.file("a.zarr/c/0", &[254, 253, 252]);
+    let get = ["get", "a.zarr", "/", "--format", "json"];
+    assert!(home.refuses(&get).contains("codec `example.xor` is unknown"));
+
+    let library = home.library("libxor.so", "");
+    let packed = home.says(&["plugins", "pack", &library]);
+    assert!(
+        packed.starts_with("packed xor-c 1.2.0: dist/xor-c.toml\n  codec example.xor  Combines"),
+        "{packed}"
+    );
+    assert!(packed.contains("`zarrctl plugins install dist` installs it"), "{packed}");
+    let installed = home.says(&["plugins", "install", "dist"]);
+    assert!(installed.ends_with("If you trust it: zarrctl plugins trust xor-c\n"), "{installed}");
+    let untrusted =
+        "which is not used: it is not trusted yet; `zarrctl plugins trust xor-c` says that you trust it";
+    let refusal = home.refuses(&get);
+    assert!(
+        refusal.contains("codec `example.xor` is in plugin xor-c 1.2.0 (") && refusal.contains(untrusted),
+        "{refusal}"
+    );
+    assert!(home.refuses(&["plugins", "show", "example.xor"]).contains(untrusted));
+    assert!(home.says(&["info", "a.zarr", "/"]).contains(untrusted));
+
+    assert!(!home.configuration("plugins.lock").exists());
+    let trusted = home.says(&["plugins", "trust", "xor-c"]);
+    let file = home.plugins().join("xor-c-1.2.0-linux_amd64.so");
+    for line in
+        ["plugin   xor-c 1.2.0\n", &format!("library  {}\n", file.display()), "has      codec example.xor\n"]
+    {
+        assert!(trusted.contains(line), "{trusted}");
+    }
+    let lock = fs::read_to_string(home.configuration("plugins.lock")).unwrap();
+    let hash = trusted.lines().find_map(|line| line.strip_prefix("sha256   ")).unwrap();
+    assert!(lock.contains(&format!("sha256 = \"{hash}\"")), "{lock}");
+    assert!(home.says(&["plugins", "trust", "xor-c"]).contains("It was trusted already"));
+    assert_eq!(home.says(&get).trim(), "[1, 2, 3]");
+
+    // The same with what is written.
+    home.0.file("raw", &[1, 2, 3]);
+    let create = [
+        "create",
+        "b.zarr",
+        "/b",
+        "--shape",
+        "3",
+        "--dtype",
+        "uint8",
+        "--codec",
+        r#"example.xor:{"key":255}"#,
+    ];
+    home.says(&create);
+    home.says(&["put", "b.zarr", "/b", "raw"]);
+    assert_eq!(fs::read(home.0.path("b.zarr/b/c/0")).unwrap(), [254, 253, 252]);
+    home.says(&["copy", "b.zarr", "c.zarr", "--chunks", "2"]);
+    assert_eq!(fs::read(home.0.path("c.zarr/b/c/1")).unwrap()[0], 252);
+}
+
+#[test]
+fn another_library_of_the_same_name_is_not_the_one_that_is_trusted() {
+    let home = Home::with_trusted_plugin();
+    let other = home.library("other.so", "int other_code(void) { return 7; }");
+    home.says(&["plugins", "pack", &other, "--output", "other"]);
+    assert!(home.says(&["plugins", "install", "other"]).contains("Another library of this name is trusted."));
+    let refusal = home.refuses(&["plugins", "show", "example.xor"]);
+    assert!(refusal.contains("its library is not the one that was trusted: SHA-256 is "), "{refusal}");
+    let trusted = home.says(&["plugins", "trust", "xor-c"]);
+    assert!(trusted.contains("\nbefore   "), "{trusted}");
+    assert!(home.says(&["plugins", "show", "example.xor"]).starts_with("codec example.xor\n"));
+}
+
+#[test]
+fn what_is_loaded_is_listed_and_shown_beside_what_is_linked() {
+    let home = Home::with_trusted_plugin();
+    let manifest = home.plugins().join("xor-c.toml");
+    let list = home.says(&["plugins"]);
+    assert!(list.contains("  (library xor-c 1.2.0) Combines each byte"), "{list}");
+    assert!(
+        list.ends_with(&format!("\nlibrary\n  xor-c 1.2.0  {}: trusted\n", manifest.display())),
+        "{list}"
+    );
+    let shown = home.says(&["plugins", "show", "example.xor"]);
+    assert!(shown.contains("  plugin    xor-c 1.2.0\n") && shown.contains("  library   "), "{shown}");
+    let json = home.says(&["plugins", "list", "--json"]);
+    assert!(json.contains(&format!("\"library\": \"{}\"", manifest.display())), "{json}");
+
+    fs::remove_file(home.configuration("plugins.lock")).unwrap();
+    let list = home.says(&["plugins"]);
+    assert!(list.contains("xor-c.toml: not used: it is not trusted yet"), "{list}");
+    assert!(home.says(&["plugins", "--json"]).contains("\"refusal\": \"it is not trusted yet"));
+}
+
+#[test]
+fn why_tells_every_place_and_what_came_of_it() {
+    let home = Home::with_trusted_plugin();
+    let why = home.says(&["plugins", "why", "example.xor"]);
+    let user = home.plugins();
+    let expected = format!(
+        "`example.xor` was looked for at:\n  {} (your plugins)\n    xor-c.toml: provides it\n  /usr/local/lib/zarr/plugins \
+         (the system's plugins)",
+        user.display()
+    );
+    assert!(why.starts_with(&expected), "{why}");
+    assert!(why.ends_with("so codec `example.xor` is that of plugin xor-c 1.2.0\n"), "{why}");
+    let by_name = home.says(&["plugins", "why", "xor-c"]);
+    assert_eq!(by_name, format!("`xor-c` is a plugin; what it provides:\n\n{why}"));
+    let linked = home.says(&["plugins", "why", "zstd"]);
+    assert!(linked.contains("this build of zarrctl has codec `zstd`, of zarr-codec-zstd"), "{linked}");
+    assert!(
+        home.says(&["plugins", "why", "zsdt"])
+            .contains("so it is not known here: no plugin is called `zsdt`")
+    );
+
+    fs::write(user.join("broken.toml"), "manifest_version = 2").unwrap();
+    fs::remove_file(home.configuration("plugins.lock")).unwrap();
+    let why = home.says(&["plugins", "why", "example.xor"]);
+    assert!(why.contains("broken.toml: its manifest is not right: manifest version 2 is not known"), "{why}");
+    assert!(why.contains("xor-c.toml: it is not trusted yet; `zarrctl plugins trust xor-c`"), "{why}");
+}
+
+#[test]
+fn dirs_says_which_folders_there_are_and_which_are_refused() {
+    let home = Home::with_trusted_plugin();
+    let open = home.0.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let path = format!("{}:relative", open.display());
+    let mut dirs = program();
+    dirs.args(["plugins", "dirs"]).env("HOME", home.0.path("home")).env("ZARR_PLUGIN_PATH", path);
+    let said = String::from_utf8(dirs.output().unwrap().stdout).unwrap();
+    for line in [
+        format!("  {} (ZARR_PLUGIN_PATH): refused: ", open.display()),
+        "may be written by others than you and root".to_owned(),
+        format!("  {} (your plugins): 1 manifest\n", home.plugins().display()),
+        "  `relative` (ZARR_PLUGIN_PATH): refused, since it is not absolute\n".to_owned(),
+        format!("\n  {}\n", home.configuration("plugins.lock").display()),
+        format!("\n  {} (does not exist)\n", home.configuration("plugins.quarantine").display()),
+    ] {
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_library_that_holds_to_the_rules_passes_a_probe_and_one_that_does_not_fails_it() {
+    let home = Home::with_trusted_plugin();
+    for plugin in ["xor-c", "dist/xor-c.toml", "libxor.so"] {
+        let said = home.says(&["plugins", "probe", plugin, "--level", "L1"]);
+        assert!(said.starts_with("codec `example.xor`: L1 ("), "{said}");
+        assert!(said.ends_with(" passes.\n"), "{said}");
+    }
+    let wrong = home.library("wrong.so", "");
+    let source = home.0.path("library.c");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, format!("#define TOO_MUCH\n{text}")).unwrap();
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-shared", "-fPIC", "-o", &wrong]).arg(&source);
+    compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}"));
+    assert!(compiler.status().unwrap().success());
+    let output = home.run(&["plugins", "probe", "wrong.so", "--level", "L1"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("wrong does not pass: it breaks "), "{error}");
+    assert!(!home.configuration("plugins.quarantine").exists());
+    assert!(home.refuses(&["plugins", "probe", "a.zarr"]).contains("a.zarr: No such file"));
+    assert!(home.refuses(&["plugins", "probe", "nobody"]).contains("there are `xor-c`"));
+}
+
+#[test]
+fn what_crashes_or_hangs_is_told_in_words_and_put_into_quarantine() {
+    let home = Home::new();
+    let at_start = |what: &str| {
+        format!("#include <unistd.h>\n__attribute__((constructor)) static void start(void) {{ {what} }}")
+    };
+    for (what, told) in [
+        ("abort();", "it ended the whole program with an abort (signal 6)"),
+        ("*(volatile int *)8 = 1;", "it touched memory that is not its own (segmentation fault)"),
+        ("_exit(0);", "it ended the whole program itself, with status 0"),
+        ("for (;;) sleep(1);", "it did not come to an end within 1 s"),
+    ] {
+        let library = home.library("libbad.so", &at_start(what));
+        let error = home.refuses(&["plugins", "probe", &library, "--time-limit", "1"]);
+        let expected = format!(
+            "libbad: {told}; it is in quarantine now ({})",
+            home.configuration("plugins.quarantine").display()
+        );
+        assert!(error.contains(&expected), "{error}");
+    }
+    let quarantine = fs::read_to_string(home.configuration("plugins.quarantine")).unwrap();
+    assert_eq!(quarantine.matches("[[quarantined]]").count(), 4, "{quarantine}");
+}
+
+/// Whoever trusts a plugin later finds it in quarantine, until a probe passes: here it crashes where a file is.
+#[test]
+fn a_library_is_out_of_quarantine_when_it_passes() {
+    let home = Home::new();
+    let trap = home.0.path("trap");
+    let library = home.library(
+        "libxor.so",
+        &format!(
+            "#include <unistd.h>\n__attribute__((constructor)) static void start(void) {{ if (access(\"{}\", F_OK) == 0) abort(); }}",
+            trap.display()
+        ),
+    );
+    home.says(&["plugins", "pack", &library]);
+    home.says(&["plugins", "install", "dist"]);
+    home.says(&["plugins", "trust", "xor-c"]);
+    fs::write(&trap, "").unwrap();
+    home.refuses(&["plugins", "probe", "xor-c"]);
+    let list = home.says(&["plugins"]);
+    assert!(
+        list.contains("not used: it is in quarantine: when it was tried, it ended the whole program"),
+        "{list}"
+    );
+    let error = home.refuses(&["plugins", "trust", "xor-c"]);
+    assert!(error.contains("`zarrctl plugins probe xor-c` lets it out when it passes"), "{error}");
+    fs::remove_file(&trap).unwrap();
+    let said = home.says(&["plugins", "probe", "xor-c", "--level", "L0"]);
+    assert!(said.ends_with("xor-c passes and is out of quarantine.\n"), "{said}");
+    assert!(home.says(&["plugins", "show", "example.xor"]).starts_with("codec"));
+}
+
+#[test]
+fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
+    let home = Home::new();
+    home.0.file("text.so", b"no library");
+    fs::create_dir(home.0.path("empty")).unwrap();
+    let refuses = |arguments: &[&str], told: &str| {
+        let error = home.refuses(&[&["plugins"], arguments].concat());
+        assert!(error.contains(told), "{error}");
+    };
+    refuses(&["pack", "text.so"], "text.so is no plugin: its library cannot be opened: it is no ELF file");
+    refuses(&["pack", "nowhere.so"], "nowhere.so: No such file or directory");
+    refuses(&["install", "empty"], "empty has no manifest; `zarrctl plugins pack LIBRARY` makes one");
+    refuses(&["install", "text.so"], "text.so is no manifest: install the folder with its manifest");
+    refuses(&["install", "nowhere"], "nowhere: No such file or directory");
+    refuses(&["trust", "nobody"], "no plugin that is installed is called `nobody`; none is installed");
+    let library = home.library("libxor.so", "");
+    home.says(&["plugins", "pack", &library]);
+    fs::write(home.0.path("dist/xor-c-1.2.0-linux_amd64.so"), "another").unwrap();
+    refuses(&["install", "dist"], "its library is not the one that its manifest names");
+    home.says(&["plugins", "pack", &library]);
+    home.says(&["plugins", "install", "dist/xor-c.toml"]);
+    refuses(&["trust", "example.xor"], "plugin `xor-c` provides it");
+}
+
+/// A lock file that others may write could be trusted by anybody.
+#[test]
+fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_is_read() {
+    let home = Home::with_trusted_plugin();
+    let lock = home.configuration("plugins.lock");
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o666)).unwrap();
+    let output = home.run(&["plugins", "why", "example.xor"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("xor-c.toml: it is not trusted yet"), "{said}");
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        warning.contains("warning: no plugin is trusted: ") && warning.contains("chmod go-w"),
+        "{warning}"
+    );
+    assert!(home.refuses(&["plugins", "trust", "xor-c"]).contains("may be written by others"));
+    assert!(Path::new(&lock).exists());
+}

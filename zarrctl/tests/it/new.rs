@@ -1,0 +1,136 @@
+//! What `plugins new` makes: it builds, holds to the rules of its kind and is formatted, as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Place, refused, text};
+
+/// Kinds with what else the command line has to say; the codec is the guide's.
+const KINDS: [(&str, &str); 9] = [
+    ("codec", "https://example.org/codecs/try/1.0"),
+    ("dtype", ""),
+    ("grid", ""),
+    ("key-encoding", ""),
+    ("layout", "https://example.org/layouts/try/1.0"),
+    ("metadata-encoding", "https://example.org/metadata/try/1.0"),
+    ("extension", "https://example.org/extensions/try/1.0"),
+    ("transformer", "https://example.org/transformers/try/1.0"),
+    ("store", ""),
+];
+
+fn made(place: &Place, kind: &str, uri: &str) -> PathBuf {
+    let folder = place.at(kind);
+    let name = format!("example.{kind}");
+    let mut arguments = vec!["plugins", "new", kind, &name, "--folder", &folder];
+    if !uri.is_empty() {
+        arguments.extend(["--uri", uri]);
+    }
+    let said = text(&arguments);
+    assert!(said.contains("\n  cargo test\n"), "{said}");
+    assert!(said.contains("they are not published yet"), "{said}");
+    folder.into()
+}
+
+/// Cargo as somebody types it there, with the versions that are on this machine already.
+pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).current_dir(folder).env("CARGO_NET_OFFLINE", "true");
+    let output = cargo.env("CARGO_TARGET_DIR", shared_target()).output().unwrap();
+    let [said, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{}: {arguments:?}\n{said}\n{error}", folder.display());
+    said
+}
+
+/// One for all crates that are built outside of the workspace.
+pub(crate) fn shared_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins")
+}
+
+#[test]
+fn what_is_begun_holds_to_the_rules_of_its_kind_as_it_is() {
+    let place = Place::new();
+    // The guide builds a codec.
+    for (kind, uri) in &KINDS[1..] {
+        let folder = made(&place, kind, uri);
+        let said = cargo(&folder, &["test", "--quiet"]);
+        assert!(said.contains("test result: ok") && !said.contains("FAILED"), "{kind}: {said}");
+    }
+}
+
+#[test]
+fn what_is_begun_is_formatted_and_leaves_nothing_open() {
+    let place = Place::new();
+    for (kind, uri) in KINDS {
+        let folder = made(&place, kind, uri);
+        let mut files = place.files(kind);
+        let sources: Vec<_> =
+            files.iter().filter(|file| file.ends_with(".rs")).map(|file| folder.join(file)).collect();
+        let mut rustfmt = Command::new("rustfmt");
+        let output = rustfmt.args(["--check", "--edition", "2024"]).args(&sources).output().unwrap();
+        assert!(output.status.success(), "{kind}: {}", String::from_utf8_lossy(&output.stdout));
+        for file in &files {
+            let text = fs::read_to_string(folder.join(file)).unwrap();
+            assert!(!text.contains("{{"), "{kind}/{file}: {text}");
+        }
+        files.retain(|file| file.starts_with("plugin/"));
+        assert_eq!(files.is_empty(), ["transformer", "store"].contains(&kind), "{kind}");
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+        assert!(readme.contains("not published yet"), "{readme}");
+    }
+}
+
+#[test]
+fn where_the_crates_of_the_framework_come_from_can_be_said() {
+    let place = Place::new();
+    let with = |source: &str, expected: &str| {
+        let folder = place.at("made");
+        let _said = text(&["plugins", "new", "codec", "example-xor", "--deps", source, "--folder", &folder]);
+        let manifest = fs::read_to_string(place.path("made/Cargo.toml")).unwrap();
+        assert!(manifest.contains(expected), "{manifest}");
+        fs::remove_dir_all(&folder).unwrap();
+    };
+    with("registry", concat!("zarr-spec = \"", env!("CARGO_PKG_VERSION"), "\""));
+    with("git:https://example.org/zarr", "zarr-spec = { git = \"https://example.org/zarr\" }");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().canonicalize().unwrap();
+    with(
+        &format!("path:{}", root.display()),
+        &format!("zarr-spec = {{ path = \"{}/zarr-spec\" }}", root.display()),
+    );
+    assert!(
+        refused(&["plugins", "new", "codec", "a", "--deps", "svn:x"], 2)
+            .contains("`registry`, `path:FOLDER` or `git:URL`")
+    );
+    let no_tree = refused(&["plugins", "new", "codec", "a", "--deps", &format!("path:{}", place.at(""))], 1);
+    assert!(no_tree.contains("is no source tree of this framework"), "{no_tree}");
+}
+
+#[test]
+fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    let folder = place.at("made");
+    let refuses = |arguments: &[&str], told: &str| {
+        let arguments = [&["plugins", "new"], arguments, &["--folder", &folder]].concat();
+        let error = refused(&arguments, 1);
+        assert!(error.contains(told), "{error}");
+        assert!(!place.path("made").exists());
+    };
+    for name in ["Example", "1st", "a/b", "a b", "", "a."] {
+        refuses(&["codec", name], "is not 1 to 60 lower case letters");
+    }
+    refuses(&["layout", "mine"], "a memory layout is named by a URI: --uri https://example.org/mine/1.0");
+    refuses(
+        &["store", "mine", "--uri", "https://example.org/mine/1.0"],
+        "--uri is for kinds that the draft names",
+    );
+    for uri in ["https://example.org/mine", "mine/1.0", "https://example.org/\"/1.0", "https://example.org/1"]
+    {
+        refuses(&["codec", "mine", "--uri", uri], "is no URI that the draft has");
+    }
+    place.file("made/there", b"");
+    let error = refused(&["plugins", "new", "codec", "mine", "--folder", &folder], 1);
+    assert!(error.contains("made is there already"), "{error}");
+    assert!(refused(&["plugins", "new", "codecs", "mine"], 2).contains("codec"));
+}
