@@ -82,6 +82,10 @@ extern "C" {
 #define ZARR_FORM_BYTES_TO_BYTES 3
 /* Form of a codec: the same bytes and a checksum beside them. */
 #define ZARR_FORM_CHECKSUM 4
+/* Form of a codec: array to bytes, by chains of its own that the host runs. */
+#define ZARR_FORM_COMPOSITE 5
+/* Form of a codec: array to bytes, a shard; see `value`. */
+#define ZARR_FORM_SHARD 6
 /* Order of bytes: least significant first. */
 #define ZARR_LITTLE_ENDIAN 0
 /* Order of bytes: most significant first. */
@@ -111,8 +115,10 @@ typedef struct zarr_unit zarr_unit;
 typedef struct zarr_byte_order zarr_byte_order;
 typedef struct zarr_array zarr_array;
 typedef struct zarr_creation zarr_creation;
+typedef struct zarr_lookup zarr_lookup;
 typedef struct zarr_representation zarr_representation;
 typedef struct zarr_call zarr_call;
+typedef struct zarr_chains zarr_chains;
 typedef struct zarr_codec_instance zarr_codec_instance;
 typedef struct zarr_codec_vtable zarr_codec_vtable;
 typedef struct zarr_data_type_handle zarr_data_type_handle;
@@ -185,8 +191,11 @@ struct zarr_array {
     size_t struct_size;
     /* What messages call the type. Two types are equal when their names are. */
     zarr_str data_type_name;
-    /* Bytes of one element; 0 when they are of variable size. */
+    /* Bytes of one element, where all have the same. */
     size_t element_size;
+    /* 1 where elements are of variable size, else 0. */
+    uint32_t is_variable;
+    uint32_t reserved;
     /* ZARR_KIND_INT and so on. */
     uint32_t kind;
     /* Elements are numbers of this many bytes. 0: see `units`. */
@@ -224,6 +233,22 @@ struct zarr_creation {
     /* Says something that a user should know and that is no error, during this call. */
     void (*warn)(void *context, zarr_str message);
     void *warn_context;
+    /* What the host has, to be looked up during this call. NULL if nothing is. */
+    const zarr_lookup *lookup;
+};
+
+/* What a plugin may look up in its host: codecs and data types that it does not have itself. `creation`
+ * names them and has no `lookup` of its own. */
+struct zarr_lookup {
+    size_t struct_size;
+    void *context;
+    /* A codec for what the codecs before it leave. It belongs to the plugin, also after the call, and is
+     * filled in as by `create` of a codec, with its `vtable`. */
+    int32_t (*codec)(void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
+    /* What documents of `format` call a codec: `{"identifier": "zstd", "configuration": {"level": 3}}`. */
+    int32_t (*translate)(void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *document_json, zarr_buf *err);
+    /* A data type, which the plugin releases; `byte_order_json` as from `create` of a data type. */
+    int32_t (*data_type)(void *context, const zarr_creation *creation, zarr_data_type_handle *data_type, zarr_buf *byte_order_json, zarr_buf *err);
 };
 
 /* What a codec is created for, or has the size of its encoded form asked for. */
@@ -249,6 +274,19 @@ struct zarr_call {
     uint32_t flags;
     /* Not 0 once the call should end with ZARR_CANCELLED; NULL if it never is. */
     const int32_t *cancelled;
+    /* For ZARR_FORM_COMPOSITE: what runs its chains. */
+    const zarr_chains *chains;
+};
+
+/* Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side, and
+ * may have another shape than the array that the chain was made for. */
+struct zarr_chains {
+    size_t struct_size;
+    void *context;
+    /* Writes what a chain encodes the elements of `array` to. */
+    int32_t (*encode)(void *context, size_t chain, const zarr_array *array, zarr_str decoded, zarr_output *encoded, zarr_buf *err);
+    /* Writes the elements of `array` that a chain decodes `encoded` to. */
+    int32_t (*decode)(void *context, size_t chain, const zarr_array *array, zarr_str encoded, zarr_output *decoded, zarr_buf *err);
 };
 
 /* What `create` of a codec leaves. */
@@ -260,11 +298,16 @@ struct zarr_codec_instance {
     uint32_t checksum_size;
     /* and whether it stands before the bytes. */
     uint32_t checksum_at_start;
-    uint32_t reserved;
+    /* How many chains it has: see `chain`. A shard has two, one for inner chunks and one for the index. */
+    uint32_t n_chains;
     /* What the other functions are called with; `destroy` is called unless it is NULL. */
     void *self;
-    /* For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}` or "big". */
+    /* For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}`, where "big" or a list
+     * may stand, with true for each unit that is big endian. For ZARR_FORM_SHARD: `{"inner_shape": [2, 3],
+     * "index_at_start": false}`. */
     zarr_buf value;
+    /* Where its functions are. NULL: where `create` is. */
+    const zarr_codec_vtable *vtable;
 };
 
 /* A codec. All functions but `create`, `destroy` and `translate` may be called by many threads at the same
@@ -288,6 +331,13 @@ struct zarr_codec_vtable {
     int32_t (*checksum)(const void *self, zarr_str bytes, uint8_t *checksum, zarr_buf *err);
     /* The configuration that another format has. NULL: the same. */
     int32_t (*translate)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *configuration_json, zarr_buf *err);
+    /* Bytes to bytes, for a host that looks at the bytes from `start` to `end` of what is decoded alone: as
+     * many are written as by `decode`, and the others may be anything. NULL: all are decoded. */
+    int32_t (*decode_range)(const void *self, zarr_str encoded, size_t start, size_t end, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
+    /* A chain that the host makes and runs: `[{"identifier": "bytes", "configuration": {"endian":
+     * "little"}}]`, and the array that it is made for, as `encoded_array` has it. NULL where no codec has
+     * chains. */
+    int32_t (*chain)(const void *self, size_t chain, zarr_buf *codecs_json, zarr_buf *array_json, zarr_data_type_handle *data_type, zarr_buf *err);
 };
 
 /* A data type that somebody owns: `release` of the vtable ends that. */
@@ -304,10 +354,12 @@ struct zarr_data_type_vtable {
     int32_t (*create)(const void *context, const zarr_creation *creation, const void **self, zarr_buf *byte_order_json, zarr_buf *err);
     /* The same type once more, to be released on its own. */
     const void *(*retain)(const void *self);
-    void (*release)(const void *self);
+    void (*release)(void *self);
     /* `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0,
      * 0], "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`,
-     * pairs of offset and size, stands in the place of `unit_size` where units differ. */
+     * pairs of offset and size, stands in the place of `unit_size` where units differ. A structured type
+     * also has `"fields": [{"name": "x", "shape": [2], "offset": 0}]`; one whose elements may be missing has
+     * `"optional": true`. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
     /* As documents of a format name it: `{"identifier": "float64", "json": "float64", "configuration": null,
      * "type": null, "fallback": []}`. */
@@ -322,6 +374,9 @@ struct zarr_data_type_vtable {
     int32_t (*check)(const void *self, zarr_str elements, zarr_buf *err);
     /* Makes elements of stored bytes, in place, where several stored forms stand for one. NULL: none do. */
     int32_t (*settle)(const void *self, uint8_t *elements, size_t len, uint32_t mode, zarr_buf *err);
+    /* The type of a field, by its number, or that of the elements which are there; the caller releases it.
+     * NULL: there is none. */
+    int32_t (*inner)(const void *self, size_t field, zarr_data_type_handle *data_type, zarr_buf *err);
 };
 
 /* A chunk grid, made for an array of a shape. Functions but `create` and `destroy` may be called by many

@@ -96,6 +96,10 @@ abi_numbers! {
     FORM_BYTES_TO_BYTES: u32 = 3;
     /// Form of a codec: the same bytes and a checksum beside them.
     FORM_CHECKSUM: u32 = 4;
+    /// Form of a codec: array to bytes, by chains of its own that the host runs.
+    FORM_COMPOSITE: u32 = 5;
+    /// Form of a codec: array to bytes, a shard; see `value`.
+    FORM_SHARD: u32 = 6;
 
     /// Order of bytes: least significant first.
     LITTLE_ENDIAN: u32 = 0;
@@ -193,8 +197,11 @@ abi_struct! {
         struct_size: usize,
         /// What messages call the type. Two types are equal when their names are.
         data_type_name: Str,
-        /// Bytes of one element; 0 when they are of variable size.
+        /// Bytes of one element, where all have the same.
         element_size: usize,
+        /// 1 where elements are of variable size, else 0.
+        is_variable: u32,
+        reserved: u32,
         /// ZARR_KIND_INT and so on.
         kind: u32,
         /// Elements are numbers of this many bytes. 0: see `units`.
@@ -234,6 +241,24 @@ abi_struct! {
         /// Says something that a user should know and that is no error, during this call.
         warn: fn(context: *mut c_void, message: Str),
         warn_context: *mut c_void,
+        /// What the host has, to be looked up during this call. NULL if nothing is.
+        lookup: *const Lookup,
+    }
+}
+
+abi_struct! {
+    /// What a plugin may look up in its host: codecs and data types that it does not have itself. `creation` names them and
+    /// has no `lookup` of its own.
+    Lookup = "zarr_lookup" {
+        struct_size: usize,
+        context: *mut c_void,
+        /// A codec for what the codecs before it leave. It belongs to the plugin, also after the call, and is filled in as
+        /// by `create` of a codec, with its `vtable`.
+        codec: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
+        /// What documents of `format` call a codec: `{"identifier": "zstd", "configuration": {"level": 3}}`.
+        translate: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, format: u32, document_json: *mut Buf, err: *mut Buf) -> i32,
+        /// A data type, which the plugin releases; `byte_order_json` as from `create` of a data type.
+        data_type: fn(context: *mut c_void, creation: *const Creation, data_type: *mut DataTypeHandle, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
     }
 }
 
@@ -263,6 +288,21 @@ abi_struct! {
         flags: u32,
         /// Not 0 once the call should end with ZARR_CANCELLED; NULL if it never is.
         cancelled: *const i32,
+        /// For ZARR_FORM_COMPOSITE: what runs its chains.
+        chains: *const Chains,
+    }
+}
+
+abi_struct! {
+    /// Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side, and may have
+    /// another shape than the array that the chain was made for.
+    Chains = "zarr_chains" {
+        struct_size: usize,
+        context: *mut c_void,
+        /// Writes what a chain encodes the elements of `array` to.
+        encode: fn(context: *mut c_void, chain: usize, array: *const Array, decoded: Str, encoded: *mut Output, err: *mut Buf) -> i32,
+        /// Writes the elements of `array` that a chain decodes `encoded` to.
+        decode: fn(context: *mut c_void, chain: usize, array: *const Array, encoded: Str, decoded: *mut Output, err: *mut Buf) -> i32,
     }
 }
 
@@ -276,11 +316,15 @@ abi_struct! {
         checksum_size: u32,
         /// and whether it stands before the bytes.
         checksum_at_start: u32,
-        reserved: u32,
+        /// How many chains it has: see `chain`. A shard has two, one for inner chunks and one for the index.
+        n_chains: u32,
         /// What the other functions are called with; `destroy` is called unless it is NULL.
         this: *mut c_void,
-        /// For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}` or "big".
+        /// For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}`, where "big" or a list may stand,
+        /// with true for each unit that is big endian. For ZARR_FORM_SHARD: `{"inner_shape": [2, 3], "index_at_start": false}`.
         value: Buf,
+        /// Where its functions are. NULL: where `create` is.
+        vtable: *const CodecVtable,
     }
 }
 
@@ -305,6 +349,12 @@ abi_struct! {
         checksum: fn(this: *const c_void, bytes: Str, checksum: *mut u8, err: *mut Buf) -> i32,
         /// The configuration that another format has. NULL: the same.
         translate: fn(context: *const c_void, creation: *const Creation, decoded: *const Representation, format: u32, configuration_json: *mut Buf, err: *mut Buf) -> i32,
+        /// Bytes to bytes, for a host that looks at the bytes from `start` to `end` of what is decoded alone: as many are
+        /// written as by `decode`, and the others may be anything. NULL: all are decoded.
+        decode_range: fn(this: *const c_void, encoded: Str, start: usize, end: usize, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
+        /// A chain that the host makes and runs: `[{"identifier": "bytes", "configuration": {"endian": "little"}}]`, and the
+        /// array that it is made for, as `encoded_array` has it. NULL where no codec has chains.
+        chain: fn(this: *const c_void, chain: usize, codecs_json: *mut Buf, array_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
     }
 }
 
@@ -325,10 +375,11 @@ abi_struct! {
         create: fn(context: *const c_void, creation: *const Creation, this: *mut *const c_void, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
         /// The same type once more, to be released on its own.
         retain: fn(this: *const c_void) -> *const c_void,
-        release: fn(this: *const c_void),
+        release: fn(this: *mut c_void),
         /// `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0, 0],
         /// "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`, pairs of offset and
-        /// size, stands in the place of `unit_size` where units differ.
+        /// size, stands in the place of `unit_size` where units differ. A structured type also has
+        /// `"fields": [{"name": "x", "shape": [2], "offset": 0}]`; one whose elements may be missing has `"optional": true`.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
         /// As documents of a format name it: `{"identifier": "float64", "json": "float64", "configuration": null,
         /// "type": null, "fallback": []}`.
@@ -343,6 +394,9 @@ abi_struct! {
         check: fn(this: *const c_void, elements: Str, err: *mut Buf) -> i32,
         /// Makes elements of stored bytes, in place, where several stored forms stand for one. NULL: none do.
         settle: fn(this: *const c_void, elements: *mut u8, len: usize, mode: u32, err: *mut Buf) -> i32,
+        /// The type of a field, by its number, or that of the elements which are there; the caller releases it. NULL: there
+        /// is none.
+        inner: fn(this: *const c_void, field: usize, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
     }
 }
 
@@ -470,8 +524,10 @@ macro_rules! all_structs {
             ByteOrder::$what(),
             Array::$what(),
             Creation::$what(),
+            Lookup::$what(),
             Representation::$what(),
             Call::$what(),
+            Chains::$what(),
             CodecInstance::$what(),
             CodecVtable::$what(),
             DataTypeHandle::$what(),

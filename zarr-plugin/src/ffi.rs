@@ -11,9 +11,11 @@
 )]
 
 pub(crate) mod array;
+pub(crate) mod byte_order;
 pub(crate) mod codec;
 pub(crate) mod creation;
 pub(crate) mod data_type;
+pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod publish;
 pub(crate) mod small;
@@ -284,8 +286,10 @@ sized!(
     Output,
     Array,
     Creation,
+    Lookup,
     Representation,
     Call,
+    Chains,
     CodecInstance,
     CodecVtable,
     DataTypeVtable,

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use zarr_spec::{ArrayRepresentation, Elements, FillValue, Representation, Size, Units};
+use zarr_spec::{
+    ArrayRepresentation, DataType, Elements, FillValue, Representation, Size, Units, Value, json,
+};
 
-use super::data_type::{Foreign, SHOWN, kind_number, order_of, show_order};
+use super::byte_order::{order_json, order_of, order_of_json, show_order};
+use super::data_type::{Foreign, SHOWN, bytes_json, bytes_of, kind_number};
 use super::{Failure, borrowed, borrowed_items, lend, read};
 use crate::abi;
 
@@ -24,6 +27,8 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
             struct_size: size_of::<abi::Array>(),
             data_type_name: lend(name.as_bytes()),
             element_size,
+            is_variable: u32::from(elements == Elements::Variable),
+            reserved: 0,
             kind: kind_number(array.data_type.kind()),
             // A number has at most a few bytes.
             unit_size: u32::try_from(unit_size).unwrap_or(1),
@@ -55,6 +60,39 @@ pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresent
             byte_order: order_of(&shown.byte_order)?,
         })
     }
+}
+
+/// What else there is to an array than its data type, as it crosses.
+pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
+    let shape: Value = array.shape.iter().copied().collect();
+    json!({
+        "shape": shape,
+        "fill_value": (bytes_json(array.fill_value.bytes())),
+        "byte_order": (order_json(&array.byte_order))
+    })
+}
+
+/// The array that [`array_json`] describes. What it does not say is as for `otherwise`; a fill value has to fit.
+pub(crate) fn array_of_json(
+    json: &Value,
+    data_type: Arc<dyn DataType>,
+    otherwise: &ArrayRepresentation,
+) -> Option<ArrayRepresentation> {
+    let members = json.as_object()?;
+    let shape = match members.get("shape") {
+        Some(shape) => shape.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?,
+        None => otherwise.shape.clone(),
+    };
+    let fill_value = match members.get("fill_value") {
+        Some(bytes) => FillValue::new(bytes_of(bytes)?),
+        None => otherwise.fill_value.clone(),
+    };
+    let byte_order = match members.get("byte_order") {
+        Some(order) => order_of_json(order)?,
+        None => otherwise.byte_order.clone(),
+    };
+    let fits = data_type.elements().size().is_none_or(|size| size == fill_value.bytes().len());
+    fits.then_some(ArrayRepresentation { shape, data_type, fill_value, byte_order })
 }
 
 pub(crate) fn size_shown(size: Size) -> abi::Size {

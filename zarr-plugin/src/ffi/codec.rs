@@ -1,18 +1,26 @@
-//! Codecs and memory layouts of this library, as C sees them.
+//! Codecs and memory layouts of this side, as the other sees them.
+
+pub(crate) mod chains;
+mod foreign;
 
 use std::ffi::c_void;
 
 use zarr_spec::layout::MemoryLayoutPlugin;
-use zarr_spec::{ByteOrder, Codec, CodecPlugin, Output, Representation, Value, json};
+use zarr_spec::{Codec, CodecChain, CodecPlugin, Representation, Value, json};
 
-use super::array::{CreatedFor, array_of, created_for, representation_of, size_shown};
+use self::chains::HostChains;
+use super::array::{CreatedFor, array_json, array_of, created_for, representation_of, size_shown};
+use super::byte_order::order_json;
 use super::creation::{format_of, with_creation};
-use super::data_type::{SHOWN, bytes_json, crosses, hand_over, linked, order_json};
+use super::data_type::{hand_over, linked};
+use super::lookup::document_value;
 use super::output::write_output;
 use super::{EMPTY, Failure, borrowed, fill, guarded, put, read};
 use crate::abi::{self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, Size, Str};
 
-/// The functions of a codec of this library. `this` is a [`Codec`], `context` a [`CodecPlugin`].
+pub(crate) use foreign::{codec_error, made};
+
+/// The functions of a codec of this side. `this` is a [`Codec`], `context` a [`CodecPlugin`].
 pub(crate) static CODECS: CodecVtable = CodecVtable {
     struct_size: size_of::<CodecVtable>(),
     create: Some(create),
@@ -23,11 +31,32 @@ pub(crate) static CODECS: CodecVtable = CodecVtable {
     decode: Some(decode),
     checksum: Some(checksum),
     translate: Some(translate),
+    decode_range: Some(decode_range),
+    chain: Some(chain),
 };
 
 /// The functions of a memory layout of this library. `this` is a [`Codec`], `context` a [`MemoryLayoutPlugin`].
 pub(crate) static MEMORY_LAYOUTS: CodecVtable =
     CodecVtable { create: Some(create_layout), translate: None, ..CODECS };
+
+/// A place for an instance.
+pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
+    struct_size: size_of::<CodecInstance>(),
+    form: abi::FORM_VALUE,
+    checksum_size: 0,
+    checksum_at_start: 0,
+    n_chains: 0,
+    this: std::ptr::null_mut(),
+    value: EMPTY,
+    vtable: std::ptr::null(),
+};
+
+/// From which side to which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encode,
+    Decode,
+}
 
 unsafe extern "C" fn create(
     context: *const c_void,
@@ -41,14 +70,7 @@ unsafe extern "C" fn create(
         guarded(err, || {
             let plugin = &*context.cast::<CodecPlugin>();
             let decoded = representation_of(decoded)?;
-            with_creation(creation, linked()?, |creation| {
-                let codec = (plugin.create)(creation, &decoded)?;
-                let array = if let Representation::Array(array) = &decoded { Some(array) } else { None };
-                if matches!(codec, Codec::ArrayToArray(_) | Codec::ArrayToBytes(_)) {
-                    array.map_or(Ok(()), |array| crosses(&*array.data_type))?;
-                }
-                instance(codec, out)
-            })
+            with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, &decoded)?, out))
         })
     }
 }
@@ -77,7 +99,7 @@ unsafe extern "C" fn create_layout(
 /// # Safety
 ///
 /// `out` is a place for an instance.
-unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
+pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
     let (mut value, mut checksum) = (None, (0, false));
     let form = match &codec {
         Codec::Permutation(order) => {
@@ -85,18 +107,18 @@ unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure>
             value = Some(json!({"permutation": order}));
             abi::FORM_VALUE
         }
-        Codec::Binary(ByteOrder::Mixed(_)) => {
-            return Err(Failure::new(
-                abi::UNSUPPORTED,
-                "fields with byte orders of their own stay in their library",
-            ));
-        }
         Codec::Binary(order) => {
             value = Some(json!({"binary": (order_json(order))}));
             abi::FORM_VALUE
         }
+        Codec::Shard(shard) => {
+            let inner_shape: Value = shard.inner_shape.iter().copied().collect();
+            value = Some(json!({"inner_shape": inner_shape, "index_at_start": (shard.index_at_start)}));
+            abi::FORM_SHARD
+        }
         Codec::ArrayToArray(_) => abi::FORM_ARRAY_TO_ARRAY,
         Codec::ArrayToBytes(_) => abi::FORM_ARRAY_TO_BYTES,
+        Codec::Composite(_) => abi::FORM_COMPOSITE,
         Codec::BytesToBytes(_) => abi::FORM_BYTES_TO_BYTES,
         Codec::Checksum(inner) => {
             let size = u32::try_from(inner.size());
@@ -104,34 +126,43 @@ unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure>
             checksum = (size, inner.at_start());
             abi::FORM_CHECKSUM
         }
-        _ => {
-            let what = "codecs that hold chains of their own, such as shards, cannot be loaded yet: link the crate instead";
-            return Err(Failure::new(abi::UNSUPPORTED, what));
-        }
+        other => return Err(Failure::new(abi::UNSUPPORTED, format!("the ABI has no form for {other:?}"))),
     };
+    let n_chains = u32::try_from(chains_of(&codec).len());
+    let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
     let mut text = EMPTY;
-    let this = match value {
-        Some(value) => {
-            // SAFETY: a place of this function.
-            unsafe { put(&mut text, value.to_string().into_bytes()) };
-            std::ptr::null_mut()
-        }
-        None => Box::into_raw(Box::new(codec)).cast(),
+    if let Some(value) = value {
+        // SAFETY: a place of this function.
+        unsafe { put(&mut text, value.to_string().into_bytes()) };
+    }
+    let this = match form {
+        abi::FORM_VALUE => std::ptr::null_mut(),
+        _ => Box::into_raw(Box::new(codec)).cast(),
     };
     // SAFETY: as this function asks.
     unsafe {
         let filled = CodecInstance {
-            struct_size: size_of::<CodecInstance>(),
             form,
             checksum_size: checksum.0,
             checksum_at_start: checksum.1.into(),
-            reserved: 0,
+            n_chains,
             this,
             value: text,
+            vtable: &CODECS,
+            ..EMPTY_INSTANCE
         };
         fill(out, filled);
     }
     Ok(())
+}
+
+/// The chains that the host makes and runs for a codec.
+fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
+    match codec {
+        Codec::Composite(codec) => codec.chains(),
+        Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
+        _ => Vec::new(),
+    }
 }
 
 unsafe extern "C" fn destroy(this: *mut c_void) {
@@ -166,19 +197,11 @@ unsafe extern "C" fn encoded_array(
         guarded(err, || {
             let decoded = array_of(decoded)?;
             let Codec::ArrayToArray(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
-            crosses(&*decoded.data_type)?;
             let encoded = codec.encoded(&decoded)?;
-            crosses(&*encoded.data_type)?;
-            let shape: Value = encoded.shape.iter().copied().collect();
-            let json = json!({
-                "shape": shape,
-                "fill_value": (bytes_json(encoded.fill_value.bytes())),
-                "byte_order": (order_json(&encoded.byte_order))
-            });
+            put(encoded_json, array_json(&encoded).to_string().into_bytes());
             if encoded.data_type.name() != decoded.data_type.name() {
-                data_type.write(DataTypeHandle { vtable: &SHOWN, this: hand_over(encoded.data_type) });
+                data_type.write(hand_over(encoded.data_type));
             }
-            put(encoded_json, json.to_string().into_bytes());
             Ok(())
         })
     }
@@ -195,6 +218,7 @@ unsafe extern "C" fn encoded_size(
         guarded(err, || {
             let size = match (codec(this), representation_of(decoded)?) {
                 (Codec::ArrayToBytes(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
+                (Codec::Composite(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
                 (Codec::BytesToBytes(codec), Representation::Bytes(size)) => codec.encoded_size(size),
                 (codec, _) => return Err(wrong_function(codec)),
             };
@@ -213,17 +237,7 @@ unsafe extern "C" fn encode(
     err: *mut Buf,
 ) -> i32 {
     // SAFETY: the ABI has the pointers right for this call.
-    unsafe {
-        guarded(err, || {
-            let decoded = borrowed(decoded);
-            run(array, call, encoded, |array, encoded| match (codec(this), array) {
-                (Codec::BytesToBytes(codec), _) => Ok(codec.encode(decoded, encoded)?),
-                (Codec::ArrayToBytes(codec), Some(array)) => Ok(codec.encode(&array()?, decoded, encoded)?),
-                (Codec::ArrayToArray(codec), Some(array)) => Ok(codec.encode(&array()?, decoded, encoded)?),
-                (codec, _) => Err(wrong_function(codec)),
-            })
-        })
-    }
+    unsafe { guarded(err, || run(Direction::Encode, codec(this), array, decoded, call, encoded)) }
 }
 
 unsafe extern "C" fn decode(
@@ -235,42 +249,109 @@ unsafe extern "C" fn decode(
     err: *mut Buf,
 ) -> i32 {
     // SAFETY: the ABI has the pointers right for this call.
-    unsafe {
-        guarded(err, || {
-            let encoded = borrowed(encoded);
-            run(array, call, decoded, |array, decoded| match (codec(this), array) {
-                (Codec::BytesToBytes(codec), _) => Ok(codec.decode(encoded, decoded)?),
-                (Codec::ArrayToBytes(codec), Some(array)) => Ok(codec.decode(&array()?, encoded, decoded)?),
-                (Codec::ArrayToArray(codec), Some(array)) => Ok(codec.decode(&array()?, encoded, decoded)?),
-                (codec, _) => Err(wrong_function(codec)),
-            })
-        })
-    }
+    unsafe { guarded(err, || run(Direction::Decode, codec(this), array, encoded, call, decoded)) }
 }
 
-/// How a codec that wants it gets at the array of a call.
-type ArrayOf<'a> = &'a dyn Fn() -> Result<zarr_spec::ArrayRepresentation, Failure>;
-
-/// Encodes or decodes to the memory that is lent.
+/// Encodes or decodes `from` to the memory that is lent.
 ///
 /// # Safety
 ///
 /// The pointers are those of one call.
 unsafe fn run(
+    direction: Direction,
+    codec: &Codec,
     array: *const Array,
+    from: Str,
     call: *const Call,
     to: *mut abi::Output,
-    run: impl FnOnce(Option<ArrayOf<'_>>, &mut Output<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     // SAFETY: as this function asks.
     unsafe {
-        let cancelled = read(call)?.cancelled;
-        if !cancelled.is_null() && cancelled.read_volatile() != 0 {
+        let call = started(call)?;
+        let from = borrowed(from);
+        // Most codecs of bytes are not told of an array, and the others have a use for it.
+        let array = || array_of(array);
+        write_output(to, |to| {
+            match (codec, direction) {
+                (Codec::BytesToBytes(codec), Direction::Encode) => codec.encode(from, to)?,
+                (Codec::BytesToBytes(codec), Direction::Decode) => codec.decode(from, to)?,
+                (Codec::ArrayToBytes(codec), Direction::Encode) => codec.encode(&array()?, from, to)?,
+                (Codec::ArrayToBytes(codec), Direction::Decode) => codec.decode(&array()?, from, to)?,
+                (Codec::ArrayToArray(codec), Direction::Encode) => codec.encode(&array()?, from, to)?,
+                (Codec::ArrayToArray(codec), Direction::Decode) => codec.decode(&array()?, from, to)?,
+                (Codec::Composite(codec), direction) => {
+                    let (array, mut chains) = (array()?, HostChains::new(call.chains, codec.chains())?);
+                    match direction {
+                        Direction::Encode => codec.encode(&array, from, to, &mut chains)?,
+                        Direction::Decode => codec.decode(&array, from, to, &mut chains)?,
+                    }
+                }
+                (codec, _) => return Err(wrong_function(codec)),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What a host tells about a call, unless it is to be stopped.
+///
+/// # Safety
+///
+/// `call` is that of a call.
+unsafe fn started(call: *const Call) -> Result<Call, Failure> {
+    // SAFETY: as this function asks.
+    unsafe {
+        let call = read(call)?;
+        if !call.cancelled.is_null() && call.cancelled.read_volatile() != 0 {
             return Err(Failure::new(abi::CANCELLED, "cancelled"));
         }
-        write_output(to, |output| {
-            let of = || array_of(array);
-            run(if array.is_null() { None } else { Some(&of) }, output)
+        Ok(call)
+    }
+}
+
+unsafe extern "C" fn decode_range(
+    this: *const c_void,
+    encoded: Str,
+    start: usize,
+    end: usize,
+    call: *const Call,
+    decoded: *mut abi::Output,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call.
+    unsafe {
+        guarded(err, || {
+            let Codec::BytesToBytes(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+            started(call)?;
+            write_output(decoded, |decoded| Ok(codec.decode_range(borrowed(encoded), start..end, decoded)?))
+        })
+    }
+}
+
+unsafe extern "C" fn chain(
+    this: *const c_void,
+    chain: usize,
+    codecs_json: *mut Buf,
+    array_json_to: *mut Buf,
+    data_type: *mut DataTypeHandle,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call.
+    unsafe {
+        guarded(err, || {
+            let codec = codec(this);
+            let chains = chains_of(codec);
+            let links = chains.get(chain).ok_or_else(|| wrong_function(codec))?.links();
+            // The first codec of a chain is given what the whole chain is.
+            let Some(Representation::Array(array)) = links.first().map(|link| &link.decoded) else {
+                return Err(Failure::broken(format!("chain {chain} has no codecs")));
+            };
+            let codecs: Value =
+                links.iter().filter_map(|link| link.document.as_ref()).map(document_value).collect();
+            put(codecs_json, codecs.to_string().into_bytes());
+            put(array_json_to, array_json(array).to_string().into_bytes());
+            data_type.write(hand_over(array.data_type.clone()));
+            Ok(())
         })
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use zarr_spec::{Creation, Format, Mode, Reading, Registry, Value};
 
+use super::lookup::{show_registry, with_lookup};
 use super::{Failure, borrowed, borrowed_text, contained, lend, parse, read};
 use crate::abi;
 
@@ -41,11 +42,14 @@ pub(crate) fn mode_of(number: u32) -> Mode {
     }
 }
 
-/// Shows `creation` to the other side during `call`.
+/// Shows `creation` to the other side during `call`, and what its registry has.
 pub(crate) fn show_creation<R>(creation: &Creation<'_>, call: impl FnOnce(*const abi::Creation) -> R) -> R {
-    let configuration = creation.configuration.to_string();
-    let type_name = creation.type_name.unwrap_or(&Value::Null).to_string();
-    show(creation.format, creation.identifier, &configuration, &type_name, creation.reading, call)
+    show_registry(creation.registry, |lookup| show(creation, lookup, call))
+}
+
+/// As [`show_creation`], without the registry.
+pub(crate) fn show_entry<R>(creation: &Creation<'_>, call: impl FnOnce(*const abi::Creation) -> R) -> R {
+    show(creation, std::ptr::null(), call)
 }
 
 /// Shows how something is read, without an entry that is to be created.
@@ -54,27 +58,29 @@ pub(crate) fn show_reading<R>(
     reading: &Reading,
     call: impl FnOnce(*const abi::Creation) -> R,
 ) -> R {
-    show(format, "", "null", "null", reading, call)
+    let registry = &Registry::empty();
+    let (identifier, configuration) = ("", &Value::Null);
+    show_entry(&Creation { format, identifier, configuration, type_name: None, registry, reading }, call)
 }
 
 fn show<R>(
-    format: Format,
-    identifier: &str,
-    configuration: &str,
-    type_name: &str,
-    reading: &Reading,
+    creation: &Creation<'_>,
+    lookup: *const abi::Lookup,
     call: impl FnOnce(*const abi::Creation) -> R,
 ) -> R {
+    let configuration = creation.configuration.to_string();
+    let type_name = creation.type_name.unwrap_or(&Value::Null).to_string();
     let shown = abi::Creation {
         struct_size: size_of::<abi::Creation>(),
-        format: format_number(format),
-        mode: mode_number(reading.mode()),
-        identifier: lend(identifier.as_bytes()),
+        format: format_number(creation.format),
+        mode: mode_number(creation.reading.mode()),
+        identifier: lend(creation.identifier.as_bytes()),
         configuration_json: lend(configuration.as_bytes()),
         type_name_json: lend(type_name.as_bytes()),
-        document_size: reading.document_size(),
+        document_size: creation.reading.document_size(),
         warn: Some(warn),
-        warn_context: std::ptr::from_ref(reading).cast_mut().cast(),
+        warn_context: std::ptr::from_ref(creation.reading).cast_mut().cast(),
+        lookup,
     };
     call(&shown)
 }
@@ -88,12 +94,26 @@ unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     });
 }
 
-/// Runs `body` with what the other side shows; warnings go back to it.
+/// Runs `body` with what the other side shows; warnings go back to it. What `registry` does not have is looked up there.
 ///
 /// # Safety
 ///
 /// `shown` is what the other side shows for this call.
 pub(crate) unsafe fn with_creation<R>(
+    shown: *const abi::Creation,
+    registry: &Registry,
+    body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // SAFETY: as this function asks.
+    unsafe { with_lookup(read(shown)?.lookup, registry, |registry| with_entry(shown, registry, body)) }
+}
+
+/// As [`with_creation`], with `registry` alone.
+///
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn with_entry<R>(
     shown: *const abi::Creation,
     registry: &Registry,
     body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,

@@ -137,5 +137,6 @@ pub(crate) fn plain_call(limit: usize) -> abi::Call {
         threads: 1,
         flags: 0,
         cancelled: std::ptr::null(),
+        chains: std::ptr::null(),
     }
 }

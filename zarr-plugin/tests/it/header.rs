@@ -30,20 +30,22 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
         zarr_size 16: bytes 0 kind 8 reserved 12\n\
         zarr_unit 16: offset 0 size 8\n\
         zarr_byte_order 16: order 0 n_units 4 big_endian 8\n\
-        zarr_array 120: struct_size 0 data_type_name 8 element_size 24 kind 32 unit_size 36 \
-        units 40 n_units 48 byte_order 56 fill_value 72 rank 88 shape 96 data_type_vtable 104 \
-        data_type 112\n\
-        zarr_creation 88: struct_size 0 format 8 mode 12 identifier 16 configuration_json 32 \
-        type_name_json 48 document_size 64 warn 72 warn_context 80\n\
+        zarr_array 128: struct_size 0 data_type_name 8 element_size 24 is_variable 32 reserved 36 \
+        kind 40 unit_size 44 units 48 n_units 56 byte_order 64 fill_value 80 rank 96 shape 104 \
+        data_type_vtable 112 data_type 120\n\
+        zarr_creation 96: struct_size 0 format 8 mode 12 identifier 16 configuration_json 32 \
+        type_name_json 48 document_size 64 warn 72 warn_context 80 lookup 88\n\
+        zarr_lookup 40: struct_size 0 context 8 codec 16 translate 24 data_type 32\n\
         zarr_representation 40: struct_size 0 kind 8 rank 12 size 16 array 32\n\
-        zarr_call 32: struct_size 0 max_out_bytes 8 threads 16 flags 20 cancelled 24\n\
-        zarr_codec_instance 64: struct_size 0 form 8 checksum_size 12 checksum_at_start 16 \
-        reserved 20 self 24 value 32\n\
-        zarr_codec_vtable 72: struct_size 0 create 8 destroy 16 encoded_array 24 encoded_size 32 \
-        encode 40 decode 48 checksum 56 translate 64\n\
+        zarr_call 40: struct_size 0 max_out_bytes 8 threads 16 flags 20 cancelled 24 chains 32\n\
+        zarr_chains 32: struct_size 0 context 8 encode 16 decode 24\n\
+        zarr_codec_instance 72: struct_size 0 form 8 checksum_size 12 checksum_at_start 16 \
+        n_chains 20 self 24 value 32 vtable 64\n\
+        zarr_codec_vtable 88: struct_size 0 create 8 destroy 16 encoded_array 24 encoded_size 32 \
+        encode 40 decode 48 checksum 56 translate 64 decode_range 72 chain 80\n\
         zarr_data_type_handle 16: vtable 0 self 8\n\
-        zarr_data_type_vtable 88: struct_size 0 create 8 retain 16 release 24 describe 32 \
-        document 40 fill_value 48 fill_value_json 56 print 64 check 72 settle 80\n\
+        zarr_data_type_vtable 96: struct_size 0 create 8 retain 16 release 24 describe 32 \
+        document 40 fill_value 48 fill_value_json 56 print 64 check 72 settle 80 inner 88\n\
         zarr_chunk_grid_vtable 40: struct_size 0 create 8 destroy 16 chunk_range 24 chunk_of 32\n\
         zarr_chunk_key_encoding_vtable 40: struct_size 0 create 8 destroy 16 encode 24 decode 32\n\
         zarr_metadata_encoding_vtable 40: struct_size 0 create 8 destroy 16 decode 24 encode 32\n\

@@ -85,19 +85,24 @@ fn a_panic_in_any_callback_is_an_error_and_the_instance_is_not_used_again() {
         |form: &str, place: &str| create(&registry, "example.panic", &json!({"form": form, "in": place}));
     let error = made("bytes to bytes", "create").unwrap_err().to_string();
     assert!(error.contains("plugin example-extensions 1.2.0 panicked: on purpose, in create"), "{error}");
-    for (form, place) in
-        [("bytes to bytes", "encode"), ("bytes to bytes", "decode"), ("checksum", "checksum")]
-    {
-        let Codec::BytesToBytes(codec) = made(form, place).unwrap() else { panic!("another form") };
-        let run = || match place {
-            "decode" => codec.decode(&[1, 7, 7], &mut Output::at_most(9)),
-            _ => codec.encode(&[1], &mut Output::at_most(9)),
-        };
+    let panics_once = |place: &str, run: &dyn Fn() -> Result<(), CodecError>| {
         let error = run().unwrap_err().to_string();
         assert!(error.contains(&format!("panicked: on purpose, in {place}")), "{error}");
         let again = run().unwrap_err().to_string();
         assert!(again.contains("it panicked before and is not used again"), "{again}");
+    };
+    for place in ["encode", "decode", "decode_range"] {
+        let Codec::BytesToBytes(codec) = made("bytes to bytes", place).unwrap() else {
+            panic!("another form")
+        };
+        panics_once(place, &|| match place {
+            "encode" => codec.encode(&[1], &mut Output::at_most(9)),
+            "decode" => codec.decode(&[1], &mut Output::at_most(9)),
+            _ => codec.decode_range(&[1], 0..1, &mut Output::at_most(9)),
+        });
     }
+    let Codec::Checksum(codec) = made("checksum", "checksum").unwrap() else { panic!("another form") };
+    panics_once("checksum", &|| codec.checksum(&[1], &mut [0; 2]));
     // A size that cannot be had is unknown; what comes after says why.
     let Codec::BytesToBytes(codec) = made("bytes to bytes", "encoded_size").unwrap() else {
         panic!("another form")

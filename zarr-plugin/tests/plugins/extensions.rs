@@ -384,6 +384,10 @@ impl BytesToBytesCodec for Panicking {
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         Ok(decoded.put(self.at("decode", encoded))?)
     }
+
+    fn decode_range(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(self.at("decode_range", encoded))?)
+    }
 }
 
 impl Checksum for Panicking {

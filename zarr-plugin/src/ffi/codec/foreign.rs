@@ -1,0 +1,434 @@
+//! Codecs of the other side, as the traits have them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::codec::{
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard,
+    range_within,
+};
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, LimitExceeded, Output, Reading,
+    Representation, Size, Value,
+};
+
+use super::Direction;
+use super::chains::show_chains;
+use crate::abi::{self, Array, Chains, CodecInstance, CodecVtable};
+use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_shown, size_shown};
+use crate::ffi::byte_order::order_of_json;
+use crate::ffi::data_type::{NO_TYPE, taken};
+use crate::ffi::lookup::document_of;
+use crate::ffi::output::{lend_output, plain_call};
+use crate::ffi::{EMPTY, Failure, Instance, lend, parse, read, required, take, take_json};
+
+/// The longest checksum, in bytes.
+const MAX_CHECKSUM: usize = 1 << 16;
+
+/// The most chains that a codec may have.
+const MAX_CHAINS: u32 = 64;
+
+/// Says who failed, if it is not the host, and what a reader has to know of it.
+pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
+    let said = |verb: &str| match origin {
+        "" => failure.message.clone(),
+        origin => format!("{origin}{verb}: {}", failure.message),
+    };
+    let failed = |message: String| match direction {
+        Direction::Encode => CodecError::Encode(message.into()),
+        Direction::Decode => CodecError::Corrupt(message.into()),
+    };
+    match failure.status {
+        abi::BAD_CONFIGURATION => CodecError::configuration(said("")),
+        abi::UNSUPPORTED => CodecError::Unsupported(said("")),
+        abi::CORRUPT => CodecError::Corrupt(said("").into()),
+        abi::PANICKED => failed(said(" panicked")),
+        abi::CANCELLED => failed(said(" was stopped")),
+        _ => failed(said("")),
+    }
+}
+
+/// As [`codec_error`], of a call that may give at most `limit` bytes.
+pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction: Direction) -> CodecError {
+    match failure.status {
+        abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
+        _ => codec_error(origin, failure, direction),
+    }
+}
+
+/// What the other side has made of `creation`, for `array` if it is for one.
+///
+/// # Safety
+///
+/// `out` is as the call left it, and what is in it belongs to this side; `vtable` is that of the item, if there is one.
+pub(crate) unsafe fn made(
+    mut out: CodecInstance,
+    called: Result<(), Failure>,
+    vtable: Option<&CodecVtable>,
+    origin: &Arc<str>,
+    creation: &Creation<'_>,
+    array: Option<&ArrayRepresentation>,
+) -> Result<Codec, Failure> {
+    // SAFETY: as this function asks.
+    let (value, instance) = unsafe {
+        let value = take(&mut out.value);
+        called?;
+        let vtable = match vtable {
+            Some(vtable) if out.vtable.is_null() => *vtable,
+            _ => read(out.vtable)?,
+        };
+        (value?, Instance::new(vtable, out.this, vtable.destroy))
+    };
+    let codec = ForeignCodec { instance, origin: Arc::clone(origin) };
+    Ok(match out.form {
+        abi::FORM_VALUE => value_codec(&parse(&value)?)?,
+        abi::FORM_ARRAY_TO_ARRAY => Codec::ArrayToArray(Arc::new(codec)),
+        abi::FORM_ARRAY_TO_BYTES => Codec::ArrayToBytes(Arc::new(codec)),
+        abi::FORM_BYTES_TO_BYTES => Codec::BytesToBytes(Arc::new(codec)),
+        abi::FORM_CHECKSUM => {
+            let size = out.checksum_size as usize;
+            if size > MAX_CHECKSUM {
+                return Err(Failure::broken(format!("its checksum would have {size} bytes")));
+            }
+            let at_start = out.checksum_at_start != 0;
+            Codec::Checksum(Arc::new(ForeignChecksum { codec, size, at_start }))
+        }
+        abi::FORM_COMPOSITE => {
+            let chains = codec.chains(out.n_chains, creation, array)?;
+            Codec::Composite(Arc::new(ForeignComposite { codec, chains }))
+        }
+        abi::FORM_SHARD => {
+            let chains = codec.chains(out.n_chains, creation, array)?;
+            Codec::Shard(Arc::new(shard(&parse(&value)?, chains)?))
+        }
+        other => return Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
+    })
+}
+
+/// A codec that is data alone.
+fn value_codec(value: &Value) -> Result<Codec, Failure> {
+    let wrong = || Failure::broken(format!("it made a codec of the unknown value {value}"));
+    let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
+    let (name, content) = members.iter().next().ok_or_else(wrong)?;
+    match name {
+        "permutation" => {
+            let order = content.as_array().ok_or_else(wrong)?.iter();
+            let order = order.map(|dimension| usize::try_from(dimension.as_u64()?).ok());
+            Ok(Codec::Permutation(order.collect::<Option<_>>().ok_or_else(wrong)?))
+        }
+        "binary" => Ok(Codec::Binary(order_of_json(content).ok_or_else(wrong)?)),
+        _ => Err(wrong()),
+    }
+}
+
+/// A shard with these chains, those of its inner chunks and of its index.
+fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
+    let described = || {
+        let members = value.as_object()?;
+        let inner_shape = members.get("inner_shape")?.as_array()?.iter().map(Value::as_u64);
+        Some((inner_shape.collect::<Option<Vec<u64>>>()?, members.get("index_at_start")?.as_bool()?))
+    };
+    let chains: Result<[CodecChain; 2], _> = chains.try_into();
+    match (described(), chains) {
+        (Some((inner_shape, index_at_start)), Ok([inner_codecs, index_codecs])) => {
+            Ok(Shard { inner_shape, inner_codecs, index_codecs, index_at_start })
+        }
+        (_, chains) => {
+            let count = chains.map_or_else(|chains| chains.len(), |_| 2);
+            Err(Failure::broken(format!("it made a shard of {value} and {count} chains")))
+        }
+    }
+}
+
+/// A codec of the other side.
+#[derive(Debug)]
+struct ForeignCodec {
+    instance: Instance<CodecVtable>,
+    origin: Arc<str>,
+}
+
+impl ForeignCodec {
+    /// Makes the chains that the codec names, of what the registry has.
+    fn chains(
+        &self,
+        count: u32,
+        creation: &Creation<'_>,
+        array: Option<&ArrayRepresentation>,
+    ) -> Result<Vec<CodecChain>, Failure> {
+        let Some(array) = array.filter(|_| count <= MAX_CHAINS) else {
+            return Err(Failure::broken(format!("it made a codec of {count} chains")));
+        };
+        (0..count as usize).map(|number| self.chain(number, creation, array)).collect()
+    }
+
+    fn chain(
+        &self,
+        number: usize,
+        creation: &Creation<'_>,
+        array: &ArrayRepresentation,
+    ) -> Result<CodecChain, Failure> {
+        let (mut codecs, mut described, mut handle) = (EMPTY, EMPTY, NO_TYPE);
+        let called = self.instance.call(|vtable, this, err| {
+            let chain = required(vtable.chain, "chain")?;
+            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            Ok(unsafe { chain(this, number, &mut codecs, &mut described, &mut handle, err) })
+        });
+        // SAFETY: all is as the call left it; a type that it left belongs to this side now.
+        let (codecs, described, data_type) = unsafe {
+            let left = (take_json(&mut codecs), take_json(&mut described), taken(&handle, &self.origin));
+            called?;
+            (left.0?, left.1?, left.2?)
+        };
+        // The same type needs no way around over the other side.
+        let data_type = data_type.filter(|other| other.name() != array.data_type.name());
+        let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
+        let documents: Option<Vec<_>> =
+            codecs.as_array().and_then(|codecs| codecs.iter().map(document_of).collect());
+        let (Some(chain_array), Some(documents)) = (chain_array, documents) else {
+            return Err(Failure::broken(format!("chain {number} is {codecs} for {described}")));
+        };
+        let &Creation { format, registry, .. } = creation;
+        // Whatever there is to be warned of came up when the codec was made.
+        let reading =
+            Reading::new(creation.reading.mode()).with_document_size(creation.reading.document_size());
+        let creation = ChainCreation { format, registry, reading: &reading };
+        CodecChain::create(&creation, None, &documents, &chain_array)
+            .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
+    }
+
+    fn size(&self, decoded: &Representation) -> Result<Size, CodecError> {
+        let mut size = size_shown(Size::Unknown);
+        let called = self.instance.call(|vtable, this, err| {
+            let encoded_size = required(vtable.encoded_size, "encoded_size")?;
+            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            Ok(show_representation(decoded, |decoded| unsafe { encoded_size(this, decoded, &mut size, err) }))
+        });
+        called.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))?;
+        Ok(size_of_shown(size))
+    }
+
+    fn run(
+        &self,
+        direction: Direction,
+        array: *const Array,
+        chains: *const Chains,
+        from: &[u8],
+        to: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let limit = to.remaining();
+        let call = abi::Call { chains, ..plain_call(limit) };
+        let run = lend_output(to, |to| {
+            self.instance.call(|vtable, this, err| {
+                let function = match direction {
+                    Direction::Encode => required(vtable.encode, "encode")?,
+                    Direction::Decode => required(vtable.decode, "decode")?,
+                };
+                // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                Ok(unsafe { function(this, array, lend(from), &call, to, err) })
+            })
+        });
+        run.map_err(|failure| run_error(&self.origin, failure, limit, direction))
+    }
+
+    fn run_array(
+        &self,
+        direction: Direction,
+        array: &ArrayRepresentation,
+        from: &[u8],
+        to: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        show_array(array, |array| self.run(direction, array, std::ptr::null(), from, to))
+    }
+
+    fn run_bytes(&self, direction: Direction, from: &[u8], to: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run(direction, std::ptr::null(), std::ptr::null(), from, to)
+    }
+}
+
+impl BytesToBytesCodec for ForeignCodec {
+    /// Unknown is always right, also when the other side does not answer.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run_bytes(Direction::Encode, decoded, encoded)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run_bytes(Direction::Decode, encoded, decoded)
+    }
+
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let (before, limit) = (decoded.written().len(), decoded.remaining());
+        match self.instance.vtable.decode_range {
+            None => self.run_bytes(Direction::Decode, encoded, decoded)?,
+            Some(function) => {
+                let call = plain_call(limit);
+                let run = lend_output(decoded, |to| {
+                    self.instance.call(|_, this, err| {
+                        // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                        Ok(unsafe { function(this, lend(encoded), range.start, range.end, &call, to, err) })
+                    })
+                });
+                run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))?;
+            }
+        }
+        range_within(&range, decoded.written().len() - before)
+    }
+}
+
+impl ArrayToBytesCodec for ForeignCodec {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        self.size(&Representation::Array(array.clone()))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Encode, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Decode, array, encoded, decoded)
+    }
+}
+
+impl ArrayToArrayCodec for ForeignCodec {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        let encoded = || {
+            let (mut json, mut handle) = (EMPTY, NO_TYPE);
+            let called = self.instance.call(|vtable, this, err| {
+                let encoded_array = required(vtable.encoded_array, "encoded_array")?;
+                // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+                Ok(show_array(decoded, |decoded| unsafe {
+                    encoded_array(this, decoded, &mut json, &mut handle, err)
+                }))
+            });
+            // SAFETY: both are as the call left them; a type that it left belongs to this side now.
+            let (json, data_type) = unsafe {
+                let left = (take_json(&mut json), taken(&handle, &self.origin));
+                called?;
+                (left.0?, left.1?.unwrap_or_else(|| decoded.data_type.clone()))
+            };
+            array_of_json(&json, data_type, decoded)
+                .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
+        };
+        encoded().map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Encode, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Decode, array, encoded, decoded)
+    }
+}
+
+/// A checksum of the other side.
+#[derive(Debug)]
+struct ForeignChecksum {
+    codec: ForeignCodec,
+    size: usize,
+    at_start: bool,
+}
+
+impl Checksum for ForeignChecksum {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+        let size = checksum.len();
+        let called = self.codec.instance.call(|vtable, this, err| {
+            if size != self.size {
+                return Err(Failure::broken(format!("a checksum of {} bytes has no {size}", self.size)));
+            }
+            let function = required(vtable.checksum, "checksum")?;
+            // SAFETY: a function of the other side, called with what it made and as many bytes as it asked for.
+            Ok(unsafe { function(this, lend(bytes), checksum.as_mut_ptr(), err) })
+        });
+        called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Encode))
+    }
+}
+
+/// A codec of the other side whose chains this side runs.
+#[derive(Debug)]
+struct ForeignComposite {
+    codec: ForeignCodec,
+    chains: Vec<CodecChain>,
+}
+
+impl ForeignComposite {
+    fn run(
+        &self,
+        direction: Direction,
+        array: &ArrayRepresentation,
+        from: &[u8],
+        to: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        show_chains(&self.chains, chains, |chains| {
+            show_array(array, |array| self.codec.run(direction, array, chains, from, to))
+        })
+    }
+}
+
+impl CompositeCodec for ForeignComposite {
+    fn chains(&self) -> Vec<&CodecChain> {
+        self.chains.iter().collect()
+    }
+
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        ArrayToBytesCodec::encoded_size(&self.codec, array)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        self.run(Direction::Encode, array, decoded, encoded, chains)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        self.run(Direction::Decode, array, encoded, decoded, chains)
+    }
+}

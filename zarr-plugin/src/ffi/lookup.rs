@@ -1,0 +1,215 @@
+//! What a plugin looks up in its host: the host's side, and what stands for it in the registry of a plugin.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zarr_spec::data_type::{Created, DataTypeDocument};
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::registry::Elsewhere;
+use zarr_spec::{Codec, CodecError, Creation, DataTypeError, Format, Registry, Representation, Value, json};
+
+use super::array::{representation_of, show_representation};
+use super::byte_order::order_json;
+use super::codec::{Direction, EMPTY_INSTANCE, codec_error, instance, made};
+use super::creation::{format_number, format_of, show_entry, with_entry};
+use super::data_type::{NO_TYPE, created, data_type_error, hand_over};
+use super::{EMPTY, Failure, guarded, outcome, put, read, required, take, take_json};
+use crate::abi::{self, Buf, CodecInstance, DataTypeHandle, Lookup};
+
+/// Shows what `registry` has to the other side during `call`.
+pub(crate) fn show_registry<R>(registry: &Registry, call: impl FnOnce(*const Lookup) -> R) -> R {
+    call(&Lookup {
+        struct_size: size_of::<Lookup>(),
+        context: std::ptr::from_ref(registry).cast_mut().cast(),
+        codec: Some(codec),
+        translate: Some(translate),
+        data_type: Some(data_type),
+    })
+}
+
+unsafe extern "C" fn codec(
+    context: *mut c_void,
+    creation: *const abi::Creation,
+    decoded: *const abi::Representation,
+    out: *mut CodecInstance,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
+    unsafe {
+        guarded(err, || {
+            let decoded = representation_of(decoded)?;
+            with_entry(creation, &*context.cast::<Registry>(), |creation| {
+                instance(creation.registry.codec(creation, &decoded)?, out)
+            })
+        })
+    }
+}
+
+unsafe extern "C" fn translate(
+    context: *mut c_void,
+    creation: *const abi::Creation,
+    decoded: *const abi::Representation,
+    format: u32,
+    document_json: *mut Buf,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
+    unsafe {
+        guarded(err, || {
+            let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
+            let document = with_entry(creation, &*context.cast::<Registry>(), |creation| {
+                Ok(creation.registry.translated_codec(creation, &decoded, format)?)
+            })?;
+            put(document_json, document_value(&document).to_string().into_bytes());
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn data_type(
+    context: *mut c_void,
+    creation: *const abi::Creation,
+    data_type: *mut DataTypeHandle,
+    byte_order_json: *mut Buf,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
+    unsafe {
+        guarded(err, || {
+            let (made, order) = with_entry(creation, &*context.cast::<Registry>(), |creation| {
+                let document = DataTypeDocument {
+                    configuration: creation.configuration.clone(),
+                    type_name: creation.type_name.cloned(),
+                    ..DataTypeDocument::named(creation.identifier)
+                };
+                Ok(creation.registry.data_type(creation.format, &document, creation.reading)?)
+            })?;
+            put(byte_order_json, order_json(&order).to_string().into_bytes());
+            data_type.write(hand_over(made));
+            Ok(())
+        })
+    }
+}
+
+/// An entry of a document, as it crosses.
+pub(crate) fn document_value(document: &ExtensionDocument) -> Value {
+    json!({"identifier": (document.identifier.as_str()), "configuration": (document.configuration.clone())})
+}
+
+/// The entry that [`document_value`] gives.
+pub(crate) fn document_of(json: &Value) -> Option<ExtensionDocument> {
+    let members = json.as_object()?;
+    let configuration = members.get("configuration").cloned().unwrap_or(Value::Null);
+    Some(ExtensionDocument::new(members.get("identifier")?.as_str()?, configuration))
+}
+
+/// Runs `body` with a registry that asks the other side for what it does not have, as long as `body` runs.
+///
+/// # Safety
+///
+/// `shown` is what the other side shows for this call.
+pub(crate) unsafe fn with_lookup<R>(
+    shown: *const Lookup,
+    registry: &Registry,
+    body: impl FnOnce(&Registry) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    if shown.is_null() {
+        return body(registry);
+    }
+    // SAFETY: as this function asks.
+    let host = Arc::new(Host(Mutex::new(Some(unsafe { read(shown) }?))));
+    let result = body(&registry.with_elsewhere(Arc::clone(&host) as Arc<dyn Elsewhere>));
+    // Whoever has kept the registry finds nobody from now on.
+    *host.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    result
+}
+
+/// The host of this library, during the call that shows it.
+#[derive(Debug)]
+struct Host(Mutex<Option<Lookup>>);
+
+// SAFETY: it is used behind its lock, by whichever thread; the ABI has the host take that.
+unsafe impl Send for Host {}
+// SAFETY: as above.
+unsafe impl Sync for Host {}
+
+impl Host {
+    /// Calls a function of the host, if the call that shows it still runs.
+    fn ask<R>(&self, ask: impl FnOnce(&Lookup) -> Result<R, Failure>) -> Result<R, Failure> {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(lookup) => ask(lookup),
+            None => Err(Failure::new(abi::UNSUPPORTED, "nothing is looked up once the call has ended")),
+        }
+    }
+}
+
+impl Elsewhere for Host {
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        let asked = self.ask(|lookup| {
+            let codec = required(lookup.codec, "codec")?;
+            let (mut out, mut err) = (EMPTY_INSTANCE, EMPTY);
+            let status = show_representation(decoded, |decoded| {
+                show_entry(creation, |creation| {
+                    // SAFETY: a function of the host, called with places that it may fill.
+                    unsafe { codec(lookup.context, creation, decoded, &mut out, &mut err) }
+                })
+            });
+            // SAFETY: both are as the call left them; what was made belongs to this side now.
+            unsafe { Ok((out, outcome(status, &mut err))) }
+        });
+        let array = if let Representation::Array(array) = decoded { Some(array) } else { None };
+        let made = asked.and_then(|(out, called)| {
+            // SAFETY: as above.
+            unsafe { made(out, called, None, &Arc::from(""), creation, array) }
+        });
+        made.map_err(|failure| codec_error("", failure, Direction::Encode))
+    }
+
+    fn translate(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError> {
+        let asked = self.ask(|lookup| {
+            let translate = required(lookup.translate, "translate")?;
+            let (mut json, mut err) = (EMPTY, EMPTY);
+            let status = show_representation(decoded, |decoded| {
+                show_entry(creation, |creation| {
+                    // SAFETY: a function of the host, called with places that it may fill.
+                    unsafe {
+                        translate(lookup.context, creation, decoded, format_number(to), &mut json, &mut err)
+                    }
+                })
+            });
+            // SAFETY: both are as the call left them.
+            let json = unsafe {
+                let json = take_json(&mut json);
+                outcome(status, &mut err).and(json)
+            }?;
+            document_of(&json).ok_or_else(|| Failure::broken(format!("it names the codec by {json}")))
+        });
+        asked.map_err(|failure| codec_error("", failure, Direction::Encode))
+    }
+
+    fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+        let asked = self.ask(|lookup| {
+            let data_type = required(lookup.data_type, "data_type")?;
+            let (mut handle, mut order, mut err) = (NO_TYPE, EMPTY, EMPTY);
+            let status = show_entry(creation, |creation| {
+                // SAFETY: a function of the host, called with places that it may fill.
+                unsafe { data_type(lookup.context, creation, &mut handle, &mut order, &mut err) }
+            });
+            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            unsafe {
+                let order = take(&mut order);
+                outcome(status, &mut err)?;
+                created(read(handle.vtable)?, handle.this, order, &Arc::from(""))
+            }
+        });
+        asked.map_err(|failure| match failure.status {
+            abi::UNSUPPORTED => DataTypeError::Unknown(failure.message),
+            _ => data_type_error("", &failure),
+        })
+    }
+}
