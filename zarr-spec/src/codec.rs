@@ -15,11 +15,14 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::BoxError;
 use crate::about::{About, says_what_it_is};
 use crate::chain::{ChainError, CodecChain};
 use crate::format::{Format, Invalid};
-use crate::json::{Object, Value};
+use crate::json::{self, Object, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
@@ -400,6 +403,24 @@ impl CodecPlugin {
 says_what_it_is!(CodecPlugin);
 
 crate::inventory::collect!(CodecPlugin);
+
+/// Writes all members of `T`, those that were left out with their defaults: what [`CodecPlugin::translated_by`] takes for
+/// a codec that is configured alike in every format.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`] where [`Creation::parse`] does not take the configuration.
+pub fn all_members<T: DeserializeOwned + Serialize>(
+    creation: &Creation<'_>,
+    _decoded: &Representation,
+    _to: Format,
+) -> Result<Object, CodecError> {
+    match json::to_value(&creation.parse::<T>()?) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
+        Err(error) => Err(CodecError::configuration(error.to_string())),
+    }
+}
 
 fn same_configuration(
     creation: &Creation<'_>,

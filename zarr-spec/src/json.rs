@@ -22,8 +22,8 @@ mod tests;
 mod text;
 mod write;
 
-pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
 pub use de::{DeError, from_value};
+pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
 pub use number::Number;
 pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};

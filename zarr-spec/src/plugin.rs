@@ -121,6 +121,7 @@ pub(crate) use maker;
 ///
 /// zarr_spec::register!(
 ///     CodecPlugin::new(Identifiers::name("example.xor"), create)
+///         .configuration::<Xor>()
 ///         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
 /// );
 ///

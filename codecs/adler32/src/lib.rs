@@ -10,11 +10,9 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::Checksum;
-use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
-};
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{Checksum, all_members};
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -26,7 +24,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<Adler32Configuration>)
     .configuration::<Adler32Configuration>()
     .about("Adds an Adler-32 checksum before or behind the bytes.", EXAMPLES)
 );
@@ -76,27 +74,24 @@ impl Checksum for Adler32 {
     }
 }
 
-#[derive(Deserialize)]
+/// The same in every format, with the default written out.
+#[derive(Serialize, Deserialize)]
 struct Adler32Configuration {
-    location: Option<String>,
+    #[serde(default)]
+    location: Location,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Location {
+    #[default]
+    Start,
+    End,
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::Checksum(Arc::new(configured(creation)?)))
-}
-
-fn configured(creation: &Creation<'_>) -> Result<Adler32, CodecError> {
-    match creation.parse::<Adler32Configuration>()?.location.as_deref() {
-        None | Some("start") => Ok(Adler32::at_start()),
-        Some("end") => Ok(Adler32::at_end()),
-        Some(other) => {
-            Err(CodecError::configuration(format!("location is \"{other}\", neither \"start\" nor \"end\"")))
-        }
-    }
-}
-
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let mut configuration = Object::new();
-    configuration.insert("location", if configured(creation)?.at_start { "start" } else { "end" });
-    Ok(configuration)
+    Ok(Codec::Checksum(Arc::new(match creation.parse::<Adler32Configuration>()?.location {
+        Location::Start => Adler32::at_start(),
+        Location::End => Adler32::at_end(),
+    })))
 }

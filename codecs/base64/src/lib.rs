@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
 };
 
 zarr_spec::register!(
@@ -29,7 +28,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
     .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
 );
@@ -76,15 +75,10 @@ impl BytesToBytesCodec for Base64 {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Base64)))
-}
-
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let NoConfiguration {} = creation.parse()?;
-    Ok(Object::new())
 }

@@ -58,7 +58,14 @@ const EXAMPLES: &[Example] = &[
 
 #[derive(Deserialize)]
 struct BytesConfiguration {
-    endian: Option<String>,
+    endian: Option<Endian>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Endian {
+    Little,
+    Big,
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
@@ -70,14 +77,9 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         ))?;
     }
     let endian = creation.parse::<BytesConfiguration>()?.endian;
-    let order = match endian.as_deref() {
-        Some("little") => ByteOrder::Little,
-        Some("big") => ByteOrder::Big,
-        Some(other) => {
-            return Err(CodecError::configuration(format!(
-                "endian is \"{other}\", neither \"little\" nor \"big\""
-            )));
-        }
+    let order = match endian {
+        Some(Endian::Little) => ByteOrder::Little,
+        Some(Endian::Big) => ByteOrder::Big,
         None if creation.format == Format::V3 => {
             if concerns(array)? {
                 let what = format!(

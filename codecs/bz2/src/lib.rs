@@ -15,11 +15,9 @@ use std::sync::Arc;
 
 use bzip2::Compression;
 use bzip2::bufread::{BzEncoder, MultiBzDecoder};
-use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-};
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -34,7 +32,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<Bz2Configuration>)
     .configuration::<Bz2Configuration>()
     .about("Compresses with bzip2.", EXAMPLES)
 );
@@ -82,24 +80,17 @@ impl BytesToBytesCodec for Bz2 {
     }
 }
 
-#[derive(Deserialize)]
+/// The same in every format, with the default written out.
+#[derive(Serialize, Deserialize)]
 struct Bz2Configuration {
-    level: Option<u32>,
+    #[serde(default = "one")]
+    level: u32,
 }
 
-impl Bz2Configuration {
-    fn level(&self) -> u32 {
-        self.level.unwrap_or(1)
-    }
+fn one() -> u32 {
+    1
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::BytesToBytes(Arc::new(Bz2::new(creation.parse::<Bz2Configuration>()?.level())?)))
-}
-
-/// The same in every format, with the default written out.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let mut configuration = Object::new();
-    configuration.insert("level", creation.parse::<Bz2Configuration>()?.level());
-    Ok(configuration)
+    Ok(Codec::BytesToBytes(Arc::new(Bz2::new(creation.parse::<Bz2Configuration>()?.level)?)))
 }

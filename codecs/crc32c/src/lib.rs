@@ -84,7 +84,16 @@ struct NoConfiguration {}
 
 #[derive(Deserialize)]
 struct LocationConfiguration {
-    location: Option<String>,
+    #[serde(default)]
+    location: Location,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Location {
+    Start,
+    #[default]
+    End,
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
@@ -96,13 +105,10 @@ fn configured(creation: &Creation<'_>) -> Result<Crc32c, CodecError> {
         let NoConfiguration {} = creation.parse()?;
         return Ok(Crc32c::at_end());
     }
-    match creation.parse::<LocationConfiguration>()?.location.as_deref() {
-        None | Some("end") => Ok(Crc32c::at_end()),
-        Some("start") => Ok(Crc32c::at_start()),
-        Some(other) => {
-            Err(CodecError::configuration(format!("location is \"{other}\", neither \"start\" nor \"end\"")))
-        }
-    }
+    Ok(match creation.parse::<LocationConfiguration>()?.location {
+        Location::Start => Crc32c::at_start(),
+        Location::End => Crc32c::at_end(),
+    })
 }
 
 fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {

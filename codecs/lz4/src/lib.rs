@@ -14,11 +14,11 @@
 use std::sync::Arc;
 
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
-use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
-    Pool, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
+    Representation, Size,
 };
 
 zarr_spec::register!(
@@ -31,7 +31,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<Lz4Configuration>)
     .configuration::<Lz4Configuration>()
     .about("Compresses to one LZ4 block behind its size.", EXAMPLES)
 );
@@ -112,20 +112,18 @@ impl BytesToBytesCodec for Lz4 {
     }
 }
 
-#[derive(Deserialize)]
+/// The same in every format, with the default written out. This compressor has no acceleration.
+#[derive(Serialize, Deserialize)]
 struct Lz4Configuration {
-    acceleration: Option<i64>,
+    #[serde(default = "one")]
+    acceleration: i64,
+}
+
+fn one() -> i64 {
+    1
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    let _this_compressor_has_none = creation.parse::<Lz4Configuration>()?.acceleration;
+    creation.parse::<Lz4Configuration>()?;
     Ok(Codec::BytesToBytes(Arc::new(Lz4::new())))
-}
-
-/// The same in every format, with the default written out.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let acceleration = creation.parse::<Lz4Configuration>()?.acceleration.unwrap_or(1);
-    let mut configuration = Object::new();
-    configuration.insert("acceleration", acceleration);
-    Ok(configuration)
 }

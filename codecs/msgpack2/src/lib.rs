@@ -18,11 +18,11 @@ mod write;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{ArrayToBytesCodec, all_members, array, json_items};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
-    Output, Representation, Size,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Size,
 };
 
 zarr_spec::register!(
@@ -35,7 +35,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<Msgpack2Configuration>)
     .configuration::<Msgpack2Configuration>()
     .about("Writes all items of a chunk as one MessagePack value.", EXAMPLES)
 );
@@ -99,35 +99,23 @@ impl ArrayToBytesCodec for Msgpack2 {
     }
 }
 
-#[derive(Deserialize)]
+/// All members, as numcodecs writes them.
+#[derive(Serialize, Deserialize)]
 struct Msgpack2Configuration {
-    raw: Option<bool>,
-    use_single_float: Option<bool>,
-    use_bin_type: Option<bool>,
+    #[serde(default)]
+    raw: bool,
+    #[serde(default)]
+    use_single_float: bool,
+    #[serde(default = "yes")]
+    use_bin_type: bool,
 }
 
-impl Msgpack2Configuration {
-    fn codec(&self) -> Msgpack2 {
-        Msgpack2 {
-            use_single_float: self.use_single_float.unwrap_or(false),
-            use_bin_type: self.use_bin_type.unwrap_or(true),
-        }
-    }
+fn yes() -> bool {
+    true
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let codec = creation.parse::<Msgpack2Configuration>()?.codec();
+    let Msgpack2Configuration { use_single_float, use_bin_type, .. } = creation.parse()?;
     json_items::check_array(array(decoded)?)?;
-    Ok(Codec::ArrayToBytes(Arc::new(codec)))
-}
-
-/// All members, as numcodecs writes them.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let configuration: Msgpack2Configuration = creation.parse()?;
-    let codec = configuration.codec();
-    let mut members = Object::new();
-    members.insert("raw", configuration.raw.unwrap_or(false));
-    members.insert("use_single_float", codec.use_single_float);
-    members.insert("use_bin_type", codec.use_bin_type);
-    Ok(members)
+    Ok(Codec::ArrayToBytes(Arc::new(Msgpack2 { use_single_float, use_bin_type })))
 }

@@ -11,11 +11,10 @@ mod transpose;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
 };
 
 zarr_spec::register!(
@@ -28,7 +27,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<ShuffleConfiguration>)
     .configuration::<ShuffleConfiguration>()
     .about("Puts the first bytes of all elements together, then the second ones, and so on.", EXAMPLES)
 );
@@ -97,25 +96,18 @@ impl BytesToBytesCodec for Shuffle {
     }
 }
 
-#[derive(Deserialize)]
+/// The same in every format, with the default written out.
+#[derive(Serialize, Deserialize)]
 struct ShuffleConfiguration {
-    elementsize: Option<u32>,
+    #[serde(default = "four")]
+    elementsize: u32,
 }
 
-impl ShuffleConfiguration {
-    fn element_size(&self) -> u32 {
-        self.elementsize.unwrap_or(4)
-    }
+fn four() -> u32 {
+    4
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    let size = creation.parse::<ShuffleConfiguration>()?.element_size();
+    let size = creation.parse::<ShuffleConfiguration>()?.elementsize;
     Ok(Codec::BytesToBytes(Arc::new(Shuffle::new(usize::try_from(size).unwrap_or(usize::MAX))?)))
-}
-
-/// The same in every format, with the default written out.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let mut configuration = Object::new();
-    configuration.insert("elementsize", creation.parse::<ShuffleConfiguration>()?.element_size());
-    Ok(configuration)
 }

@@ -17,11 +17,10 @@ mod stream;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use serde::{Deserialize, Serialize};
+use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
-    Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Pool, Representation,
 };
 
 use stream::{Decoder, Encoder};
@@ -39,7 +38,7 @@ zarr_spec::register!(
         },
         create,
     )
-    .translated_by(translate)
+    .translated_by(all_members::<ZlibConfiguration>)
     .configuration::<ZlibConfiguration>()
     .about("Compresses to a zlib stream (RFC 1950).", EXAMPLES)
 );
@@ -88,24 +87,17 @@ impl BytesToBytesCodec for Zlib {
     }
 }
 
-#[derive(Deserialize)]
+/// The same in every format, with the default written out.
+#[derive(Serialize, Deserialize)]
 struct ZlibConfiguration {
-    level: Option<i32>,
+    #[serde(default = "one")]
+    level: i32,
 }
 
-impl ZlibConfiguration {
-    fn level(&self) -> i32 {
-        self.level.unwrap_or(1)
-    }
+fn one() -> i32 {
+    1
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(creation.parse::<ZlibConfiguration>()?.level())?)))
-}
-
-/// The same in every format, with the default written out.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let mut configuration = Object::new();
-    configuration.insert("level", creation.parse::<ZlibConfiguration>()?.level());
-    Ok(configuration)
+    Ok(Codec::BytesToBytes(Arc::new(Zlib::new(creation.parse::<ZlibConfiguration>()?.level)?)))
 }
