@@ -186,6 +186,7 @@ unsafe fn functions(
             aliases: aliases?.leak(),
         };
         let about = About::new(text(item.summary)?, examples(text(item.examples_json)?)?);
+        let about = with_schemas(about, text(item.configuration_schema_json)?)?;
         Ok(Some((identifiers, about, functions)))
     }
 }
@@ -222,6 +223,20 @@ fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
         Some(examples) => Ok(examples.leak()),
         None => Err(Failure::broken("its examples are not as the header has them")),
     }
+}
+
+/// Formats of later versions are passed over.
+fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
+    if json.is_empty() {
+        return Ok(about);
+    }
+    let schemas = parse(json.as_bytes())?;
+    let Some(schemas) = schemas.as_object() else {
+        return Err(Failure::broken("its schemas are not as the header has them"));
+    };
+    let of_format = |format: Format| Some((format, schemas.get(format.name())?));
+    let known = Format::ALL.into_iter().filter_map(of_format);
+    Ok(known.fold(about, |about, (format, schema)| about.with_schema_text(format, schema.to_string().leak())))
 }
 
 fn example(json: &Value) -> Option<Example> {

@@ -97,6 +97,9 @@ fn item<P>(
         identifiers.aliases.iter().map(|alias| lend(alias.as_bytes())).collect::<Vec<_>>().leak();
     let examples: Value = about.examples.iter().filter_map(example_json).collect();
     let examples: &'static str = examples.to_string().leak();
+    let schema = |format: Format| Some((format.name().to_owned(), about.configuration_schema(format)?));
+    let schemas: Object = Format::ALL.into_iter().filter_map(schema).collect();
+    let schemas: &'static str = Value::Object(schemas).to_string().leak();
     let text = |text: Option<&'static str>| lend(text.unwrap_or("").as_bytes());
     Box::leak(Box::new(Item {
         struct_size: size_of::<Item>(),
@@ -111,6 +114,7 @@ fn item<P>(
         summary: text(Some(about.summary)),
         examples_json: lend(examples.as_bytes()),
         vtable,
+        configuration_schema_json: lend(schemas.as_bytes()),
     }))
 }
 

@@ -50,8 +50,8 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
         zarr_chunk_key_encoding_vtable 40: struct_size 0 create 8 destroy 16 encode 24 decode 32\n\
         zarr_metadata_encoding_vtable 40: struct_size 0 create 8 destroy 16 decode 24 encode 32\n\
         zarr_extension_vtable 16: struct_size 0 create 8\n\
-        zarr_item 128: struct_size 0 kind 8 reserved 12 context 16 uri 24 name 40 id 56 aliases \
-        72 n_aliases 80 summary 88 examples_json 104 vtable 120\n\
+        zarr_item 144: struct_size 0 kind 8 reserved 12 context 16 uri 24 name 40 id 56 aliases \
+        72 n_aliases 80 summary 88 examples_json 104 vtable 120 configuration_schema_json 128\n\
         zarr_plugin 96: struct_size 0 abi_major 8 abi_minor 10 reserved 12 name 16 version 32 \
         license 48 build 64 items 80 n_items 88\n\
         zarr_host 40: struct_size 0 abi_major 8 abi_minor 10 reserved 12 context 16 log 24 \

@@ -371,4 +371,12 @@ fn an_open_library_says_what_it_is_and_shows_its_examples() {
     let example = about.examples[0];
     assert_eq!(example.document, r#"{"name":"example.xor","configuration":{"key":170}}"#);
     assert_eq!((example.format, example.loss), (Format::V3, zarr_spec::Loss::Nothing));
+    let key = json!({"type": "integer", "minimum": 0, "maximum": 255});
+    let schema = about.configuration_schema(Format::V3).unwrap();
+    let properties = json!({"key": key});
+    assert_eq!(
+        schema,
+        json!({"type": "object", "properties": properties, "required": ["key"], "additionalProperties": false})
+    );
+    assert_eq!(about.configuration_schema(Format::V2), None);
 }

@@ -30,6 +30,7 @@ const XOR: Identifiers = Identifiers {
 
 zarr_spec::register!(
     CodecPlugin::new(XOR, |creation, _| Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?))))
+        .configuration_in::<Xor>(Format::V3)
         .about(
             "Combines each byte with a key by exclusive or.",
             &[Example::v3(r#"{"name": "example.xor", "configuration": {"key": 170}}"#)],
