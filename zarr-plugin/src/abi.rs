@@ -475,9 +475,6 @@ abi_struct! {
         /// "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`.
         examples_json: Str,
         vtable: *const c_void,
-        /// The JSON Schema (draft 2020-12) of its configuration in each format, where it says one:
-        /// `{"v3": {"type": "object", "properties": {"level": {"type": "integer"}}}}`.
-        configuration_schema_json: Str,
     }
 }
 
@@ -555,7 +552,7 @@ pub fn layouts() -> Vec<Layout> {
 /// How every struct lies in the memory of WebAssembly.
 #[must_use]
 pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
-    all_structs!(wasm32_layout).into()
+    all_structs!(wasm32).into()
 }
 
 /// The text of `zarr_plugin.h`.

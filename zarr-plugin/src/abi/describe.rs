@@ -60,14 +60,61 @@ pub struct Layout {
 }
 
 /// How a struct lies in the memory of WebAssembly.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wasm32Layout {
     /// Its name in C.
     pub name: &'static str,
     /// Its size in bytes.
     pub size: usize,
-    /// Its members, and which bytes each has.
-    pub members: Vec<(&'static str, Range<usize>)>,
+    /// Names, sizes and alignments.
+    members: &'static [(&'static str, (usize, usize))],
+}
+
+impl Wasm32Layout {
+    pub(super) const fn new(name: &'static str, members: &'static [(&'static str, (usize, usize))]) -> Self {
+        let (mut end, mut align, mut number) = (0_usize, 1, 0);
+        while number < members.len() {
+            let (size, own) = members[number].1;
+            end = end.next_multiple_of(own) + size;
+            if own > align {
+                align = own;
+            }
+            number += 1;
+        }
+        Self { name, size: end.next_multiple_of(align), members }
+    }
+
+    const fn align(&self) -> usize {
+        let (mut align, mut number) = (1, 0);
+        while number < self.members.len() {
+            let (_, own) = self.members[number].1;
+            if own > align {
+                align = own;
+            }
+            number += 1;
+        }
+        align
+    }
+
+    pub(super) const fn size_and_align(&self) -> (usize, usize) {
+        (self.size, self.align())
+    }
+
+    /// Its members in C, and which bytes each has.
+    pub fn members(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        let mut end = 0_usize;
+        self.members.iter().map(move |&(member, (size, align))| {
+            let start = end.next_multiple_of(align);
+            end = start + size;
+            (member, start..end)
+        })
+    }
+
+    /// Which bytes a member has.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Range<usize>> {
+        self.members().find(|(member, _)| *member == name).map(|(_, bytes)| bytes)
+    }
 }
 
 /// A struct of the ABI.
@@ -79,34 +126,12 @@ pub trait Described: CType {
     fn layout() -> Layout;
 
     /// Its layout in WebAssembly.
-    fn wasm32_layout() -> Wasm32Layout;
-}
+    const WASM32: Wasm32Layout;
 
-/// Size and alignment of a struct whose members have these.
-pub(super) const fn struct_of(members: &[(usize, usize)]) -> (usize, usize) {
-    let (mut end, mut align, mut number) = (0_usize, 1, 0);
-    while number < members.len() {
-        let (size, own) = members[number];
-        end = end.next_multiple_of(own) + size;
-        if own > align {
-            align = own;
-        }
-        number += 1;
+    /// [`Described::WASM32`], for a caller that wants a function.
+    fn wasm32() -> Wasm32Layout {
+        Self::WASM32
     }
-    (end.next_multiple_of(align), align)
-}
-
-/// The members of a struct, one after another as C lays them out.
-pub(super) fn laid_out(name: &'static str, members: &[(&'static str, (usize, usize))]) -> Wasm32Layout {
-    let mut end = 0_usize;
-    let place = |&(member, (size, align)): &(&'static str, (usize, usize))| {
-        let start = end.next_multiple_of(align);
-        end = start + size;
-        (member, start..end)
-    };
-    let placed = members.iter().map(place).collect();
-    let sizes: Vec<_> = members.iter().map(|(_, size)| *size).collect();
-    Wasm32Layout { name, size: struct_of(&sizes).0, members: placed }
 }
 
 /// A member that is a pointer to a function.
@@ -116,8 +141,11 @@ pub(super) fn function(result: Option<String>, name: &str, arguments: &[String])
 }
 
 /// `this` is a word of C++.
-pub(super) fn c_name(name: &'static str) -> &'static str {
-    if name == "this" { "self" } else { name }
+pub(super) const fn c_name(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        b"this" => "self",
+        _ => name,
+    }
 }
 
 /// A comment of whole lines, as wide as the page.
@@ -171,7 +199,7 @@ macro_rules! abi_struct {
         pub struct $rust { $($fields)* }
 
         impl CType for $rust {
-            const IN_WASM32: (usize, usize) = describe::struct_of(&[$($wasm32),*]);
+            const IN_WASM32: (usize, usize) = Self::WASM32.size_and_align();
 
             fn declare(qualifier: &str, name: &str) -> String {
                 format!("{qualifier}{} {name}", $c)
@@ -179,6 +207,9 @@ macro_rules! abi_struct {
         }
 
         impl Described for $rust {
+            const WASM32: describe::Wasm32Layout =
+                describe::Wasm32Layout::new($c, &[$((describe::c_name(stringify!($name)), $wasm32)),*]);
+
             fn definition() -> String {
                 let mut text = describe::comment("", &[$($docs),*]);
                 text += &format!("struct {} {{\n", $c);
@@ -198,10 +229,6 @@ macro_rules! abi_struct {
                     size: size_of::<Self>(),
                     members: vec![$((describe::c_name(stringify!($name)), std::mem::offset_of!(Self, $name))),*],
                 }
-            }
-
-            fn wasm32_layout() -> describe::Wasm32Layout {
-                describe::laid_out($c, &[$((describe::c_name(stringify!($name)), $wasm32)),*])
             }
         }
     };
