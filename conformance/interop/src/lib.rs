@@ -1,9 +1,10 @@
 //! What the tests of this crate share: Python environments and what they wrote, the raw form of elements, random
-//! selections and what they mean, a store that counts, a store that is far away.
+//! selections and what they mean, a store that counts, a store that is far away, a browser.
 //!
 //! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
 
 pub mod book;
+pub mod browser;
 pub mod cases;
 pub mod counting;
 pub mod documents;
@@ -15,6 +16,7 @@ pub mod reading;
 pub mod reference;
 pub mod samples;
 
+pub use browser::Browser;
 pub use cases::Case;
 pub use counting::{Calls, CountingStore};
 pub use environment::{Packages, Writer, python, skip, written};

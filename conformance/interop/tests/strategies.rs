@@ -142,7 +142,8 @@ fn a_selection_gives_the_elements_that_a_plain_list_gives() {
         let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
         let builder = ArrayBuilder::new(shape.clone(), "uint16").chunks(chunks);
         let array = hierarchy.create_array("/a", &builder).unwrap();
-        let elements: Vec<u16> = (0..shape.iter().product::<u64>()).map(|number| number as u16).collect();
+        let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
+        let elements: Vec<u16> = (0..=u16::MAX).take(count).collect();
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
         array.write(&Selection::All, &bytes).unwrap();
 

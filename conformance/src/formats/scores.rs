@@ -127,8 +127,8 @@ impl Scores {
             put(
                 &mut page,
                 format_args!(
-                    "<article class=\"failed\">\n<h3><code>{}</code>: {}</h3>\n<p>{} <small>{}</small></p>\n\
-                     <p><code>{}</code></p>\n<p>Again: <code>{}</code></p>\n</article>\n",
+                    "<article>\n<h3><code>{}</code>: {}</h3>\n<p>{} <small>{}</small></p>\n\
+                     <p><code>{}</code></p>\n<p>Again: <code class=\"again\">{}</code></p>\n</article>\n",
                     escaped(&reading.example.id),
                     reading.outcome.meaning(),
                     escaped(&reading.example.about),
@@ -141,11 +141,11 @@ impl Scores {
         page.push_str("</section>\n<section>\n<h2>All examples</h2>\n<table>\n<thead><tr><th>Example</th>");
         page.push_str("<th>What it is</th><th>Outcome</th></tr></thead>\n<tbody>\n");
         for Reading { example, outcome, .. } in &self.readings {
-            let class = if outcome.is_right() { "passed" } else { "failed" };
+            let class = if outcome.is_right() { "good" } else { "bad" };
             put(
                 &mut page,
                 format_args!(
-                    "<tr class=\"{class}\"><td><code>{}</code></td><td>{}</td><td>{outcome}</td></tr>\n",
+                    "<tr><td class=\"short\"><code>{}</code></td><td>{}</td><td class=\"short {class}\">{outcome}</td></tr>\n",
                     escaped(&example.id),
                     escaped(&example.about),
                 ),

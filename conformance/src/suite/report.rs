@@ -337,7 +337,9 @@ mod tests {
             assert!(page.contains("&lt;script&gt;&quot;&amp;\u{fffd}"), "{page}");
             assert!(!page.contains("<script>\""), "{page}");
         }
-        assert!(report.to_html("a < b", "run {subject}").contains("<code>run subject</code>"));
+        assert!(
+            report.to_html("a < b", "run {subject}").contains("<code class=\"again\">run subject</code>")
+        );
     }
 
     #[test]

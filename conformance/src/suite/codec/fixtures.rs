@@ -106,7 +106,7 @@ mod tests {
             1
         }
 
-        fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+        fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), zarr_spec::CodecError> {
             checksum[0] = bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte));
             Ok(())
         }
