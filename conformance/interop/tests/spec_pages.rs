@@ -8,15 +8,13 @@ mod entry;
 mod page;
 #[path = "spec_pages/run.rs"]
 mod run;
-#[path = "spec_pages/schema.rs"]
-mod schema;
 
+use zarr_conformance::schema::problems;
 use zarr_kit::Format;
 use zarr_kit::spec::{Representation, Value};
 
 use entry::{Entry, Linked};
 use page::{Example, Page};
-use schema::problems;
 
 /// Calls `with` for every entry of every example that names what its page describes. Of those without elements of their
 /// own, the array is that of the first example.
@@ -66,6 +64,9 @@ fn every_example_is_valid_by_its_schema_and_made_by_its_plugin() {
     each_entry(|linked, page, example, entry, decoded| {
         let (name, document) = (&page.name, &example.document);
         assert_eq!(problems(&page.schema, &entry.described(page)), [""; 0], "{name}: {document}");
+        if let Some(schema) = linked.about(page).configuration_schema(entry.format) {
+            assert_eq!(problems(&schema, &entry.configuration), [""; 0], "{name}: {document}");
+        }
         let result = created(linked, page, example, entry, decoded);
         assert!(result.is_ok(), "{name}: {document}: {result:?}");
         drafts += usize::from(entry.format == Format::V3Draft);

@@ -288,6 +288,7 @@ fn a_plugin_is_shown_as_json_too() {
         r#""feature": "codec-bitround""#,
         r#""page": "docs/spec/codecs-bitround.md""#,
         r#""kind": "relative""#,
+        r#""required": ["#,
     ] {
         assert!(json.contains(part), "{part} in {json}");
     }

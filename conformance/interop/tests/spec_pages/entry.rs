@@ -117,7 +117,12 @@ impl Linked {
 
     /// What the plugin shows as uses of itself.
     pub(crate) fn examples(&self, page: &Page) -> Vec<&'static str> {
-        self.described_by(page).1.examples.iter().map(|example| example.document).collect()
+        self.about(page).examples.iter().map(|example| example.document).collect()
+    }
+
+    /// What the plugin says of itself.
+    pub(crate) fn about(&self, page: &Page) -> About {
+        self.described_by(page).1
     }
 
     fn described_by(&self, page: &Page) -> (Identifiers, About) {

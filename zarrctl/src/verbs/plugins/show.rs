@@ -268,6 +268,8 @@ pub(super) fn value(row: &Row) -> Value {
     object.insert("feature", row.catalogued().map_or(Value::Null, |entry| Value::from(entry.feature)));
     object.insert("page", page(row).map_or(Value::Null, Value::String));
     object.insert("examples", row.about.examples.iter().map(example_value).collect::<Value>());
+    let schema = |format: Format| Some((format.name(), row.about.configuration_schema(format)?));
+    object.insert("schemas", Format::ALL.into_iter().filter_map(schema).collect::<Value>());
     value
 }
 
