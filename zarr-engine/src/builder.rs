@@ -26,7 +26,7 @@ pub enum Order {
 /// Data types, fill values and codecs may be given as any format has them: they are said in the words of
 /// the format that the array gets. What is not given has a default: chunks of about 1 MiB, a fill value of
 /// zero, and `zstd` or `gzip`, if the program has one of them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayBuilder {
     shape: Vec<u64>,
     data_type: Value,
@@ -167,6 +167,12 @@ impl ArrayBuilder {
     pub fn fallback(mut self, data_type: impl Into<Value>) -> Self {
         self.fallback.push(data_type.into());
         self
+    }
+
+    /// Whether `other` describes the same array, and says it alike: the order of attributes is written down, and tells
+    /// nothing apart when they are compared.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        self.attributes.is_empty() && self == other
     }
 
     /// The metadata of the array in `format`.

@@ -32,7 +32,7 @@ use crate::resolve::Resolved;
 use access::Access;
 use beside::Beside;
 use dialect::{Dialect, NewNode};
-use recent::Recent;
+use recent::{Last, Recent};
 
 pub use create::entry_point;
 pub use location::open_store;
@@ -51,6 +51,8 @@ struct Inner {
     access: Access,
     dialect: Box<dyn Dialect>,
     recent: Recent,
+    /// Many arrays are mostly created from one description.
+    built: Last<ArrayBuilder, ArrayMetadata>,
 }
 
 impl Hierarchy {
@@ -124,7 +126,8 @@ impl Hierarchy {
     }
 
     fn new(access: Access, dialect: Box<dyn Dialect>) -> Self {
-        Self { inner: Arc::new(Inner { access, dialect, recent: Recent::default() }) }
+        let (recent, built) = (Recent::default(), Last::default());
+        Self { inner: Arc::new(Inner { access, dialect, recent, built }) }
     }
 
     /// The format.
@@ -396,7 +399,8 @@ impl Hierarchy {
     /// that this program could not read.
     pub fn create_array(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
-        let metadata = builder.metadata(self.format(), self.context().registry())?;
+        let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
+        let metadata = self.inner.built.get_or_make(builder, ArrayBuilder::is_alike, make)?;
         let array = self.new_array(&path, metadata, ArrayOptions::new())?;
         self.publish_array(&array)?;
         Ok(array)

@@ -11,7 +11,7 @@ use crate::convert::{self, BYTES, Foreign, Step, after, invalid, not_in_format, 
 use crate::error::Error;
 
 /// A codec, by any of its identifiers and in the words of any format.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodecRequest {
     pub(super) identifier: String,
     pub(super) configuration: Value,

@@ -164,10 +164,14 @@ impl Access {
 
     /// Stores a document that was just encoded.
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
-        let reason = |error: BoxError| DocumentError::document(format!("cannot be written: {error}"));
-        let bytes = encoded.map_err(|error| Error::document(key, reason(error)))?;
-        Ok(self.store.set(key, &bytes)?)
+        Ok(self.store.set(key, &encoded_at(key, encoded)?)?)
     }
+}
+
+/// The bytes of a document that is to be stored at `key`.
+pub(super) fn encoded_at(key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<Vec<u8>, Error> {
+    let reason = |error: BoxError| DocumentError::document(format!("cannot be written: {error}"));
+    encoded.map_err(|error| Error::document(key, reason(error)))
 }
 
 /// A path that cannot be a key is the store's business to refuse.

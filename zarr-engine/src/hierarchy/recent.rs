@@ -1,7 +1,7 @@
-//! What was made for arrays that were opened lately: others of the same description share it.
+//! What was made for arrays that were opened or created lately: others of the same description share it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use zarr_spec::Object;
 use zarr_spec::metadata::ArrayMetadata;
@@ -63,6 +63,44 @@ impl Recent {
     }
 }
 
+/// The last of what was made, and from what.
+#[derive(Debug)]
+pub(super) struct Last<K, V>(Mutex<Option<(K, V)>>);
+
+impl<K, V> Default for Last<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Clone, V: Clone> Last<K, V> {
+    /// What `make` makes of `key`, or made of the last one if that was the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`, of which nothing is kept.
+    pub(super) fn get_or_make<E>(
+        &self,
+        key: &K,
+        is_same: impl FnOnce(&K, &K) -> bool,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<V, E> {
+        if let Some((last, made)) = &*self.lock()
+            && is_same(last, key)
+        {
+            return Ok(made.clone());
+        }
+        // Plugins work without the lock.
+        let made = make(key)?;
+        *self.lock() = Some((key.clone(), made.clone()));
+        Ok(made)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(K, V)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Whether the same is made from both.
 fn alike(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
     // Each by its name, so that a member that is new cannot be forgotten.
@@ -94,4 +132,22 @@ fn alike(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
         && *dimension_names == other.dimension_names
         && *extensions == other.extensions
         && *storage_transformers == other.storage_transformers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_last_is_made_once() {
+        let (last, mut calls) = (Last::default(), 0);
+        let mut of = |key: i32| {
+            last.get_or_make(&key, i32::eq, |key| {
+                calls += 1;
+                if *key < 0 { Err(()) } else { Ok(key * 2) }
+            })
+        };
+        assert_eq!([1, 1, 2, -1, 2, 1].map(&mut of), [Ok(2), Ok(2), Ok(4), Err(()), Ok(4), Ok(2)]);
+        assert_eq!(calls, 4);
+    }
 }

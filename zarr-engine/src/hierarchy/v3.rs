@@ -1,19 +1,20 @@
 //! Final v3: a `zarr.json` in every node, and none for what has none.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::store::Version;
-use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
 
-use super::access::{Access, keyed};
+use super::access::{Access, encoded_at, keyed};
 use super::beside::{Beside, Erased};
 use super::dialect::{
     Dialect, Found, FoundArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
 };
+use super::recent::Last;
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -23,6 +24,15 @@ use crate::error::Error;
 pub(super) struct V3 {
     snapshot: Snapshot<Value>,
     plain_groups: PlainGroups,
+    /// Many arrays are mostly created alike.
+    arrays: Last<ArrayMetadata, Arc<Encoded>>,
+}
+
+/// A document, and its text.
+#[derive(Debug)]
+struct Encoded {
+    document: Value,
+    text: Vec<u8>,
 }
 
 /// What was written at a path: a document, or nothing any more there and below.
@@ -82,7 +92,8 @@ impl V3 {
             documents.insert(NodePath::root(), document.clone());
             Some(documents)
         });
-        Self { snapshot: Snapshot::new(consolidated), plain_groups: PlainGroups::default() }
+        let (plain_groups, arrays) = (PlainGroups::default(), Last::default());
+        Self { snapshot: Snapshot::new(consolidated), plain_groups, arrays }
     }
 
     fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
@@ -326,11 +337,13 @@ impl Dialect for V3 {
 
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let (missing, above) = self.check(access, path)?;
-        let document = match node {
-            NewNode::Array(array) => array_document(array),
-            NewNode::Group(group) => group_document(group),
+        let Encoded { document, text } = &*match node {
+            NewNode::Array(array) => {
+                let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
+                self.arrays.get_or_make(array, is_alike, make)?
+            }
+            NewNode::Group(group) => Arc::new(Encoded::new(path, group_document(group))?),
         };
-        let document = made(path, document)?;
         let mut groups = Vec::new();
         for ancestor in missing {
             let group = made(&ancestor, group_document(&GroupMetadata::new(Format::V3, Object::new())))?;
@@ -338,12 +351,12 @@ impl Dialect for V3 {
         }
         let mut changes: Vec<Change<'_>> =
             groups.iter().map(|(ancestor, group)| (ancestor, Some(group))).collect();
-        changes.push((path, Some(&document)));
+        changes.push((path, Some(document)));
         let copies = Self::copies(access, path, Some(above), &changes)?;
         for (ancestor, group) in &groups {
             access.set_json(&keyed(node_key(ancestor))?, group)?;
         }
-        access.set_json(&keyed(node_key(path))?, &document)?;
+        access.store.set(&keyed(node_key(path))?, text)?;
         self.refresh(access, &copies, &changes)
     }
 
@@ -431,6 +444,20 @@ fn parse_all(
         document.as_ref().map(|document| parse(access, path, document)).transpose()
     };
     paths.iter().zip(documents).map(parse).collect()
+}
+
+impl Encoded {
+    fn new(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Self, Error> {
+        let document = made(path, document)?;
+        let text = json::to_vec_pretty(&document).map_err(Into::into);
+        Ok(Self { text: encoded_at(&keyed(node_key(path))?, text)?, document })
+    }
+}
+
+/// Whether the documents of both are the same to the last byte.
+fn is_alike(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
+    // Members that are compared in any order are written in theirs.
+    one.attributes.is_empty() && one.ignored.is_empty() && one == other
 }
 
 /// The document that was made for the node at `path`.
