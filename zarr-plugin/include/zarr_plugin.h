@@ -446,8 +446,8 @@ struct zarr_item {
      * `loss` is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`. */
     zarr_str examples_json;
     const void *vtable;
-    /* The JSON Schema (draft 2020-12) of its configuration in each format, where it says one:
-     * `{"v3": {"type": "object", "properties": {"level": {"type": "integer"}}}}`. */
+    /* The JSON Schema (draft 2020-12) of its configuration in each format, where it says one: `{"v3":
+     * {"type": "object", "properties": {"level": {"type": "integer"}}}}`. */
     zarr_str configuration_schema_json;
 };
 

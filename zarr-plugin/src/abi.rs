@@ -475,6 +475,9 @@ abi_struct! {
         /// "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`.
         examples_json: Str,
         vtable: *const c_void,
+        /// The JSON Schema (draft 2020-12) of its configuration in each format, where it says one:
+        /// `{"v3": {"type": "object", "properties": {"level": {"type": "integer"}}}}`.
+        configuration_schema_json: Str,
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) mod small;
 pub(crate) mod import;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) mod library;
+#[cfg(all(test, feature = "host", target_os = "linux"))]
+mod tests;
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;

@@ -96,8 +96,18 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
     };
     // The loader knows open libraries by their path, so its number must never be that of another file.
     std::mem::forget((library, file));
+    // SAFETY: it is the entry of a library that stays open.
+    unsafe { entered(entry) }
+}
+
+/// What the library says it has whose entry this is.
+///
+/// # Safety
+///
+/// The library keeps to the ABI, and stays.
+pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> {
     let (mut plugin, mut err) = (std::ptr::null(), EMPTY);
-    // SAFETY: the entry of a library, called with what the ABI has for it.
+    // SAFETY: as this function asks: the entry is called with what the ABI has for it.
     unsafe {
         let status = entry(&raw const HOST, &mut plugin, &mut err);
         outcome(status, &mut err)?;

@@ -1,0 +1,215 @@
+//! Libraries that do not keep to the header where numbers and descriptions are concerned.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use zarr_spec::{Codec, Output, Representation, Size, Value, json};
+
+use super::{creating, words};
+use crate::abi::{
+    self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, DataTypeVtable, Str,
+};
+use crate::ffi::codec::{CODECS, EMPTY_INSTANCE, made};
+use crate::ffi::data_type::{SHOWN, taken};
+use crate::ffi::{Failure, put};
+
+/// What `this` of [`SAYS`] is: a description.
+type Said = &'static str;
+
+/// A type that describes itself as it is told to, and is inside of itself.
+static SAYS: DataTypeVtable =
+    DataTypeVtable { retain: None, release: None, describe: Some(describe), inner: Some(inner), ..SHOWN };
+
+unsafe extern "C" fn describe(this: *const c_void, json: *mut Buf, _: *mut Buf) -> i32 {
+    // SAFETY: `this` is what `handle` made it, and the buffer can be filled.
+    unsafe { put(json, (*this.cast::<Said>()).as_bytes().to_vec()) };
+    abi::OK
+}
+
+unsafe extern "C" fn inner(this: *const c_void, _: usize, out: *mut DataTypeHandle, _: *mut Buf) -> i32 {
+    // SAFETY: a place for a handle.
+    unsafe { out.write(DataTypeHandle { vtable: &SAYS, this }) };
+    abi::OK
+}
+
+fn refusal(said: &Said) -> String {
+    let handle = DataTypeHandle { vtable: &SAYS, this: std::ptr::from_ref(said).cast() };
+    // SAFETY: the type stays as long as the call, and releases nothing.
+    unsafe { taken(&handle, &Arc::from("plugin hostile 1.0.0")) }.unwrap_err().message
+}
+
+#[test]
+fn types_that_cannot_be_are_refused() {
+    for said in [
+        r#"{"name": "x", "size": 4, "unit_size": 3}"#,
+        r#"{"name": "x", "size": 4, "unit_size": 0}"#,
+        r#"{"name": "x", "size": 18446744073709551615, "unit_size": 1}"#,
+        r#"{"name": "x", "size": 4, "units": [[3, 2]]}"#,
+        r#"{"name": "x", "size": 4, "units": [[18446744073709551615, 2]]}"#,
+        r#"{"name": "x", "size": 4, "unit_size": 1, "default_fill_value": [1]}"#,
+        r#"{"name": "x", "size": 4, "unit_size": 1, "fields": 3}"#,
+        r#"{"name": "x", "size": 4, "unit_size": 1, "optional": true}"#,
+        r#"{"name": "x", "size": null, "fields": []}"#,
+    ] {
+        let message = refusal(&said);
+        assert!(message.starts_with("its data type describes itself as "), "{said}: {message}");
+    }
+}
+
+#[test]
+fn a_type_that_is_inside_of_itself_is_refused() {
+    for said in [
+        r#"{"name": "x", "size": null, "optional": true}"#,
+        r#"{"name": "x", "size": 1, "unit_size": 1, "fields": [{"name": "a", "offset": 0}]}"#,
+    ] {
+        assert_eq!(refusal(&said), "more than 128 data types are inside each other");
+    }
+}
+
+/// Makes what the instance says with the functions of `vtable`.
+fn codec_of(instance: CodecInstance, vtable: CodecVtable) -> Result<Codec, Failure> {
+    creating(&Value::Null, |creation| {
+        let origin = Arc::from("plugin hostile 1.0.0");
+        // SAFETY: there is nothing in the instance but its value.
+        unsafe { made(instance, Ok(()), Some(&vtable), &origin, creation, Some(&words(4))) }
+    })
+    .0
+}
+
+const NOTHING: CodecVtable = CodecVtable {
+    create: None,
+    destroy: None,
+    encoded_array: None,
+    encoded_size: None,
+    encode: None,
+    decode: None,
+    checksum: None,
+    translate: None,
+    decode_range: None,
+    chain: None,
+    ..CODECS
+};
+
+fn with_value(form: u32, value: &Value) -> CodecInstance {
+    let mut instance = CodecInstance { form, ..EMPTY_INSTANCE };
+    // SAFETY: a place of this function.
+    unsafe { put(&mut instance.value, value.to_string().into_bytes()) };
+    instance
+}
+
+#[test]
+fn codecs_that_cannot_be_are_refused() {
+    let chains = |n_chains| CodecInstance { form: abi::FORM_COMPOSITE, n_chains, ..EMPTY_INSTANCE };
+    for (instance, message) in [
+        (CodecInstance { form: 99, ..EMPTY_INSTANCE }, "it made a codec of the unknown form 99"),
+        (
+            with_value(abi::FORM_VALUE, &json!({"shape": []})),
+            r#"it made a codec of the unknown value {"shape":[]}"#,
+        ),
+        (
+            CodecInstance { form: abi::FORM_CHECKSUM, checksum_size: u32::MAX, ..EMPTY_INSTANCE },
+            "its checksum would have 4294967295 bytes",
+        ),
+        (chains(u32::MAX), "it made a codec of 4294967295 chains"),
+        (chains(1), "it has no function `chain`"),
+        (
+            with_value(abi::FORM_SHARD, &json!({"inner_shape": [1], "index_at_start": true})),
+            r#"it made a shard of {"inner_shape":[1],"index_at_start":true} and 0 chains"#,
+        ),
+    ] {
+        assert_eq!(codec_of(instance, NOTHING).unwrap_err().message, message);
+    }
+}
+
+#[test]
+fn functions_that_are_not_there_are_errors_or_done_without() {
+    let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
+    let vtable = CodecVtable { decode: Some(copy), ..NOTHING };
+    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
+    let error = codec.encode(&[1], &mut Output::at_most(1)).unwrap_err().to_string();
+    assert_eq!(error, "chunk cannot be encoded: plugin hostile 1.0.0: it has no function `encode`");
+    assert_eq!(codec.encoded_size(Size::Exact(1)), Size::Unknown);
+    let mut output = Output::at_most(9);
+    codec.decode_range(&[1, 2, 3], 1..2, &mut output).unwrap();
+    assert_eq!(output.written(), [1, 2, 3]);
+    assert!(codec.decode_range(&[1, 2, 3], 1..4, &mut Output::at_most(9)).is_err());
+}
+
+unsafe extern "C" fn copy(
+    _: *const c_void,
+    _: *const Array,
+    from: Str,
+    _: *const Call,
+    to: *mut abi::Output,
+    _: *mut Buf,
+) -> i32 {
+    // SAFETY: what a host lends for a call; there is no more than room for what is reserved.
+    unsafe {
+        if (*to).capacity < from.len && ((*to).reserve.unwrap())(to, from.len) != abi::OK {
+            return abi::LIMIT_EXCEEDED;
+        }
+        std::ptr::copy_nonoverlapping(from.ptr, (*to).start, from.len);
+        (*to).len = from.len;
+    }
+    abi::OK
+}
+
+/// It writes less than the range that it was asked for.
+unsafe extern "C" fn too_few(
+    _: *const c_void,
+    _: Str,
+    _: usize,
+    _: usize,
+    _: *const Call,
+    to: *mut abi::Output,
+    _: *mut Buf,
+) -> i32 {
+    // SAFETY: what a host lends for a call.
+    unsafe { (*to).len = 0 };
+    abi::OK
+}
+
+#[test]
+fn a_range_of_which_bytes_are_missing_is_an_error() {
+    let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
+    let vtable = CodecVtable { decode_range: Some(too_few), ..NOTHING };
+    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
+    let error = codec.decode_range(&[1, 2, 3], 1..2, &mut Output::at_most(9)).unwrap_err().to_string();
+    assert_eq!(error, "chunk is corrupt: bytes 1 to 2 are wanted of 0");
+}
+
+unsafe extern "C" fn create_nothing(
+    _: *const c_void,
+    _: *const Creation,
+    _: *const abi::Representation,
+    _: *mut CodecInstance,
+    _: *mut Buf,
+) -> i32 {
+    abi::UNSUPPORTED
+}
+
+#[test]
+fn a_failure_without_a_text_is_a_failure() {
+    let item = abi::Item {
+        struct_size: size_of::<abi::Item>(),
+        kind: abi::CODEC,
+        reserved: 0,
+        context: std::ptr::null(),
+        uri: crate::ffi::lend(b""),
+        name: crate::ffi::lend(b"hostile"),
+        id: crate::ffi::lend(b""),
+        aliases: std::ptr::null(),
+        n_aliases: 0,
+        summary: crate::ffi::lend(b""),
+        examples_json: crate::ffi::lend(b""),
+        vtable: std::ptr::from_ref(&CodecVtable { create: Some(create_nothing), ..NOTHING }).cast(),
+        configuration_schema_json: crate::ffi::lend(b""),
+    };
+    // SAFETY: it lies as the ABI has it, and its texts stay.
+    let imported =
+        unsafe { crate::ffi::import::Imported::<CodecVtable>::new(&item, Arc::from("plugin hostile 1.0.0")) };
+    let decoded = Representation::Bytes(Size::Unknown);
+    let imported = imported.unwrap();
+    let error = creating(&Value::Null, |creation| imported.create_codec(creation, &decoded)).0.unwrap_err();
+    assert_eq!(error.to_string(), "plugin hostile 1.0.0: it does not say why");
+}
