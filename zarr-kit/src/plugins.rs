@@ -122,6 +122,8 @@ use zarr_metadata_encoding_cbor as _;
 use zarr_metadata_encoding_json as _;
 #[cfg(feature = "metadata-encoding-msgpack")]
 use zarr_metadata_encoding_msgpack as _;
+#[cfg(feature = "dynamic-wasm")]
+use zarr_plugin_wasm as _;
 #[cfg(feature = "store-filesystem")]
 use zarr_store_filesystem as _;
 #[cfg(feature = "store-memory")]

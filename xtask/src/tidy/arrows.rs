@@ -19,6 +19,10 @@ fn allowed(member: &Member) -> Option<Allowed> {
     Some(match member.folder.as_str() {
         "zarr-spec" | "xtask" => Allowed::Only(&[], &[]),
         "zarr-plugin" => Allowed::Only(&["zarr-spec"], &[]),
+        "zarr-plugin-wasm" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &["zarr-conformance"]),
+        "examples/three-ways" => {
+            Allowed::Only(&["zarr-spec"], &["zarr-conformance", "zarr-plugin", "zarr-plugin-wasm"])
+        }
         // No plugin even for its tests, and not the suite: a ring of published crates cannot be packaged.
         "zarr-engine" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &[]),
         "conformance" => Allowed::Only(&["zarr-spec", "zarr-engine"], &[]),

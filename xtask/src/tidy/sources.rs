@@ -22,6 +22,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "codecs/blosc/src/",
     "codecs/gzip/src/whole.rs",
     "conformance/src/suite/allocations.rs",
+    "examples/three-ways/src/lib.rs",
     "benches/benches/codecs.rs",
     "benches/peers/src/memory.rs",
     "benches/peers/src/bin/floors/blosc.rs",

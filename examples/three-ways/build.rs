@@ -1,0 +1,7 @@
+//! Compiles the codec, without what would make a library of it.
+
+fn main() {
+    println!("cargo::rerun-if-changed=runs.c");
+    println!("cargo::rerun-if-changed=runs.h");
+    cc::Build::new().file("runs.c").define("RUNS_WITHOUT_PLUGIN", None).compile("runs");
+}

@@ -1,0 +1,103 @@
+//! The codec `example.runs` as a crate: `runs.c`, compiled in and wrapped.
+//!
+//! Bytes to bytes. Elements of `width` bytes (1, 2, 4 or 8; 1 if it is left out) as runs of equal ones. The same source is
+//! a library and a module of WebAssembly, too: see the README beside it.
+
+#![expect(unsafe_code, reason = "the codec is written in C")]
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Representation,
+    Size,
+};
+
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("example.runs"), create)
+        .configuration::<RunsConfiguration>()
+        .about("Keeps runs of equal elements as a number and one element.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "example.runs"}"#).with_data_types(&["uint8"]),
+    Example::v3(r#"{"name": "example.runs", "configuration": {"width": 4}}"#),
+];
+
+/// As `runs.h` has them: `from` points to `len` bytes, `to` to as many as the function before says, and no run is cut off.
+mod c {
+    unsafe extern "C" {
+        pub(super) fn runs_encoded_size(from: *const u8, len: usize, width: usize) -> usize;
+        pub(super) fn runs_encode(from: *const u8, len: usize, width: usize, to: *mut u8);
+        pub(super) fn runs_decoded_size(from: *const u8, len: usize, width: usize) -> usize;
+        pub(super) fn runs_decode(from: *const u8, len: usize, width: usize, to: *mut u8);
+    }
+}
+
+/// Runs of elements of so many bytes: 1, 2, 4 or 8.
+#[derive(Debug, Clone, Copy)]
+pub struct Runs {
+    width: usize,
+}
+
+impl Runs {
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for any other width than 1, 2, 4 and 8.
+    pub fn new(width: usize) -> Result<Self, CodecError> {
+        if !matches!(width, 1 | 2 | 4 | 8) {
+            return Err(CodecError::configuration(format!("width is {width}, not 1, 2, 4 or 8")));
+        }
+        Ok(Self { width })
+    }
+}
+
+impl BytesToBytesCodec for Runs {
+    /// Each element may be a run of its own.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        match decoded {
+            Size::Exact(bytes) | Size::AtMost(bytes) => {
+                bytes.checked_add(bytes / self.width as u64).map_or(Size::Unknown, Size::AtMost)
+            }
+            Size::Unknown => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        // SAFETY: so many bytes are there.
+        let size = unsafe { c::runs_encoded_size(decoded.as_ptr(), decoded.len(), self.width) };
+        if size == usize::MAX {
+            return Err(LimitExceeded { limit: encoded.remaining() }.into());
+        }
+        let there = encoded.spare(size)?;
+        // SAFETY: as above, and there is room for what is written.
+        unsafe { c::runs_encode(decoded.as_ptr(), decoded.len(), self.width, there.as_mut_ptr()) };
+        encoded.advance(size);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        // SAFETY: so many bytes are there.
+        let size = unsafe { c::runs_decoded_size(encoded.as_ptr(), encoded.len(), self.width) };
+        if size == usize::MAX {
+            return Err(CodecError::corrupt("the last run is cut off"));
+        }
+        let there = decoded.spare(size)?;
+        // SAFETY: as above, no run is cut off, and there is room for what is written.
+        unsafe { c::runs_decode(encoded.as_ptr(), encoded.len(), self.width, there.as_mut_ptr()) };
+        decoded.advance(size);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunsConfiguration {
+    width: Option<usize>,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let width = creation.parse::<RunsConfiguration>()?.width.unwrap_or(1);
+    Ok(Codec::BytesToBytes(Arc::new(Runs::new(width)?)))
+}

@@ -1,0 +1,173 @@
+//! `runs.c` as a crate, as a library of the machine and as WebAssembly: one codec.
+#![cfg(all(target_os = "linux", target_endian = "little"))]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use zarr_conformance::suite::{Level, Report, suites_of};
+use zarr_example_three_ways as _;
+use zarr_plugin::host::{Loader, Lock, Manifest, Policy, Search};
+use zarr_plugin_wasm as _;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::output::Output;
+use zarr_spec::{
+    Codec, CodecError, Creation, Format, Mode, Reading, Registry, Representation, Size, Value, json,
+};
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zarr-plugin/include");
+
+/// The commands of the README.
+const LIBRARY: &[&str] = &["cc", "-O2", "-shared", "-fPIC"];
+const WEBASSEMBLY: &[&str] = &[
+    "clang",
+    "--target=wasm32",
+    "-O2",
+    "-mbulk-memory",
+    "-nostdlib",
+    "-Wl,--no-entry,--export=zarr_plugin_v1,--export-table,--growable-table",
+];
+
+/// What a compiler makes of `runs.c`, with its manifest.
+fn built(command: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("runs");
+    let mut compiler = Command::new(command[0]);
+    compiler.args(&command[1..]).args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I", HEADERS]);
+    let output = compiler.arg("-o").arg(&library).arg(format!("{HERE}/runs.c")).output().unwrap();
+    assert!(output.status.success(), "{compiler:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let manifest = Manifest::of_library(&fs::read(&library).unwrap(), "runs").unwrap();
+    fs::write(folder.path().join("runs.toml"), manifest.to_toml().unwrap()).unwrap();
+    folder
+}
+
+/// A registry with the codec as the command builds it.
+fn loaded(command: &[&str]) -> Registry {
+    let folder = built(command);
+    let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
+    loader.open(&loader.candidates()[0]).unwrap();
+    let mut registry = Registry::empty();
+    assert_eq!(loader.register(&mut registry), []);
+    registry
+}
+
+/// Whether there is something that compiles to WebAssembly; a visible skip if not, and a failure where `CI` is `true`.
+fn has_clang() -> bool {
+    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if runs("clang") && runs("wasm-ld") {
+        return true;
+    }
+    let reason = "three ways: clang and wasm-ld (Debian packages clang and lld) are not installed";
+    println!("SKIPPED: {reason}");
+    if let Some(file) = std::env::var_os("ZARR_SKIPS") {
+        let mut file = File::options().append(true).create(true).open(file).unwrap();
+        writeln!(file, "SKIPPED: {reason}").unwrap();
+    }
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "{reason}, and with CI=true nothing may be skipped"
+    );
+    false
+}
+
+fn create(registry: &Registry, configuration: &Value) -> Result<Arc<dyn BytesToBytesCodec>, CodecError> {
+    let reading = Reading::new(Mode::Strict);
+    let (format, name) = (Format::V3, "example.runs");
+    let creation =
+        Creation { format, identifier: name, configuration, type_name: None, registry, reading: &reading };
+    let plugin = registry.codecs().find(format, name, &reading).unwrap();
+    match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
+        Codec::BytesToBytes(codec) => Ok(codec),
+        other => panic!("another form: {other:?}"),
+    }
+}
+
+/// Runs, noise, and bytes behind the last element.
+fn chunk(size: usize) -> Vec<u8> {
+    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut chunk = Vec::new();
+    while chunk.len() < size {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        let element = (noise >> 32).to_le_bytes();
+        let run = if noise & 3 == 0 { 700 } else { (noise >> 2) & 7 };
+        (0..run).for_each(|_| chunk.extend_from_slice(&element[..4]));
+    }
+    chunk.truncate(size);
+    chunk
+}
+
+#[test]
+fn all_three_write_and_read_the_same_bytes() {
+    if !has_clang() {
+        return;
+    }
+    let registries = [Registry::linked().unwrap(), loaded(LIBRARY), loaded(WEBASSEMBLY)];
+    for width in [1, 2, 4, 8u64] {
+        let codecs = registries.each_ref().map(|it| create(it, &json!({"width": width})).unwrap());
+        for size in [0, 1, 3, 4, 1000, 100_003] {
+            let decoded = chunk(size);
+            let encoded = codecs.each_ref().map(|codec| {
+                let mut encoded = Output::at_most(4 << 20);
+                codec.encode(&decoded, &mut encoded).unwrap();
+                encoded.into_written()
+            });
+            assert!(encoded.iter().all(|it| *it == encoded[0]), "width {width}, {size} bytes");
+            for codec in &codecs {
+                let mut output = Output::exactly(size);
+                codec.decode(&encoded[0], &mut output).unwrap();
+                assert!(output.written() == decoded, "width {width}, {size} bytes");
+            }
+        }
+        let sizes = codecs.each_ref().map(|codec| codec.encoded_size(Size::Exact(1001)));
+        assert_eq!(sizes, [Size::AtMost(1001 + 1001 / width); 3]);
+    }
+}
+
+#[test]
+fn all_three_refuse_the_same() {
+    if !has_clang() {
+        return;
+    }
+    for registry in [Registry::linked().unwrap(), loaded(LIBRARY), loaded(WEBASSEMBLY)] {
+        for wrong in [json!({"width": 3}), json!({"width": 4, "more": 1}), json!({"widths": 4}), json!([])] {
+            let error = create(&registry, &wrong).unwrap_err();
+            assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{wrong}: {error}");
+        }
+        let codec = create(&registry, &json!({"width": 4})).unwrap();
+        let error = codec.decode(&[0, 1, 2, 3], &mut Output::at_most(100)).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
+        let error = codec.decode(&[255, 1, 2, 3, 4], &mut Output::at_most(1023)).unwrap_err();
+        assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 1023), "{error}");
+    }
+}
+
+/// The crate is held to its suite by `tests/conformance.rs`.
+#[test]
+fn what_is_loaded_keeps_all_rules() {
+    if !has_clang() {
+        return;
+    }
+    for command in [LIBRARY, WEBASSEMBLY] {
+        let suites = suites_of(&loaded(command));
+        let report = Report::of(&suites, Level::L4);
+        let failures: Vec<_> = report.failures().map(|failure| format!("{failure:?}")).collect();
+        assert!(suites.len() == 1 && failures.is_empty(), "{}: {}", command[0], failures.join("\n"));
+    }
+}
+
+/// The README has the commands that are tested here.
+#[test]
+fn the_readme_says_how_to_build_it() {
+    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).unwrap();
+    let words: Vec<_> = readme.split_whitespace().filter(|word| *word != "\\").collect();
+    for command in [LIBRARY, WEBASSEMBLY] {
+        assert!(words.windows(command.len()).any(|part| part == command), "{command:?}");
+    }
+}

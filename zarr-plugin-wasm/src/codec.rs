@@ -1,0 +1,394 @@
+//! Codecs of a module, as the engine sees them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmi::TypedFunc;
+use zarr_plugin::abi::{self, Buf, Call, CodecInstance, CodecVtable, DataTypeHandle, Item, Str};
+use zarr_spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Format, LimitExceeded, Object, Output,
+    Representation, Size, Value,
+};
+
+use crate::entry;
+use crate::failure::Failure;
+use crate::guest::{Address, Guest};
+use crate::library::Module;
+use crate::shown::{Entry, encoded_of, format_number, parse, put_array, put_representation, size_at};
+
+/// The longest checksum of a plugin, in bytes.
+const MAX_CHECKSUM: u32 = 1 << 16;
+
+/// One item of a module.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    pub(crate) module: Arc<Module>,
+    /// Its number among all items.
+    pub(crate) item: u32,
+    /// "plugin example-runs 1.2.0": what messages say.
+    pub(crate) origin: Arc<str>,
+}
+
+type Function<P> = Option<TypedFunc<P, i32>>;
+
+/// What a codec is called with: itself, an array, a `zarr_str`, a `zarr_call`, a `zarr_output`, and where to say why not.
+type Step = (u32, u32, u32, u32, u32, u32);
+
+/// The functions of a codec that are called for chunks.
+#[derive(Debug)]
+struct Functions {
+    encoded_array: Function<(u32, u32, u32, u32, u32)>,
+    encoded_size: Function<(u32, u32, u32, u32)>,
+    encode: Function<Step>,
+    decode: Function<Step>,
+    checksum: Function<(u32, u32, u32, u32)>,
+}
+
+/// A guest in which the codec was created.
+#[derive(Debug)]
+struct Made {
+    guest: Guest,
+    functions: Functions,
+    this: Address,
+    form: u32,
+    /// Bytes of a checksum, and whether it stands before the bytes.
+    checksum: (u32, bool),
+    /// Of a codec that is data alone.
+    value: Vec<u8>,
+    warnings: Vec<String>,
+}
+
+impl Recipe {
+    /// A new guest, and the item's vtable and context in it.
+    fn start(&self) -> Result<(Guest, Address, Address), Failure> {
+        let (guest, plugin) = entry::start(&self.module)?;
+        let item = entry::item(&guest, plugin, self.item)?;
+        let (vtable, context) =
+            (guest.get_u32::<Item>(item, "vtable")?, guest.get_u32::<Item>(item, "context")?);
+        Ok((guest, vtable, context))
+    }
+
+    fn make(&self, entry: &Entry, decoded: &Representation) -> Result<Made, Failure> {
+        let (mut guest, vtable, context) = self.start()?;
+        let pointer = |member| guest.get_u32::<CodecVtable>(vtable, member);
+        let create = guest.function::<(u32, u32, u32, u32, u32), i32>(pointer("create")?, "create")?;
+        let functions = Functions {
+            encoded_array: guest.function(pointer("encoded_array")?, "encoded_array")?,
+            encoded_size: guest.function(pointer("encoded_size")?, "encoded_size")?,
+            encode: guest.function(pointer("encode")?, "encode")?,
+            decode: guest.function(pointer("decode")?, "decode")?,
+            checksum: guest.function(pointer("checksum")?, "checksum")?,
+        };
+        guest.begin(0);
+        let creation = entry.put(&mut guest)?;
+        let decoded = put_representation(&mut guest, decoded)?;
+        let out = guest.put::<CodecInstance>(&[])?;
+        let err = guest.put::<Buf>(&[])?;
+        let status = guest.call(required(&create, "create")?, (context, creation, decoded, out, err))?;
+        guest.outcome(status, err)?;
+        let value = guest.take(Guest::inside::<CodecInstance>(out, "value")?)?;
+        let member = |member| guest.get_u32::<CodecInstance>(out, member);
+        let checksum = (member("checksum_size")?, member("checksum_at_start")? != 0);
+        let (this, form) = (member("self")?, member("form")?);
+        let warnings = guest.warnings();
+        Ok(Made { guest, functions, this, form, checksum, value, warnings })
+    }
+}
+
+fn required<'f, P>(function: &'f Function<P>, name: &str) -> Result<&'f TypedFunc<P, i32>, Failure> {
+    function.as_ref().ok_or_else(|| Failure::broken(format!("it has no function `{name}`")))
+}
+
+/// Creates the codec of an item.
+pub(crate) fn create(
+    recipe: &Recipe,
+    creation: &Creation<'_>,
+    decoded: &Representation,
+) -> Result<Codec, CodecError> {
+    let entry = Entry::of(creation);
+    let codec = || {
+        let mut made = recipe.make(&entry, decoded)?;
+        for warning in std::mem::take(&mut made.warnings) {
+            creation.reading.warn(warning);
+        }
+        if made.form == abi::FORM_VALUE {
+            return value_codec(&parse(&made.value)?);
+        }
+        let (form, (size, at_start)) = (made.form, made.checksum);
+        let codec = WasmCodec {
+            recipe: recipe.clone(),
+            entry: entry.clone(),
+            decoded: decoded.clone(),
+            idle: Mutex::new(vec![made]),
+        };
+        match form {
+            abi::FORM_ARRAY_TO_ARRAY => Ok(Codec::ArrayToArray(Arc::new(codec))),
+            abi::FORM_ARRAY_TO_BYTES => Ok(Codec::ArrayToBytes(Arc::new(codec))),
+            abi::FORM_BYTES_TO_BYTES => Ok(Codec::BytesToBytes(Arc::new(codec))),
+            abi::FORM_CHECKSUM if size > MAX_CHECKSUM => {
+                Err(Failure::broken(format!("its checksum would have {size} bytes")))
+            }
+            abi::FORM_CHECKSUM => {
+                Ok(Codec::BytesToBytes(Arc::new(WasmChecksum { codec, size: size as usize, at_start })))
+            }
+            other => Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
+        }
+    };
+    codec().map_err(|failure| failure.of(&recipe.origin, true))
+}
+
+/// The configuration that another format has.
+pub(crate) fn translate(
+    recipe: &Recipe,
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    format: Format,
+) -> Result<Object, CodecError> {
+    let same = || creation.configuration.as_object().cloned().unwrap_or_default();
+    let translated = || {
+        let (mut guest, vtable, context) = recipe.start()?;
+        let pointer = guest.get_u32::<CodecVtable>(vtable, "translate")?;
+        let translate = guest.function::<(u32, u32, u32, u32, u32, u32), i32>(pointer, "translate")?;
+        let Some(translate) = translate else { return Ok(same()) };
+        guest.begin(0);
+        let shown = Entry::of(creation).put(&mut guest)?;
+        let decoded = put_representation(&mut guest, decoded)?;
+        let (json, err) = (guest.put::<Buf>(&[])?, guest.put::<Buf>(&[])?);
+        let status = guest.call(&translate, (context, shown, decoded, format_number(format), json, err))?;
+        guest.outcome(status, err)?;
+        match parse(&guest.take(json)?)? {
+            Value::Object(members) => Ok(members),
+            other => Err(Failure::broken(format!("it translated a configuration to {}", other.kind_name()))),
+        }
+    };
+    translated().map_err(|failure: Failure| failure.of(&recipe.origin, true))
+}
+
+/// A codec that is data alone.
+fn value_codec(value: &Value) -> Result<Codec, Failure> {
+    let codec = || {
+        let members = value.as_object().filter(|members| members.len() == 1)?;
+        let (name, content) = members.iter().next()?;
+        match (name, content.as_str()) {
+            ("permutation", _) => {
+                let order = content.as_array()?.iter();
+                let order = order.map(|dimension| usize::try_from(dimension.as_u64()?).ok());
+                Some(Codec::Permutation(order.collect::<Option<_>>()?))
+            }
+            ("binary", Some("little")) => Some(Codec::Binary(ByteOrder::Little)),
+            ("binary", Some("big")) => Some(Codec::Binary(ByteOrder::Big)),
+            _ => None,
+        }
+    };
+    codec().ok_or_else(|| Failure::broken(format!("it made a codec of the unknown value {value}")))
+}
+
+/// A codec of a module, and guests that wait for a call.
+#[derive(Debug)]
+struct WasmCodec {
+    recipe: Recipe,
+    entry: Entry,
+    decoded: Representation,
+    idle: Mutex<Vec<Made>>,
+}
+
+impl WasmCodec {
+    /// Runs `call` in a guest that nobody else has, as a call that is given so many bytes.
+    fn with<R>(
+        &self,
+        given: usize,
+        call: impl FnOnce(&mut Made) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut made = match idle {
+            Some(made) => made,
+            None => self.recipe.make(&self.entry, &self.decoded)?,
+        };
+        made.guest.begin(given);
+        let result = call(&mut made);
+        if !made.guest.is_dead() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+        }
+        result
+    }
+
+    fn size(&self, decoded: &Representation) -> Result<Size, Failure> {
+        self.with(0, |made| {
+            let encoded_size = required(&made.functions.encoded_size, "encoded_size")?;
+            let guest = &mut made.guest;
+            let decoded = put_representation(guest, decoded)?;
+            let (size, err) = (guest.put::<abi::Size>(&[])?, guest.put::<Buf>(&[])?);
+            let status = guest.call(encoded_size, (made.this, decoded, size, err))?;
+            guest.outcome(status, err)?;
+            size_at(guest, size)
+        })
+    }
+
+    /// Encodes or decodes `from`, `array` being the decoded side.
+    fn run(
+        &self,
+        array: Option<&ArrayRepresentation>,
+        from: &[u8],
+        to: &mut Output<'_>,
+        is_encoding: bool,
+    ) -> Result<(), CodecError> {
+        let limit = to.remaining();
+        let run = self.with(from.len(), |made| {
+            let step = if is_encoding { &made.functions.encode } else { &made.functions.decode };
+            let step = required(step, if is_encoding { "encode" } else { "decode" })?;
+            let guest = &mut made.guest;
+            let array = array.map(|array| put_array(guest, array)).transpose()?.unwrap_or(0);
+            let text = guest.put_text(from)?;
+            let text = guest.put::<Str>(&[("ptr", text & 0xffff_ffff), ("len", text >> 32)])?;
+            let call = guest.put::<Call>(&[("max_out_bytes", limit as u64), ("threads", 1)])?;
+            let err = guest.put::<Buf>(&[])?;
+            let output = guest.lend(limit, from.len().saturating_mul(2))?;
+            let status = guest.call(step, (made.this, array, text, call, output, err))?;
+            guest.outcome(status, err)?;
+            Ok(to.put(guest.written()?)?)
+        });
+        run.map_err(|failure| match failure.status {
+            abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
+            _ => failure.of(&self.recipe.origin, is_encoding),
+        })
+    }
+}
+
+impl BytesToBytesCodec for WasmCodec {
+    /// Unknown is always right, also when the guest does not answer.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run(None, decoded, encoded, true)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run(None, encoded, decoded, false)
+    }
+}
+
+impl ArrayToBytesCodec for WasmCodec {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        let size = self.size(&Representation::Array(array.clone()));
+        size.map_err(|failure| failure.of(&self.recipe.origin, true))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run(Some(array), decoded, encoded, true)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run(Some(array), encoded, decoded, false)
+    }
+}
+
+impl ArrayToArrayCodec for WasmCodec {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        let encoded = self.with(0, |made| {
+            let encoded_array = required(&made.functions.encoded_array, "encoded_array")?;
+            let guest = &mut made.guest;
+            let shown = put_array(guest, decoded)?;
+            let (json, err) = (guest.put::<Buf>(&[])?, guest.put::<Buf>(&[])?);
+            let data_type = guest.put::<DataTypeHandle>(&[])?;
+            let status = guest.call(encoded_array, (made.this, shown, json, data_type, err))?;
+            guest.outcome(status, err)?;
+            if guest.get_u32::<DataTypeHandle>(data_type, "vtable")? != 0 {
+                let what = "it makes another data type, which a codec in WebAssembly cannot";
+                return Err(Failure::new(abi::UNSUPPORTED, what));
+            }
+            let json = parse(&guest.take(json)?)?;
+            encoded_of(&json, decoded)
+                .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
+        });
+        encoded.map_err(|failure| failure.of(&self.recipe.origin, true))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run(Some(array), decoded, encoded, true)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run(Some(array), encoded, decoded, false)
+    }
+}
+
+/// A checksum of a module. Not a [`zarr_spec::codec::Checksum`], which cannot fail.
+#[derive(Debug)]
+struct WasmChecksum {
+    codec: WasmCodec,
+    size: usize,
+    at_start: bool,
+}
+
+impl WasmChecksum {
+    fn checksum(&self, bytes: &[u8], is_encoding: bool) -> Result<Vec<u8>, CodecError> {
+        let checksum = self.codec.with(bytes.len(), |made| {
+            let function = required(&made.functions.checksum, "checksum")?;
+            let guest = &mut made.guest;
+            let text = guest.put_text(bytes)?;
+            let text = guest.put::<Str>(&[("ptr", text & 0xffff_ffff), ("len", text >> 32)])?;
+            let (checksum, err) = (guest.put_bytes(&vec![0; self.size])?, guest.put::<Buf>(&[])?);
+            let status = guest.call(function, (made.this, text, checksum, err))?;
+            guest.outcome(status, err)?;
+            Ok(guest.bytes(checksum, self.size)?.to_vec())
+        });
+        checksum.map_err(|failure| failure.of(&self.codec.recipe.origin, is_encoding))
+    }
+}
+
+impl BytesToBytesCodec for WasmChecksum {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let more = |size: u64| size.checked_add(self.size as u64);
+        match decoded {
+            Size::Exact(size) => more(size).map_or(Size::Unknown, Size::Exact),
+            Size::AtMost(size) => more(size).map_or(Size::Unknown, Size::AtMost),
+            Size::Unknown => Size::Unknown,
+        }
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let checksum = self.checksum(decoded, true)?;
+        let (first, second) = if self.at_start { (&checksum[..], decoded) } else { (decoded, &checksum[..]) };
+        encoded.put(first)?;
+        Ok(encoded.put(second)?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let Some(content) = encoded.len().checked_sub(self.size) else {
+            let (there, size) = (encoded.len(), self.size);
+            return Err(CodecError::corrupt(format!("{there} bytes are too few for a checksum of {size}")));
+        };
+        let (stored, content) = if self.at_start {
+            encoded.split_at(self.size)
+        } else {
+            let (content, stored) = encoded.split_at(content);
+            (stored, content)
+        };
+        if self.checksum(content, false)? != stored {
+            return Err(CodecError::corrupt("the checksum is not that of the bytes"));
+        }
+        Ok(decoded.put(content)?)
+    }
+}

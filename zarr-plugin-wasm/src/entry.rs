@@ -1,0 +1,182 @@
+//! What stands behind `zarr_plugin_v1`.
+
+use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
+use zarr_plugin::host::Refusal;
+use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
+
+use crate::failure::Failure;
+use crate::guest::{Address, Guest};
+use crate::library::Module;
+use crate::shown::parse;
+
+/// The most of anything that a library may list.
+const MAX_ITEMS: u32 = 4096;
+
+/// The longest text that a library may say of itself, and all of them together, in bytes.
+const MAX_TEXT: u32 = 1 << 20;
+const MAX_TEXTS: usize = 4 << 20;
+
+/// What a library says that it is. The texts stay as long as the program.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) abi: (u16, u16),
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) license: &'static str,
+    pub(crate) build: &'static str,
+    /// Its codecs, each with its number among all items.
+    pub(crate) codecs: Vec<(u32, Identifiers, About)>,
+}
+
+/// Starts a guest and asks it what it has.
+///
+/// # Errors
+///
+/// Why it is no plugin.
+pub(crate) fn describe(module: &Module) -> Result<Found, Refusal> {
+    let failed = |failure: Failure| Refusal::Failed(failure.message);
+    let (guest, plugin) = start(module).map_err(failed)?;
+    let major = guest.get_u32::<Plugin>(plugin, "abi_major").map_err(failed)?;
+    let number = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
+    if number(major) != abi::ABI_MAJOR {
+        return Err(Refusal::AbiMajor(number(major)));
+    }
+    let minor = guest.get_u32::<Plugin>(plugin, "abi_minor").map_err(failed)?;
+    let mut texts = Texts { guest: &guest, left: MAX_TEXTS };
+    texts.found(plugin, (number(major), number(minor))).map_err(failed)
+}
+
+/// A new guest whose entry has run, and where its `zarr_plugin` is.
+pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
+    let mut guest = Guest::new(module)?;
+    guest.begin(0);
+    if let Some(initialize) = guest.export::<(), ()>("_initialize") {
+        guest.call(&initialize, ())?;
+    }
+    let entry = guest.export::<(u32, u32, u32), i32>(abi::ENTRY_SYMBOL);
+    let entry = entry.ok_or_else(|| Failure::broken("its entry takes or gives something else"))?;
+    let host =
+        guest.put::<Host>(&[("abi_major", abi::ABI_MAJOR.into()), ("abi_minor", abi::ABI_MINOR.into())])?;
+    let (out, err) = (guest.put_bytes(&[0; 4])?, guest.put::<Buf>(&[])?);
+    let status = guest.call(&entry, (host, out, err))?;
+    guest.outcome(status, err)?;
+    let plugin = guest.address_at(out)?;
+    Ok((guest, plugin))
+}
+
+/// Where the item is that is listed at `number`.
+pub(crate) fn item(guest: &Guest, plugin: Address, number: u32) -> Result<Address, Failure> {
+    let (items, count) =
+        (guest.get_u32::<Plugin>(plugin, "items")?, guest.get_u32::<Plugin>(plugin, "n_items")?);
+    let at = number.checked_mul(4).and_then(|bytes| items.checked_add(bytes)).filter(|_| number < count);
+    guest.address_at(at.ok_or_else(|| Failure::broken(format!("it has no item {number} any more")))?)
+}
+
+/// Reads texts, which together are not more than a library may say.
+struct Texts<'g> {
+    guest: &'g Guest,
+    left: usize,
+}
+
+impl Texts<'_> {
+    fn found(&mut self, plugin: Address, abi: (u16, u16)) -> Result<Found, Failure> {
+        let mut text = |member| self.text::<Plugin>(plugin, member);
+        let (name, version, license, build) =
+            (text("name")?, text("version")?, text("license")?, text("build")?);
+        let count = at_most(self.guest.get_u32::<Plugin>(plugin, "n_items")?)?;
+        let mut codecs = Vec::new();
+        for number in 0..count {
+            let item = item(self.guest, plugin, number)?;
+            if self.guest.get_u32::<Item>(item, "kind")? == abi::CODEC {
+                let (identifiers, about) = self.codec(item)?;
+                codecs.push((number, identifiers, about));
+            }
+        }
+        Ok(Found { abi, name, version, license, build, codecs })
+    }
+
+    fn codec(&mut self, item: Address) -> Result<(Identifiers, About), Failure> {
+        let mut aliases = Vec::new();
+        let (first, count) =
+            (self.guest.get_u32::<Item>(item, "aliases")?, self.guest.get_u32::<Item>(item, "n_aliases")?);
+        for number in 0..at_most(count)? {
+            let at = number.checked_mul(8).and_then(|bytes| first.checked_add(bytes));
+            aliases
+                .push(self.text_at(at.ok_or_else(|| Failure::broken("its aliases are not in its memory"))?)?);
+        }
+        let some = |text: &'static str| (!text.is_empty()).then_some(text);
+        let identifiers = Identifiers {
+            uri: some(self.text::<Item>(item, "uri")?),
+            name: self.text::<Item>(item, "name")?,
+            id: some(self.text::<Item>(item, "id")?),
+            aliases: aliases.leak(),
+        };
+        let summary = self.text::<Item>(item, "summary")?;
+        let examples = examples(self.text::<Item>(item, "examples_json")?)?;
+        Ok((identifiers, About::new(summary, examples)))
+    }
+
+    fn text<T: abi::describe::Described>(
+        &mut self,
+        at: Address,
+        member: &str,
+    ) -> Result<&'static str, Failure> {
+        // A struct that is shorter has no such text.
+        if self.guest.get::<T>(at, member)? == 0 {
+            return Ok("");
+        }
+        self.text_at(Guest::inside::<T>(at, member)?)
+    }
+
+    /// The text of the `zarr_str` there.
+    fn text_at(&mut self, at: Address) -> Result<&'static str, Failure> {
+        let bytes = self.guest.text(at, MAX_TEXT)?;
+        self.left = self
+            .left
+            .checked_sub(bytes.len())
+            .ok_or_else(|| Failure::broken(format!("its texts have more than {MAX_TEXTS} bytes together")))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| Failure::broken("a text of it is not UTF-8"))?;
+        Ok(text.to_owned().leak())
+    }
+}
+
+fn at_most(count: u32) -> Result<u32, Failure> {
+    if count > MAX_ITEMS {
+        return Err(Failure::broken(format!("it lists {count} of something, and {MAX_ITEMS} is the most")));
+    }
+    Ok(count)
+}
+
+/// As `zarr_item` has them.
+fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
+    if json.is_empty() {
+        return Ok(&[]);
+    }
+    let list = parse(json.as_bytes())?;
+    let examples: Option<Vec<Example>> = list.as_array().and_then(|list| list.iter().map(example).collect());
+    match examples {
+        Some(examples) => Ok(examples.leak()),
+        None => Err(Failure::broken("its examples are not as the header has them")),
+    }
+}
+
+fn example(json: &Value) -> Option<Example> {
+    let members = json.as_object()?;
+    let list = |name: &str| members.get(name).map_or(Some(&[][..]), Value::as_array);
+    let name = |name: &Value| -> Option<&'static str> { Some(name.as_str()?.to_owned().leak()) };
+    let format: Format = members.get("format")?.as_str()?.parse().ok()?;
+    let document: &'static str = members.get("document")?.to_string().leak();
+    let data_types: Vec<&'static str> = list("data_types")?.iter().map(name).collect::<Option<_>>()?;
+    let shape: Vec<u64> = list("shape")?.iter().map(Value::as_u64).collect::<Option<_>>()?;
+    let bound = |loss: &Value, name: &str| loss.as_object()?.get(name)?.as_f64();
+    let loss = match members.get("loss") {
+        None | Some(Value::Null) => Loss::Nothing,
+        Some(loss) if loss.as_str() == Some("unbounded") => Loss::Unbounded,
+        Some(loss) => match (bound(loss, "absolute"), bound(loss, "relative")) {
+            (Some(bound), None) => Loss::Absolute(bound),
+            (None, Some(bound)) => Loss::Relative(bound),
+            _ => return None,
+        },
+    };
+    Some(Example { format, document, data_types: data_types.leak(), shape: shape.leak(), loss })
+}

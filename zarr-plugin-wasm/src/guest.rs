@@ -1,0 +1,550 @@
+//! One instance of a module: its memory, its functions, and what it may use up.
+
+use std::ops::Range;
+
+use wasmi::errors::{ErrorKind, InstantiationError, MemoryError};
+use wasmi::{
+    AsContext, AsContextMut, Caller, Func, Instance, Memory, Nullable, Ref, Store, StoreContextMut,
+    StoreLimits, StoreLimitsBuilder, Table, TrapCode, TypedFunc, WasmParams, WasmResults,
+};
+use zarr_plugin::abi::describe::Described;
+use zarr_plugin::abi::{self, Buf, Output, Str};
+
+use crate::failure::Failure;
+use crate::library::Module;
+use crate::{FUEL_OF_A_CALL, FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
+
+/// An address in a guest, or the number of a function there.
+pub(crate) type Address = u32;
+
+const PAGE: u64 = 1 << 16;
+
+/// The longest text or document that is taken from a guest, in bytes.
+const MAX_TEXT: u32 = 16 << 20;
+
+/// Warnings of one call, and bytes of each, that are passed on.
+const MAX_WARNINGS: usize = 16;
+const MAX_WARNING: u32 = 4 << 10;
+
+/// Bytes that are lent at first for a result whose size is not known.
+const FIRST_CAPACITY: usize = 1 << 16;
+
+/// An instance of a module. Nobody else has it.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    store: Store<State>,
+    instance: Instance,
+    table: Table,
+    /// What `zarr_output` and `zarr_creation` have as functions of the host.
+    reserve: Address,
+    pub(crate) warn: Address,
+    /// It was stopped somewhere, and nothing is known of what it left behind.
+    is_dead: bool,
+}
+
+/// What belongs to the host while a guest runs.
+#[derive(Debug)]
+pub(crate) struct State {
+    memory: Option<Memory>,
+    /// Pages of the guest's memory that the host has added for itself.
+    regions: Vec<Region>,
+    limits: StoreLimits,
+    /// Bytes that this call has been given.
+    given: usize,
+    fuel: u64,
+    lent: Option<Lent>,
+    /// The most that was lent so far.
+    usual: usize,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Region {
+    bytes: Range<u64>,
+    /// Where the part begins that is free in this call.
+    free: u64,
+}
+
+/// The output of a call, as the host knows it.
+#[derive(Debug, Clone, Copy)]
+struct Lent {
+    shown: Address,
+    start: Address,
+    capacity: u32,
+    limit: u32,
+    refused: bool,
+}
+
+impl State {
+    fn own_limit(&self) -> usize {
+        GUEST_MEMORY.saturating_add(self.given.saturating_mul(MEMORY_PER_BYTE))
+    }
+
+    /// Lets the guest have what this call may, beside what is the host's.
+    fn limit_memory(&mut self) {
+        let hosts: u64 = self.regions.iter().map(|region| region.bytes.end - region.bytes.start).sum();
+        let hosts = usize::try_from(hosts).unwrap_or(usize::MAX);
+        self.limits = limits(hosts.saturating_add(self.own_limit()));
+    }
+}
+
+fn limits(memory: usize) -> StoreLimits {
+    let limits = StoreLimitsBuilder::new().instances(1).memories(1).tables(4).table_elements(1 << 16);
+    limits.memory_size(memory).trap_on_grow_failure(true).build()
+}
+
+impl Guest {
+    /// A new instance, in which nothing but its own start has run.
+    pub(crate) fn new(module: &Module) -> Result<Self, Failure> {
+        let state = State {
+            memory: None,
+            regions: Vec::new(),
+            limits: limits(GUEST_MEMORY),
+            given: 0,
+            fuel: FUEL_PER_CALL,
+            lent: None,
+            usual: FIRST_CAPACITY,
+            warnings: Vec::new(),
+        };
+        let mut store = Store::new(module.engine(), state);
+        store.limiter(|state| &mut state.limits);
+        refuel(&mut store)?;
+        let instance = Instance::new(&mut store, module.code(), &[]);
+        let instance = instance.map_err(|error| stopped(&error, store.data()))?;
+        let memory = instance.get_memory(&store, "memory");
+        store.data_mut().memory = memory;
+        let table = instance.get_table(&store, crate::library::TABLE);
+        let table = table.ok_or_else(|| Failure::broken("it has no table of functions"))?;
+        let reserve = Func::wrap(&mut store, reserve);
+        let reserve = add_function(&mut store, table, reserve)?;
+        let warn = Func::wrap(&mut store, warn);
+        let warn = add_function(&mut store, table, warn)?;
+        Ok(Self { store, instance, table, reserve, warn, is_dead: false })
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.is_dead
+    }
+
+    /// A function that the module exports, if it has it.
+    pub(crate) fn export<P: WasmParams, R: WasmResults>(&self, name: &str) -> Option<TypedFunc<P, R>> {
+        self.instance.get_typed_func(&self.store, name).ok()
+    }
+
+    /// The function that a pointer points to; NULL is none.
+    pub(crate) fn function<P: WasmParams, R: WasmResults>(
+        &self,
+        pointer: Address,
+        name: &str,
+    ) -> Result<Option<TypedFunc<P, R>>, Failure> {
+        if pointer == 0 {
+            return Ok(None);
+        }
+        let Some(Ref::Func(Nullable::Val(function))) = self.table.get(&self.store, pointer.into()) else {
+            return Err(Failure::broken(format!(
+                "its function `{name}` is number {pointer}, and there is none"
+            )));
+        };
+        match function.typed(&self.store) {
+            Ok(function) => Ok(Some(function)),
+            Err(_) => Err(Failure::broken(format!("its function `{name}` takes or gives something else"))),
+        }
+    }
+
+    /// What comes from here on belongs to a call that is given so many bytes: all that earlier ones were shown is gone.
+    pub(crate) fn begin(&mut self, given: usize) {
+        let state = self.store.data_mut();
+        for region in &mut state.regions {
+            region.free = region.bytes.start;
+        }
+        state.lent = None;
+        state.warnings.clear();
+        state.given = 0;
+        state.fuel = FUEL_PER_CALL;
+        state.give(given);
+    }
+
+    /// Calls a function, with the fuel of a call.
+    pub(crate) fn call<P: WasmParams, R: WasmResults>(
+        &mut self,
+        function: &TypedFunc<P, R>,
+        arguments: P,
+    ) -> Result<R, Failure> {
+        refuel(&mut self.store)?;
+        function.call(&mut self.store, arguments).map_err(|error| {
+            self.is_dead = true;
+            stopped(&error, self.store.data())
+        })
+    }
+
+    /// What a call came to that returned `status` and may have filled `err`.
+    pub(crate) fn outcome(&mut self, status: i32, err: Address) -> Result<(), Failure> {
+        let text = self.take(err);
+        if status == abi::OK {
+            return Ok(());
+        }
+        self.is_dead |= status == abi::PANICKED;
+        let text = match text {
+            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+            Err(failure) => failure.message,
+        };
+        Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
+    }
+
+    /// Warnings of the call that has ended.
+    pub(crate) fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.store.data_mut().warnings)
+    }
+
+    /// Shows bytes.
+    pub(crate) fn put_bytes(&mut self, bytes: &[u8]) -> Result<Address, Failure> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let at = place(&mut self.store.as_context_mut(), bytes.len())?;
+        self.bytes_mut(at, bytes.len())?.copy_from_slice(bytes);
+        Ok(at)
+    }
+
+    /// Shows bytes with their length, as a member of a struct has them.
+    pub(crate) fn put_text(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
+        let at = self.put_bytes(bytes)?;
+        Ok(u64::from(at) | (bytes.len() as u64) << 32)
+    }
+
+    /// Shows a struct: these members, and zeros.
+    pub(crate) fn put<T: Described>(&mut self, members: &[(&str, u64)]) -> Result<Address, Failure> {
+        let size = T::WASM32.size;
+        let at = place(&mut self.store.as_context_mut(), size)?;
+        self.bytes_mut(at, size)?.fill(0);
+        if T::WASM32.member("struct_size").is_some() {
+            self.set::<T>(at, "struct_size", size as u64)?;
+        }
+        for &(member, value) in members {
+            self.set::<T>(at, member, value)?;
+        }
+        Ok(at)
+    }
+
+    /// Writes a member of a struct that was shown.
+    pub(crate) fn set<T: Described>(&mut self, at: Address, member: &str, value: u64) -> Result<(), Failure> {
+        let place = member_of::<T>(member)?;
+        let value = value.to_le_bytes();
+        let value = value.get(..place.len()).ok_or_else(|| no_number::<T>(member))?;
+        self.bytes_mut(offset(at, place.start)?, place.len())?.copy_from_slice(value);
+        Ok(())
+    }
+
+    /// A member of a struct that the guest has: zero where it does not reach that far.
+    pub(crate) fn get<T: Described>(&self, at: Address, member: &str) -> Result<u64, Failure> {
+        let place = member_of::<T>(member)?;
+        if let Some(size) = T::WASM32.member("struct_size") {
+            let end = self.number(at, size.len())?;
+            if end < size.len() as u64 {
+                return Err(Failure::broken(format!("a struct says that it has {end} bytes")));
+            }
+            if (place.end as u64) > end {
+                return Ok(0);
+            }
+        }
+        if place.len() > 8 {
+            return Err(no_number::<T>(member));
+        }
+        self.number(offset(at, place.start)?, place.len())
+    }
+
+    /// As [`Guest::get`], for an address, a length or a number of that size.
+    pub(crate) fn get_u32<T: Described>(&self, at: Address, member: &str) -> Result<u32, Failure> {
+        u32::try_from(self.get::<T>(at, member)?).map_err(|_| no_number::<T>(member))
+    }
+
+    /// Where a struct is that is a member of another.
+    pub(crate) fn inside<T: Described>(at: Address, member: &str) -> Result<Address, Failure> {
+        offset(at, member_of::<T>(member)?.start)
+    }
+
+    /// The bytes that a `zarr_str` names.
+    pub(crate) fn text(&self, at: Address, most: u32) -> Result<&[u8], Failure> {
+        let (start, len) = (self.get_u32::<Str>(at, "ptr")?, self.get_u32::<Str>(at, "len")?);
+        if len > most {
+            return Err(Failure::broken(format!("it lists a text of {len} bytes")));
+        }
+        if len == 0 { Ok(&[]) } else { self.bytes(start, len as usize) }
+    }
+
+    /// Copies what the guest has filled in, and gives it back.
+    pub(crate) fn take(&mut self, buffer: Address) -> Result<Vec<u8>, Failure> {
+        let (start, len) = (self.get_u32::<Buf>(buffer, "ptr")?, self.get_u32::<Buf>(buffer, "len")?);
+        let taken = match (start, len) {
+            (_, 0) => Ok(Vec::new()),
+            (0, _) => Err(Failure::broken(format!("it returned {len} bytes at NULL"))),
+            (_, len) if len > MAX_TEXT => Err(Failure::broken(format!("it returned a text of {len} bytes"))),
+            _ => self.bytes(start, len as usize).map(<[u8]>::to_vec),
+        };
+        let release = self.get_u32::<Buf>(buffer, "release")?;
+        if let Some(release) = self.function::<u32, ()>(release, "release")? {
+            self.call(&release, buffer)?;
+        }
+        taken
+    }
+
+    /// Lends memory for a result of at most `limit` bytes, of which there may be about `likely`.
+    pub(crate) fn lend(&mut self, limit: usize, likely: usize) -> Result<Address, Failure> {
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        let first = likely.max(self.store.data().usual).min(limit as usize);
+        let shown = self.put::<Output>(&[("limit", limit.into()), ("reserve", self.reserve.into())])?;
+        let mut context = self.store.as_context_mut();
+        let start = place(&mut context, first.max(1))?;
+        let lent =
+            Lent { shown, start, capacity: u32::try_from(first).unwrap_or(limit), limit, refused: false };
+        context.data_mut().lent = Some(lent);
+        context.data_mut().give(first);
+        show(&mut context, &lent)?;
+        Ok(shown)
+    }
+
+    /// What the guest has written to the memory that was lent.
+    pub(crate) fn written(&self) -> Result<&[u8], Failure> {
+        let Some(lent) = self.store.data().lent else { return Ok(&[]) };
+        if lent.refused {
+            return Err(Failure::new(
+                abi::LIMIT_EXCEEDED,
+                format!("more than {} bytes came out", lent.limit),
+            ));
+        }
+        let len = self.get_u32::<Output>(lent.shown, "len")?;
+        if len > lent.capacity {
+            return Err(Failure::broken(format!(
+                "it says that it wrote {len} bytes, and there is room for {}",
+                lent.capacity
+            )));
+        }
+        self.bytes(lent.start, len as usize)
+    }
+
+    /// Part of the guest's memory.
+    pub(crate) fn bytes(&self, at: Address, len: usize) -> Result<&[u8], Failure> {
+        let memory = memory_of(&self.store)?.data(&self.store);
+        part(memory.len(), at, len)
+            .and_then(|part| memory.get(part))
+            .ok_or_else(|| outside(at, len, memory.len()))
+    }
+
+    fn bytes_mut(&mut self, at: Address, len: usize) -> Result<&mut [u8], Failure> {
+        let memory = memory_of(&self.store)?.data_mut(&mut self.store);
+        let size = memory.len();
+        part(size, at, len).and_then(|part| memory.get_mut(part)).ok_or_else(|| outside(at, len, size))
+    }
+
+    /// The pointer that is there.
+    pub(crate) fn address_at(&self, at: Address) -> Result<Address, Failure> {
+        let address = u32::try_from(self.number(at, 4)?);
+        address.map_err(|_| Failure::broken("a pointer is none"))
+    }
+
+    fn number(&self, at: Address, len: usize) -> Result<u64, Failure> {
+        let bytes = self.bytes(at, len)?;
+        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+}
+
+impl State {
+    /// The call has so many bytes more to do with.
+    fn give(&mut self, bytes: usize) {
+        self.given = self.given.saturating_add(bytes);
+        self.fuel = self.fuel.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE));
+        self.limit_memory();
+    }
+}
+
+fn refuel(store: &mut Store<State>) -> Result<(), Failure> {
+    let fuel = store.data().fuel;
+    store.set_fuel(fuel).map_err(|error| Failure::broken(error.to_string()))
+}
+
+/// Why a guest did not return.
+fn stopped(error: &wasmi::Error, state: &State) -> Failure {
+    let trap = error.as_trap_code();
+    let is_out_of_fuel = matches!(error.kind(), ErrorKind::Fuel(_)) || trap == Some(TrapCode::OutOfFuel);
+    let is_too_large = trap == Some(TrapCode::GrowthOperationLimited)
+        || matches!(
+            error.kind(),
+            ErrorKind::Memory(MemoryError::ResourceLimiterDeniedAllocation)
+                | ErrorKind::Instantiation(InstantiationError::FailedToInstantiateMemory(_))
+        );
+    Failure::trapped(if is_out_of_fuel {
+        format!(
+            "it ran for longer than {} units of fuel, which this call has: {FUEL_PER_CALL}, and {FUEL_PER_BYTE} for each \
+             byte that it is given (an instruction takes one, a call {FUEL_OF_A_CALL})",
+            state.fuel
+        )
+    } else if is_too_large {
+        format!(
+            "it asked for more memory than {} bytes, which this call has: {GUEST_MEMORY}, and {MEMORY_PER_BYTE} for each \
+             byte that it is given",
+            state.own_limit()
+        )
+    } else {
+        format!("it was stopped: {error}")
+    })
+}
+
+fn memory_of(store: &Store<State>) -> Result<Memory, Failure> {
+    store.data().memory.ok_or_else(|| Failure::broken("it has no memory"))
+}
+
+fn member_of<T: Described>(member: &str) -> Result<Range<usize>, Failure> {
+    let place = T::WASM32.member(member);
+    place.ok_or_else(|| Failure::broken(format!("{} has no member `{member}`", T::WASM32.name)))
+}
+
+fn no_number<T: Described>(member: &str) -> Failure {
+    Failure::broken(format!("`{member}` of {} is no number of that size", T::WASM32.name))
+}
+
+fn offset(at: Address, bytes: usize) -> Result<Address, Failure> {
+    let moved = u32::try_from(bytes).ok().and_then(|bytes| at.checked_add(bytes));
+    moved.ok_or_else(|| Failure::broken(format!("it points to {at}, behind which there is no memory")))
+}
+
+fn part(size: usize, at: Address, len: usize) -> Option<Range<usize>> {
+    let start = usize::try_from(at).ok()?;
+    let end = start.checked_add(len)?;
+    (end <= size).then_some(start..end)
+}
+
+fn outside(at: Address, len: usize, size: usize) -> Failure {
+    Failure::broken(format!("it points to {len} bytes at {at}, and its memory has {size}"))
+}
+
+/// Puts a function of the host where the guest can call it, and says where that is.
+fn add_function(store: &mut Store<State>, table: Table, function: Func) -> Result<Address, Failure> {
+    let index = table.grow(store, 1, Ref::from(Nullable::Val(function)));
+    let index = index.ok().and_then(|index| u32::try_from(index).ok()).filter(|&index| index != 0);
+    index.ok_or_else(|| Failure::broken("its table of functions cannot grow: link it with --growable-table"))
+}
+
+/// A free place for `size` bytes, in pages of the host.
+fn place(context: &mut StoreContextMut<'_, State>, size: usize) -> Result<Address, Failure> {
+    const ALIGN: u64 = 16;
+    let size = (size as u64).next_multiple_of(ALIGN);
+    let fits = |region: &&mut Region| region.bytes.end - region.free >= size;
+    let region = context
+        .data_mut()
+        .regions
+        .iter_mut()
+        .filter(fits)
+        .min_by_key(|region| region.bytes.end - region.free);
+    let at = match region {
+        Some(region) => {
+            let at = region.free;
+            region.free += size;
+            at
+        }
+        None => {
+            // Of few sizes, so that there are few of them, however many sizes chunks have.
+            let room = size.next_power_of_two().max(PAGE);
+            let (start, room) = match grow(context, room) {
+                Ok(start) => (start, room),
+                Err(_) => (grow(context, size)?, size),
+            };
+            context.data_mut().regions.push(Region { bytes: start..start + room, free: start + size });
+            context.data_mut().limit_memory();
+            start
+        }
+    };
+    u32::try_from(at).map_err(|_| Failure::broken("its memory is used up"))
+}
+
+/// Adds pages for `size` bytes to the guest's memory, and says where they begin.
+fn grow(context: &mut StoreContextMut<'_, State>, size: u64) -> Result<u64, Failure> {
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    context.data_mut().limits = limits(usize::MAX);
+    let before = memory.grow(&mut *context, size.div_ceil(PAGE));
+    context.data_mut().limit_memory();
+    match before {
+        Ok(pages) => Ok(pages * PAGE),
+        Err(_) => Err(Failure::new(
+            abi::UNSUPPORTED,
+            format!(
+                "its memory, of {} bytes, cannot take {size} more",
+                memory.data_size(context.as_context())
+            ),
+        )),
+    }
+}
+
+/// Lets the guest see what it is lent now.
+fn show(context: &mut StoreContextMut<'_, State>, lent: &Lent) -> Result<(), Failure> {
+    for (member, value) in [("start", lent.start), ("capacity", lent.capacity)] {
+        write_u32(context, offset(lent.shown, member_of::<Output>(member)?.start)?, value)?;
+    }
+    Ok(())
+}
+
+fn write_u32(context: &mut StoreContextMut<'_, State>, at: Address, value: u32) -> Result<(), Failure> {
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    let written = memory.write(&mut *context, at as usize, &value.to_le_bytes());
+    written.map_err(|_| outside(at, 4, memory.data_size(context.as_context())))
+}
+
+/// `reserve` of `zarr_output`.
+fn reserve(mut caller: Caller<'_, State>, shown: Address, more: u32) -> i32 {
+    let mut context = caller.as_context_mut();
+    match reserved(&mut context, shown, more) {
+        Ok(given) => {
+            let fuel = (given as u64).saturating_mul(FUEL_PER_BYTE);
+            let left = context.get_fuel().unwrap_or(0).saturating_add(fuel);
+            if context.set_fuel(left).is_ok() { abi::OK } else { abi::INTERNAL }
+        }
+        Err(failure) => failure.status,
+    }
+}
+
+/// Makes room behind what was written, and says how many bytes more are lent.
+fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32) -> Result<usize, Failure> {
+    let lent = context.data().lent.filter(|lent| lent.shown == shown);
+    let mut lent = lent.ok_or_else(|| Failure::broken("nothing was lent there"))?;
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    let mut len = [0; 4];
+    let at = offset(shown, member_of::<Output>("len")?.start)?;
+    memory.read(&*context, at as usize, &mut len).map_err(|_| outside(at, 4, 0))?;
+    let wanted = u32::from_le_bytes(len).checked_add(more).filter(|&wanted| wanted <= lent.limit);
+    let Some(wanted) = wanted else {
+        lent.refused = true;
+        context.data_mut().lent = Some(lent);
+        return Err(Failure::new(abi::LIMIT_EXCEEDED, "more than may come out"));
+    };
+    let before = lent.capacity;
+    if wanted > before {
+        let capacity = wanted.max(before.saturating_mul(2)).min(lent.limit);
+        let start = place(context, capacity as usize)?;
+        let (from, to) = (lent.start as usize, start as usize);
+        let bytes = memory.data_mut(&mut *context);
+        // Both are places that the host has chosen in this memory.
+        bytes.copy_within(from..from + before as usize, to);
+        (lent.start, lent.capacity) = (start, capacity);
+        let state = context.data_mut();
+        state.lent = Some(lent);
+        state.usual = state.usual.max(capacity as usize);
+        state.give((capacity - before) as usize);
+    }
+    show(context, &lent)?;
+    Ok((lent.capacity - before) as usize)
+}
+
+/// `warn` of `zarr_creation`. What cannot be read is no warning.
+fn warn(mut caller: Caller<'_, State>, _context: Address, message: Address) {
+    let context = caller.as_context_mut();
+    let Some(memory) = context.data().memory else { return };
+    let mut text = [0; 8];
+    if memory.read(&context, message as usize, &mut text).is_err() {
+        return;
+    }
+    let text = u64::from_le_bytes(text);
+    let (at, len) = ((text & 0xffff_ffff) as usize, (text >> 32) as usize);
+    let mut bytes = vec![0; len.min(MAX_WARNING as usize)];
+    if memory.read(&context, at, &mut bytes).is_ok() && context.data().warnings.len() < MAX_WARNINGS {
+        caller.data_mut().warnings.push(String::from_utf8_lossy(&bytes).into_owned());
+    }
+}

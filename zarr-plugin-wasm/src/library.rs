@@ -1,0 +1,120 @@
+//! A module, and what the library says that it is.
+
+use std::sync::Arc;
+
+use wasmi::{Config, Engine, ExternType, OperatorCost};
+use zarr_plugin::abi;
+use zarr_plugin::host::{Opened, Refusal};
+use zarr_spec::codec::{CodecMaker, CodecTranslator};
+use zarr_spec::{CodecPlugin, Creation, Format, Origin, Representation};
+
+use crate::codec::{self, Recipe};
+use crate::entry;
+use crate::{FUEL_OF_A_CALL, MAX_MODULE};
+
+/// The export that pointers to functions are numbers in.
+pub(crate) const TABLE: &str = "__indirect_function_table";
+
+/// A module that has been checked and translated.
+#[derive(Debug)]
+pub(crate) struct Module {
+    engine: Engine,
+    code: wasmi::Module,
+}
+
+impl Module {
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(crate) fn code(&self) -> &wasmi::Module {
+        &self.code
+    }
+
+    fn new(library: &[u8]) -> Result<Self, Refusal> {
+        if library.len() > MAX_MODULE {
+            let what = format!("it has {} bytes, and a module may have {MAX_MODULE}", library.len());
+            return Err(Refusal::Open(what));
+        }
+        let engine = Engine::new(&config());
+        let code = wasmi::Module::new(&engine, library).map_err(|error| Refusal::Open(error.to_string()))?;
+        let module = Self { engine, code };
+        module.check()?;
+        Ok(module)
+    }
+
+    /// Whether it asks for nothing and has what a plugin has.
+    fn check(&self) -> Result<(), Refusal> {
+        let imports: Vec<_> =
+            self.code.imports().map(|import| format!("`{}.{}`", import.module(), import.name())).collect();
+        if !imports.is_empty() {
+            let what = format!("it imports {}, and a plugin is given nothing", imports.join(", "));
+            return Err(Refusal::Open(what));
+        }
+        if !matches!(self.code.get_export(abi::ENTRY_SYMBOL), Some(ExternType::Func(_))) {
+            return Err(Refusal::NoSymbol);
+        }
+        if !matches!(self.code.get_export("memory"), Some(ExternType::Memory(_))) {
+            return Err(Refusal::Open("it does not export its memory as `memory`".to_owned()));
+        }
+        if !matches!(self.code.get_export(TABLE), Some(ExternType::Table(_))) {
+            let what = format!("it does not export `{TABLE}`: link it with --export-table");
+            return Err(Refusal::Open(what));
+        }
+        Ok(())
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    let calls = OperatorCost {
+        call: FUEL_OF_A_CALL,
+        call_indirect: FUEL_OF_A_CALL,
+        return_call: FUEL_OF_A_CALL,
+        return_call_indirect: FUEL_OF_A_CALL,
+        ..OperatorCost::default()
+    };
+    config.consume_fuel(true).operator_cost(calls);
+    config.compilation_mode(wasmi::CompilationMode::Eager).ignore_custom_sections(true);
+    config.set_max_recursion_depth(1000).set_max_stack_height(256 << 10);
+    config.wasm_multi_memory(false);
+    config
+}
+
+/// Opens a module: its start and its entry run.
+///
+/// # Errors
+///
+/// Why it is no plugin that could be used.
+pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
+    let module = Arc::new(Module::new(library)?);
+    let found = entry::describe(&module)?;
+    let origin: Arc<str> = format!("plugin {} {}", found.name, found.version).into();
+    let codec = |(number, identifiers, about)| {
+        let recipe = Recipe { module: module.clone(), item: number, origin: origin.clone() };
+        let translated = recipe.clone();
+        CodecPlugin {
+            identifiers,
+            create: CodecMaker::Loaded(Box::leak(Box::new(
+                move |creation: &Creation<'_>, decoded: &Representation| {
+                    codec::create(&recipe, creation, decoded)
+                },
+            ))),
+            translate: CodecTranslator::Loaded(Box::leak(Box::new(
+                move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+                    codec::translate(&translated, creation, decoded, format)
+                },
+            ))),
+            about,
+            origin: Origin { package: found.name, version: found.version },
+        }
+    };
+    Ok(Opened {
+        abi: found.abi,
+        name: found.name,
+        version: found.version,
+        license: found.license,
+        build: found.build,
+        codecs: found.codecs.into_iter().map(codec).collect(),
+    })
+}

@@ -1,0 +1,407 @@
+//! Modules that mean harm, or do it by mistake: each is an error of its own, and the program goes on.
+#![cfg(all(target_os = "linux", target_endian = "little"))]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use zarr_conformance::suite::{CountingAllocator, highest};
+use zarr_plugin::abi::describe::Described;
+use zarr_plugin::abi::{self, CodecInstance, CodecVtable, Item, Output as Lent, Plugin, Str};
+use zarr_plugin::host::{Loader, Lock, Policy, Refusal, Search, sha256};
+use zarr_plugin_wasm::{GUEST_MEMORY, MAX_MODULE, MEMORY_PER_BYTE};
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::output::Output;
+use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Reading, Registry, Representation, Size, Value};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Where things are in the memory of the modules.
+const PLUGIN: u32 = 1024;
+const ITEM: u32 = 2048;
+const VTABLE: u32 = 3072;
+const ITEMS: u32 = 4096;
+const TEXTS: u32 = 5120;
+
+/// A module with one codec. What a test does not change is as it should be.
+struct Module<'a> {
+    /// Members of `zarr_plugin` and `zarr_item` that differ.
+    plugin: &'a [(&'a str, u64)],
+    item: &'a [(&'a str, u64)],
+    imports: &'a str,
+    memory: &'a str,
+    table: &'a str,
+    entry: &'a str,
+    create: &'a str,
+    decode: &'a str,
+    more: &'a str,
+}
+
+const GOOD: Module<'static> = Module {
+    plugin: &[],
+    item: &[],
+    imports: "",
+    memory: r#"(memory (export "memory") 1)"#,
+    table: r#"(table (export "__indirect_function_table") 8 funcref)"#,
+    entry: "(i32.store (local.get $out) (i32.const 1024)) (i32.const 0)",
+    create: "(i32.store (i32.add (local.get $out) (i32.const FORM)) (i32.const 3)) (i32.const 0)",
+    decode: "(i32.const 0)",
+    more: "",
+};
+
+impl Module<'_> {
+    fn wat(&self) -> String {
+        let (name, version, codec) = ("hostile", "1.0.0", "example.hostile");
+        let mut texts = String::new();
+        let mut text = |text: &str| {
+            let at = u64::from(TEXTS) + texts.len() as u64;
+            texts.push_str(text);
+            at | (text.len() as u64) << 32
+        };
+        let mut plugin = vec![
+            ("struct_size", Plugin::WASM32.size as u64),
+            ("abi_major", u64::from(abi::ABI_MAJOR)),
+            ("name", text(name)),
+            ("version", text(version)),
+            ("items", ITEMS.into()),
+            ("n_items", 1),
+        ];
+        let mut item = vec![
+            ("struct_size", Item::WASM32.size as u64),
+            ("kind", abi::CODEC.into()),
+            ("name", text(codec)),
+            ("vtable", VTABLE.into()),
+        ];
+        plugin.extend_from_slice(self.plugin);
+        item.extend_from_slice(self.item);
+        let vtable = [("struct_size", CodecVtable::WASM32.size as u64), ("create", 1), ("decode", 2)];
+        let parts = [
+            (PLUGIN, bytes::<Plugin>(&plugin)),
+            (ITEM, bytes::<Item>(&item)),
+            (VTABLE, bytes::<CodecVtable>(&vtable)),
+            (ITEMS, ITEM.to_le_bytes().to_vec()),
+            (TEXTS, texts.into_bytes()),
+        ];
+        let mut data = String::new();
+        for (at, bytes) in parts {
+            let bytes: String = bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
+            writeln!(data, "(data (i32.const {at}) \"{bytes}\")").unwrap();
+        }
+        let Self { imports, memory, table, entry, create, decode, more, .. } = self;
+        let source = format!(
+            "(module {imports} {memory} {table} (elem (i32.const 1) $create $decode) {data}
+            (func (export \"zarr_plugin_v1\") (param $host i32) (param $out i32) (param $err i32) (result i32) {entry})
+            (func $create (param $context i32) (param $creation i32) (param $decoded i32) (param $out i32) (param $err i32)
+                (result i32) {create})
+            (func $decode (param $this i32) (param $array i32) (param $from i32) (param $call i32) (param $to i32)
+                (param $err i32) (result i32) {decode})
+            {more})"
+        );
+        // Places of members are as the ABI has them.
+        let place = |member: Option<std::ops::Range<usize>>| member.unwrap().start.to_string();
+        source
+            .replace("FORM", &place(CodecInstance::WASM32.member("form")))
+            .replace("TO_START", &place(Lent::WASM32.member("start")))
+            .replace("TO_LEN", &place(Lent::WASM32.member("len")))
+            .replace("TO_CAPACITY", &place(Lent::WASM32.member("capacity")))
+            .replace("TO_RESERVE", &place(Lent::WASM32.member("reserve")))
+            .replace("STR_PTR", &place(Str::WASM32.member("ptr")))
+    }
+
+    fn library(&self) -> Vec<u8> {
+        wat::parse_str(self.wat()).unwrap()
+    }
+
+    fn refusal(&self) -> Refusal {
+        refusal_of(&self.library())
+    }
+
+    /// The codec.
+    fn codec(&self) -> Arc<dyn BytesToBytesCodec> {
+        self.create().unwrap()
+    }
+
+    fn create(&self) -> Result<Arc<dyn BytesToBytesCodec>, CodecError> {
+        let folder = installed(&self.library());
+        let mut registry = Registry::empty();
+        assert_eq!(loader(&folder, Policy::Any).register(&mut registry), []);
+        let reading = Reading::new(Mode::Strict);
+        let (format, identifier) = (Format::V3, "example.hostile");
+        let plugin = registry.codecs().find(format, identifier, &reading).unwrap();
+        let creation = Creation {
+            format,
+            identifier,
+            configuration: &Value::Null,
+            type_name: None,
+            registry: &registry,
+            reading: &reading,
+        };
+        match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
+            Codec::BytesToBytes(codec) => Ok(codec),
+            other => panic!("another form: {other:?}"),
+        }
+    }
+
+    /// What decoding some bytes to at most 100 comes to.
+    fn error(&self) -> String {
+        self.codec().decode(&[1, 2, 3], &mut Output::at_most(100)).unwrap_err().to_string()
+    }
+}
+
+/// A struct as it lies in the memory of a module.
+fn bytes<T: Described>(members: &[(&str, u64)]) -> Vec<u8> {
+    let mut bytes = vec![0; T::WASM32.size];
+    for (member, value) in members {
+        let place = T::WASM32.member(member).unwrap();
+        let len = place.len();
+        bytes[place].copy_from_slice(&value.to_le_bytes()[..len]);
+    }
+    bytes
+}
+
+fn installed(library: &[u8]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hostile.wasm"), library).unwrap();
+    let manifest = format!(
+        "manifest_version = 1\nname = 'hostile'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 1, minor = 0 }}\n\
+         library.wasm32 = {{ path = 'hostile.wasm', sha256 = '{}' }}\n\
+         [[provides]]\nkind = 'codec'\nname = 'example.hostile'\n",
+        sha256(library)
+    );
+    fs::write(folder.path().join("hostile.toml"), manifest).unwrap();
+    folder
+}
+
+fn loader(folder: &TempDir, policy: Policy) -> Loader {
+    Loader::new(&Search::nowhere().given(folder.path()), policy, Lock::default())
+}
+
+fn refusal_of(library: &[u8]) -> Refusal {
+    let folder = installed(library);
+    let loader = loader(&folder, Policy::Any);
+    loader.open(&loader.candidates()[0]).unwrap_err()
+}
+
+/// What the other tests change works as it is.
+#[test]
+fn a_module_that_does_as_it_should_is_opened_and_runs() {
+    let decode = "(call_indirect (param i32 i32) (result i32) (local.get $to) (i32.const 90)
+            (i32.load (i32.add (local.get $to) (i32.const TO_RESERVE))))
+        (i32.store8 (i32.load (i32.add (local.get $to) (i32.const TO_START)))
+            (i32.load8_u (i32.load (local.get $from))))
+        (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 1))";
+    let codec = Module { decode, ..GOOD }.codec();
+    let mut output = Output::at_most(100);
+    codec.decode(&[7, 2, 3], &mut output).unwrap();
+    assert_eq!(output.written(), [7]);
+}
+
+#[test]
+fn trust_is_asked_for_as_of_any_other_library() {
+    let folder = installed(&GOOD.library());
+    let loader = loader(&folder, Policy::Pinned);
+    assert_eq!(loader.judge(&loader.candidates()[0]), Err(Refusal::Untrusted("hostile".to_owned())));
+    let mut lock = Lock::default();
+    lock.trust(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap());
+    let trusting = Loader::new(&Search::nowhere().given(folder.path()), Policy::Pinned, lock);
+    assert!(trusting.open(&trusting.candidates()[0]).is_ok());
+}
+
+#[test]
+fn a_module_that_wants_something_of_its_host_is_refused_by_the_name_of_that() {
+    let imports = r#"(import "env" "puts" (func)) (import "wasi_snapshot_preview1" "fd_write" (func))"#;
+    let refusal = Module { imports, ..GOOD }.refusal();
+    let what = "it imports `env.puts`, `wasi_snapshot_preview1.fd_write`, and a plugin is given nothing";
+    assert_eq!(refusal, Refusal::Open(what.to_owned()));
+}
+
+#[test]
+fn a_module_without_what_a_plugin_exports_is_refused() {
+    let export = "(export \"zarr_plugin_v1\")";
+    let without = wat::parse_str(GOOD.wat().replace(export, "")).unwrap();
+    assert_eq!(refusal_of(&without), Refusal::NoSymbol);
+    let refusal = Module { memory: "(memory 1)", ..GOOD }.refusal();
+    assert_eq!(refusal, Refusal::Open("it does not export its memory as `memory`".to_owned()));
+    let refusal = Module { table: "(table 8 funcref)", ..GOOD }.refusal();
+    let what = "it does not export `__indirect_function_table`: link it with --export-table";
+    assert_eq!(refusal, Refusal::Open(what.to_owned()));
+    let table = r#"(table (export "__indirect_function_table") 8 8 funcref)"#;
+    let what = "its table of functions cannot grow: link it with --growable-table";
+    assert_eq!(Module { table, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
+    let other = GOOD.wat().replace("(param $host i32) (param $out i32) (param $err i32)", "(param $out i64)");
+    let other = other.replace("(local.get $out) (i32.const 1024)", "(i32.const 0) (i32.const 1024)");
+    let what = "its entry takes or gives something else";
+    assert_eq!(refusal_of(&wat::parse_str(other).unwrap()), Refusal::Failed(what.to_owned()));
+}
+
+#[test]
+fn bytes_that_are_no_module_are_refused() {
+    let whole = GOOD.library();
+    for bytes in [&whole[..whole.len() / 2], &whole[..9], b"\0asm", b"", b"text"] {
+        let refusal = refusal_of(bytes);
+        assert!(matches!(refusal, Refusal::Open(_)), "{refusal}");
+    }
+    let refusal = refusal_of(&vec![0; MAX_MODULE + 1]);
+    let what = format!("it has {} bytes, and a module may have {MAX_MODULE}", MAX_MODULE + 1);
+    assert_eq!(refusal, Refusal::Open(what));
+}
+
+#[test]
+fn another_major_version_is_refused() {
+    assert_eq!(Module { plugin: &[("abi_major", 2)], ..GOOD }.refusal(), Refusal::AbiMajor(2));
+}
+
+#[test]
+fn what_a_library_says_of_itself_is_bounded_and_looked_up_in_its_memory() {
+    let far = 0xffff_0000_u64;
+    type Members = &'static [(&'static str, u64)];
+    let plugins: [(Members, &str); 4] = [
+        (&[("n_items", 5000)], "it lists 5000 of something, and 4096 is the most"),
+        (&[("items", 0xffff_0000)], "it points to 4 bytes at 4294901760, and its memory has 131072"),
+        (
+            &[("name", 0xffff_0000 | 16 << 32)],
+            "it points to 16 bytes at 4294901760, and its memory has 131072",
+        ),
+        (&[("name", 0xffff_ffff << 32)], "it lists a text of 4294967295 bytes"),
+    ];
+    for (plugin, what) in plugins {
+        assert_eq!(Module { plugin, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
+    }
+    let short: Members = &[("struct_size", 3)];
+    let what = Refusal::Failed("a struct says that it has 3 bytes".to_owned());
+    assert_eq!(Module { plugin: short, ..GOOD }.refusal(), what);
+    let aliases: Members = &[("aliases", 0xffff_fff0), ("n_aliases", 100)];
+    let refusal = Module { item: aliases, ..GOOD }.refusal();
+    assert!(matches!(refusal, Refusal::Failed(_)), "{refusal}");
+    // One text, a hundred times: more than all texts may have together.
+    let many: Members = &[("aliases", 8192), ("n_aliases", 100)];
+    let mut list = String::from("(data (i32.const 8192) \"");
+    (0..100).for_each(|_| list.push_str("\\00\\00\\00\\00\\00\\00\\01\\00"));
+    list.push_str("\")");
+    let refusal = Module { item: many, more: &list, ..GOOD }.refusal();
+    let what = "its texts have more than 4194304 bytes together";
+    assert_eq!(refusal, Refusal::Failed(what.to_owned()));
+    let entry = format!("(i32.store (local.get $out) (i32.const {far})) (i32.const 0)");
+    let what = "it points to 4 bytes at 4294901760, and its memory has 131072";
+    assert_eq!(Module { entry: &entry, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
+}
+
+#[test]
+fn a_loop_without_end_is_an_error_that_names_the_limit() {
+    let forever = "(loop $again (br $again)) (unreachable)";
+    let error = Module { decode: forever, ..GOOD }.error();
+    // Three bytes to read and a hundred to write to.
+    let limit = "plugin hostile 1.0.0: it ran for longer than 100103000 units of fuel, which this call has";
+    assert!(error.contains(limit), "{error}");
+    for module in [
+        Module { entry: forever, ..GOOD },
+        Module { more: "(func $start (loop $again (br $again))) (start $start)", ..GOOD },
+        Module { more: "(func (export \"_initialize\") (loop $again (br $again)))", ..GOOD },
+    ] {
+        let refusal = module.refusal();
+        assert!(refusal.to_string().contains("it ran for longer than 100000000 units of fuel"), "{refusal}");
+    }
+    let error = Module { create: forever, ..GOOD }.create().unwrap_err().to_string();
+    assert!(error.contains("units of fuel"), "{error}");
+}
+
+/// A call may clear many local variables, which takes time.
+#[test]
+fn calls_without_end_are_bounded_in_time() {
+    let locals = "i64 ".repeat(4000);
+    let more = format!("(func $slow (local {locals}))");
+    let error =
+        Module { decode: "(loop $again (call $slow) (br $again)) (unreachable)", more: &more, ..GOOD }
+            .error();
+    assert!(error.contains("units of fuel"), "{error}");
+}
+
+#[test]
+fn a_memory_bomb_is_an_error_that_names_the_limit_and_the_host_does_not_grow_with_it() {
+    let bomb = "(loop $again (drop (memory.grow (i32.const 16))) (br $again)) (unreachable)";
+    let codec = Module { decode: bomb, ..GOOD }.codec();
+    let mut error = None;
+    let most = highest(|| error = codec.decode(&[1, 2, 3], &mut Output::at_most(100)).err()).unwrap();
+    let limit = GUEST_MEMORY + 103 * MEMORY_PER_BYTE;
+    let error = error.unwrap().to_string();
+    assert!(error.contains(&format!("it asked for more memory than {limit} bytes")), "{error}");
+    assert!(most < 3 * limit, "{most} bytes");
+    let memory = r#"(memory (export "memory") 2000)"#;
+    let refusal = Module { memory, ..GOOD }.refusal().to_string();
+    assert!(refusal.contains(&format!("it asked for more memory than {GUEST_MEMORY} bytes")), "{refusal}");
+    let table = r#"(table (export "__indirect_function_table") 100000000 funcref)"#;
+    let refusal = Module { table, ..GOOD }.refusal();
+    assert!(matches!(refusal, Refusal::Failed(_)), "{refusal}");
+}
+
+#[test]
+fn recursion_without_end_is_an_error() {
+    let more = "(func $down (param i32) (result i32) (i32.add (call $down (local.get 0)) (i32.const 1)))";
+    let error = Module { decode: "(call $down (i32.const 0))", more, ..GOOD }.error();
+    assert!(error.contains("it was stopped: call stack exhausted"), "{error}");
+}
+
+/// The guest that trapped is gone, and another one goes on.
+#[test]
+fn a_trap_is_an_error_of_one_chunk() {
+    let decode = "(if (i32.load8_u (i32.load (local.get $from))) (then (unreachable))) (i32.const 0)";
+    let codec = Module { decode, ..GOOD }.codec();
+    for _ in 0..3 {
+        let error = codec.decode(&[1], &mut Output::at_most(100)).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
+        assert!(error.to_string().contains("plugin hostile 1.0.0: it was stopped: "), "{error}");
+        codec.decode(&[0], &mut Output::at_most(100)).unwrap();
+    }
+}
+
+#[test]
+fn what_a_guest_writes_down_of_the_output_is_believed_no_further_than_it_goes() {
+    let past = "(i32.store (i32.add (local.get $to) (i32.const TO_CAPACITY)) (i32.const -1))
+        (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 101)) (i32.const 0)";
+    let error = Module { decode: past, ..GOOD }.error();
+    assert!(error.contains("it says that it wrote 101 bytes, and there is room for 100"), "{error}");
+    // Another address changes nothing: what counts is the memory that was lent.
+    let moved = "(i32.store (i32.add (local.get $to) (i32.const TO_START)) (i32.const -16))
+        (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 4)) (i32.const 0)";
+    let mut output = Output::at_most(100);
+    Module { decode: moved, ..GOOD }.codec().decode(&[1], &mut output).unwrap();
+    assert_eq!(output.written().len(), 4);
+    let reserve = |to: &str, more: &str| {
+        format!(
+            "(call_indirect (param i32 i32) (result i32) (local.get {to}) (i32.const {more})
+                (i32.load (i32.add (local.get $to) (i32.const TO_RESERVE))))"
+        )
+    };
+    for more in ["101", "-1"] {
+        let decode = format!("(drop {}) (i32.const 0)", reserve("$to", more));
+        let codec = Module { decode: &decode, ..GOOD }.codec();
+        let error = codec.decode(&[1], &mut Output::at_most(100)).unwrap_err();
+        assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 100), "{error}");
+    }
+    // Something else than what was lent.
+    let error = Module { decode: &reserve("$from", "1"), ..GOOD }.error();
+    assert!(error.contains("it does not say why"), "{error}");
+}
+
+#[test]
+fn messages_that_are_not_in_its_memory_are_errors() {
+    let error = |ptr: &str, len: &str, release: &str| {
+        let decode = format!(
+            "(i32.store (local.get $err) (i32.const {ptr}))
+            (i32.store offset=4 (local.get $err) (i32.const {len}))
+            (i32.store offset=12 (local.get $err) (i32.const {release})) (i32.const 2)"
+        );
+        Module { decode: &decode, ..GOOD }.error()
+    };
+    let far = error("0xffff0000", "1000", "0");
+    assert!(far.contains("it points to 1000 bytes at 4294901760, and its memory has"), "{far}");
+    assert!(error("16", "-1", "0").contains("it returned a text of 4294967295 bytes"));
+    assert!(error("0", "5", "0").contains("it returned 5 bytes at NULL"));
+    assert!(error("5120", "7", "0").contains("plugin hostile 1.0.0: hostile"));
+    assert!(error("5120", "7", "1").contains("its function `release` takes or gives something else"));
+    assert!(error("5120", "7", "7").contains("its function `release` is number 7, and there is none"));
+    assert!(error("5120", "7", "999").contains("its function `release` is number 999, and there is none"));
+}
