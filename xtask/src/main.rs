@@ -9,6 +9,7 @@ use workspace::Workspace;
 
 mod bench;
 mod instructions;
+mod new;
 mod requirements;
 mod rust_source;
 mod scores;
@@ -35,6 +36,9 @@ usage: cargo xtask COMMAND [OPTION]…
   instructions [--write]
                     how many instructions jobs of the engine take under valgrind, beside the counts that
                     are written down; --write writes new ones down
+  new KIND NAME [--uri URI]
+                    begins a plugin of this workspace: the crate, and its lines in manifests, catalogue and
+                    README; `zarrctl plugins new` is for a repository of its own
   scores            reads the examples of the format suite with this framework and its peers, and writes
                     docs/conformance.md and the lists of what each gets wrong
   help              this text
@@ -87,6 +91,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
     match command.as_str() {
         "bench" => bench::run(&Workspace::find()?, arguments),
         "instructions" => instructions::run(&Workspace::find()?, arguments),
+        "new" => new::run(&Workspace::find()?, arguments),
         "test" => suite::run(&Workspace::find()?, arguments),
         "tidy" => tidy::run(&Workspace::find()?, arguments),
         "requirements" => requirements::run(&Workspace::find()?, arguments),

@@ -53,16 +53,23 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     if let Some(argument) = arguments.first() {
         return Err(Failure::Usage(format!("`tidy` takes no `{argument}`")));
     }
-    let mut errors = 0;
-    for (name, check) in CHECKS {
-        for finding in check(workspace)? {
-            let kind = if finding.is_warning { "warning" } else { "error" };
-            errors += usize::from(!finding.is_warning);
-            println!("{kind}: {}: {} ({name})", finding.place, finding.message);
-        }
+    let findings = findings(workspace)?;
+    for (name, finding) in &findings {
+        let kind = if finding.is_warning { "warning" } else { "error" };
+        println!("{kind}: {}: {} ({name})", finding.place, finding.message);
     }
+    let errors = findings.iter().filter(|(_, finding)| !finding.is_warning).count();
     println!("tidy: {} checks, {errors} errors", CHECKS.len());
     if errors == 0 { Ok(()) } else { Err(Failure::Checks) }
+}
+
+/// What all checks find, each with the name of its check.
+pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<(&'static str, Finding)>, String> {
+    let mut all = Vec::new();
+    for (name, check) in CHECKS {
+        all.extend(check(workspace)?.into_iter().map(|finding| (*name, finding)));
+    }
+    Ok(all)
 }
 
 /// A path as messages show it, with `/` on every system.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use zarr_conformance::formats::FormatName;
@@ -11,6 +12,7 @@ use zarr_conformance::suite::Level;
 use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
 
+use crate::templates::Kind;
 use crate::values::{self, Codec, Counts, Member, Shape};
 
 /// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
@@ -399,7 +401,8 @@ pub(crate) enum PluginsVerb {
     /// Begins a plugin of your own: a crate with tests, a library of it, a fuzz target, and a small example to change.
     New {
         /// What kind of plugin
-        kind: crate::verbs::plugins::PluginKind,
+        #[arg(value_parser = PossibleValuesParser::new(Kind::names()).try_map(|name| name.parse::<Kind>()))]
+        kind: Kind,
         /// What documents call it, such as `example.xor`; the crate is called so too, with `-` for `.`
         name: String,
         /// The URI by which the draft of v3 names it; ends in a version such as `/1.0`

@@ -13,6 +13,8 @@ mod preview;
 mod salvage;
 mod slabs;
 mod target;
+#[path = "../templates/templates.rs"]
+mod templates;
 mod terminal;
 mod transfer;
 mod values;

@@ -24,8 +24,8 @@ use zarr_kit::{CATALOGUE, Format, Registry};
 use crate::arguments::LoadedVerb;
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
+use crate::templates::NewPlugin;
 use crate::terminal;
-pub(crate) use new::PluginKind;
 
 /// One plugin.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
     let mut output = io::BufWriter::new(io::stdout().lock());
     match &arguments.verb {
         Some(PluginsVerb::New { kind, name, uri, deps, folder }) => {
-            let plugin = new::Plugin::new(*kind, name, uri.as_deref())?;
+            let plugin = NewPlugin::new(*kind, name, uri.as_deref()).map_err(Failure::fault)?;
             new::run(&plugin, deps.as_ref(), folder.as_deref(), &mut output)?;
         }
         #[cfg(all(feature = "dynamic", target_os = "linux"))]

@@ -10,6 +10,7 @@ use zarr_spec::{Creation, Example, Identifiers, Output, Representation, Size};
 
 zarr_spec::register!(
     CodecPlugin::new(IDENTIFIERS, create)
+        .configuration::<Xor>()
         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
 );
 
@@ -28,7 +29,6 @@ const EXAMPLES: &[Example] = &[
 
 /// Combines each byte with a key.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Xor {
     key: u8,
 }

@@ -20,7 +20,9 @@ const NAME: &str = "{{name}}";
 const LARGEST: u16 = 4095;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name(NAME), create).about("Numbers from 0 to 4095.", EXAMPLES)
+    DataTypePlugin::new(Identifiers::name(NAME), create)
+        .configuration::<NoConfiguration>()
+        .about("Numbers from 0 to 4095.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#""{{name}}""#)];

@@ -8,6 +8,7 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ExtensionPlugin::new(IDENTIFIERS, create)
+        .configuration::<NoConfiguration>()
         .about("Calls the dimensions of an array by the letters of the alphabet.", EXAMPLES)
 );
 

@@ -9,6 +9,7 @@ use zarr_spec::{Creation, Example, Identifiers};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(Identifiers::name("{{name}}"), create)
+        .configuration::<NoConfiguration>()
         .about("Halves each dimension.", EXAMPLES)
 );
 

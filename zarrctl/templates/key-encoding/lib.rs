@@ -9,6 +9,7 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), create)
+        .configuration::<NoConfiguration>()
         .about("Names chunks by their index behind the letter k, such as k1-0.", EXAMPLES)
 );
 

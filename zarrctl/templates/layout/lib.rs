@@ -8,6 +8,7 @@ use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
     MemoryLayoutPlugin::new(IDENTIFIERS, create)
+        .configuration::<NoConfiguration>()
         .about("Stores the first dimension of a chunk as the last one.", EXAMPLES)
 );
 

@@ -10,6 +10,7 @@ use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Valu
 
 zarr_spec::register!(
     MetadataEncodingPlugin::new(IDENTIFIERS, create)
+        .configuration::<NoConfiguration>()
         .about("Writes metadata documents as JSON behind a line that says so.", EXAMPLES)
 );
 
@@ -20,8 +21,9 @@ const IDENTIFIERS: Identifiers = Identifiers {
     aliases: &[],
 };
 
-const EXAMPLES: &[Example] =
-    &[Example::draft(r#"{"type": "{{uri}}", "metadata_key_suffix": ".marked.json"}"#)];
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "{{uri}}", "type": "marked", "metadata_key_suffix": ".marked.json"}"#,
+)];
 
 /// The first line of every document.
 const MARK: &[u8] = b"# Zarr metadata\n";
@@ -32,6 +34,10 @@ struct Marked;
 
 impl MetadataEncoding for Marked {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let limit = reading.document_size();
+        if bytes.len() > limit {
+            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+        }
         let json = bytes.strip_prefix(MARK).ok_or("the first line is another one")?;
         Ok(parse_json(json, DocumentKind::V3, reading)?)
     }

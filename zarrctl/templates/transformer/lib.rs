@@ -9,6 +9,7 @@ use zarr_spec::{ByteRange, Creation, Example, Identifiers, Invalid, Key, Output,
 
 zarr_spec::register!(
     StorageTransformerPlugin::new(IDENTIFIERS, create)
+        .configuration::<Mask>()
         .about("Combines each byte of the values of an array with a key by exclusive or.", EXAMPLES)
 );
 
@@ -26,7 +27,6 @@ const EXAMPLES: &[Example] = &[Example::draft(
 
 /// What each byte is combined with.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Mask {
     key: u8,
 }

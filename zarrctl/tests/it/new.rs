@@ -55,7 +55,7 @@ fn what_is_begun_holds_to_the_rules_of_its_kind_as_it_is() {
     // The guide builds a codec.
     for (kind, uri) in &KINDS[1..] {
         let folder = made(&place, kind, uri);
-        let said = cargo(&folder, &["test", "--quiet"]);
+        let said = cargo(&folder, &["test", "--quiet", "--tests"]);
         assert!(said.contains("test result: ok") && !said.contains("FAILED"), "{kind}: {said}");
     }
 }

@@ -1,0 +1,300 @@
+//! `cargo xtask new`: a plugin of this workspace, of the templates of `zarrctl plugins new`, and its lines everywhere else.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::workspace::{PLUGIN_FAMILIES, Workspace};
+use crate::{Failure, say};
+
+#[path = "../../zarrctl/templates/templates.rs"]
+mod templates;
+
+use templates::{Kind, NewPlugin};
+
+const MANIFEST: &str = include_str!("../../zarrctl/templates/workspace/Cargo.toml");
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
+    let (kind, name, uri) = match arguments {
+        [kind, name] => (kind, name, None),
+        [kind, name, option, uri] if option == "--uri" => (kind, name, Some(uri.as_str())),
+        _ => return Err(Failure::Usage("`new` takes KIND NAME [--uri URI]".to_owned())),
+    };
+    let kind: Kind = kind.parse().map_err(Failure::Usage)?;
+    let plugin = NewPlugin::new(kind, name, uri).map_err(Failure::Usage)?;
+    let package = write(workspace, &plugin)?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["fmt", "--package", &package, "--package", "zarr-kit"]).current_dir(&workspace.root);
+    let status = cargo.status().map_err(|error| format!("cargo fmt: {error}"))?;
+    if !status.success() {
+        return Err(Failure::Checks);
+    }
+    say(&format!(
+        "{package} is an example to change, and is told everywhere. What is left: `cargo test -p {package}`, `cargo xtask \
+         tidy`, a page in docs/spec where its URI is one of our own, and its row in README.md.\n"
+    ))?;
+    Ok(())
+}
+
+/// Writes the crate and changes what lists all plugins; the name of its package.
+fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
+    let (kind, name) = (plugin.template.name, plugin.name.as_str());
+    if name.contains(['.', '_']) {
+        return Err(format!("`{name}`: names of folders here have `-` alone between their words"));
+    }
+    let family = PLUGIN_FAMILIES.iter().find(|(_, prefix)| *prefix == kind).map(|(folder, _)| *folder);
+    let family = family.ok_or_else(|| format!("there is no folder for plugins of kind `{kind}`"))?;
+    let (package, folder) = (format!("zarr-{kind}-{name}"), format!("{family}/{name}"));
+    if workspace.root.join(&folder).exists() {
+        return Err(format!("{folder} is there already"));
+    }
+    let mut files = edits(workspace, plugin, &package, &folder)?;
+    let template = &plugin.template;
+    for (file, text) in
+        [("Cargo.toml", MANIFEST), ("src/lib.rs", template.source), ("tests/it.rs", template.test)]
+    {
+        files.push((format!("{folder}/{file}").into(), plugin.fill(text, &package, &[])));
+    }
+    for (file, text) in files {
+        let path = workspace.root.join(&file);
+        let wrong = |error: std::io::Error| format!("{}: {error}", file.display());
+        fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(wrong)?;
+        fs::write(&path, text).map_err(wrong)?;
+    }
+    Ok(package)
+}
+
+/// What lists all plugins, with one more.
+fn edits(
+    workspace: &Workspace,
+    plugin: &NewPlugin,
+    package: &str,
+    folder: &str,
+) -> Result<Vec<(PathBuf, String)>, String> {
+    let (kind, name) = (plugin.template.name, plugin.name.as_str());
+    let feature = format!("{kind}-{name}");
+    let edit = |file: &str, change: &dyn Fn(&str) -> Option<String>| -> Result<(PathBuf, String), String> {
+        let path = PathBuf::from(file);
+        let text = workspace.read(&path)?;
+        let changed = change(&text).ok_or_else(|| format!("{file} is not as this command knows it"))?;
+        Ok((path, changed))
+    };
+    let crate_name = package.replace('-', "_");
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(vec![
+        edit("Cargo.toml", &|text| {
+            let line = format!("{package} = {{ path = \"{folder}\", version = \"{version}\" }}");
+            with_line(text, "zarr-codec-", dependency, package, &line)
+        })?,
+        edit("zarr-kit/Cargo.toml", &|text| {
+            let text = with_element(text, "pure", &feature)?;
+            let text = with_element(&text, "full", &feature)?;
+            let line = format!("{feature} = [\"dep:{package}\"]");
+            let is_feature = |line: &str| line.contains("[\"dep:").then(|| dependency(line)).flatten();
+            let text = with_line(&text, "codec-", is_feature, &feature, &line)?;
+            let line = format!("{package} = {{ workspace = true, optional = true }}");
+            with_line(&text, "zarr-codec-", dependency, package, &line)
+        })?,
+        edit("zarr-kit/src/plugins.rs", &|text| {
+            let used = |line: &str| line.strip_prefix("use ")?.strip_suffix(" as _;").map(str::to_owned);
+            let at = place(text, "use zarr_codec_", used, &crate_name)?;
+            // The line above each is that of its feature.
+            let at = if at == text.lines().count() { at } else { at - 1 };
+            Some(inserted(text, at, &format!("#[cfg(feature = \"{feature}\")]\nuse {crate_name} as _;")))
+        })?,
+        edit("zarr-kit/src/catalogue.rs", &|text| catalogued(text, plugin, &feature))?,
+        edit("zarr-kit/tests/it/main.rs", &|text| {
+            let (before, rest) = text.split_once("features! {\n")?;
+            let (list, after) = rest.split_once("\n    }")?;
+            let quoted = format!("\"{feature}\"");
+            let later = list.split_whitespace().find(|other| **other > *quoted);
+            let list = match later {
+                Some(later) => list.replacen(later, &format!("{quoted} {later}"), 1),
+                None => format!("{list} {quoted}"),
+            };
+            Some(format!("{before}features! {{\n{list}\n    }}{after}"))
+        })?,
+        edit("README.md", &|text| {
+            let is_row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+            with_line(text, "| `zarr-codec-", is_row, package, &row(plugin, package, &feature))
+        })?,
+    ])
+}
+
+/// What a line of a manifest is about.
+fn dependency(line: &str) -> Option<String> {
+    Some(line.split_once(" = ")?.0.to_owned())
+}
+
+/// The number of the line that `key` comes before: of those that `key_of` knows, from the first that begins with `start` on and
+/// without a gap but for lines that belong to them, the first that has a greater one, or that behind the last.
+fn place(text: &str, start: &str, key_of: impl Fn(&str) -> Option<String>, key: &str) -> Option<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with(start) && key_of(line).is_some())?;
+    let is_between = |line: &str| line.starts_with("#[cfg(feature");
+    let mut last = first;
+    for (number, line) in lines.iter().enumerate().skip(first) {
+        match key_of(line) {
+            Some(other) if *other > *key => return Some(number),
+            Some(_) => last = number,
+            None if is_between(line) => {}
+            None => break,
+        }
+    }
+    Some(last + 1)
+}
+
+fn inserted(text: &str, at: usize, line: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(at, line);
+    lines.join("\n") + "\n"
+}
+
+fn with_line(
+    text: &str,
+    start: &str,
+    key_of: impl Fn(&str) -> Option<String>,
+    key: &str,
+    line: &str,
+) -> Option<String> {
+    Some(inserted(text, place(text, start, key_of, key)?, line))
+}
+
+/// With one more text in a list of a manifest that has one text on each line.
+fn with_element(text: &str, list: &str, element: &str) -> Option<String> {
+    let start = text.find(&format!("\n{list} = [\n"))?;
+    let (before, rest) = text.split_at(start + 1);
+    let (list, after) = rest.split_at(rest.find("\n]\n")? + 1);
+    let key_of = |line: &str| Some(line.strip_prefix("    \"")?.strip_suffix("\",")?.to_owned());
+    let list = with_line(list, "    \"codec-", key_of, element, &format!("    \"{element}\","))?;
+    Some(format!("{before}{list}{after}"))
+}
+
+/// With one more entry, and its number where all are submitted.
+fn catalogued(text: &str, plugin: &NewPlugin, feature: &str) -> Option<String> {
+    let point = match plugin.template.kind {
+        Kind::Codec => "Codec",
+        Kind::Dtype => "DataType",
+        Kind::Grid => "ChunkGrid",
+        Kind::KeyEncoding => "ChunkKeyEncoding",
+        Kind::Layout => "MemoryLayout",
+        Kind::MetadataEncoding => "MetadataEncoding",
+        Kind::Extension => "GenericExtension",
+        Kind::Transformer => "StorageTransformer",
+        Kind::Store => "Store",
+    };
+    // Names of the draft alone have no other.
+    let has_name = plugin.template.uri != templates::Uri::Needed;
+    let name = has_name.then(|| format!("\"{}\"", plugin.name));
+    let uri = plugin.uri.as_ref().map(|uri| format!("\"{uri}\""));
+    let identifiers: Vec<_> = uri.into_iter().chain(name).collect();
+    let entry = format!("    entry({point}, \"{feature}\", &[{}]),", identifiers.join(", "));
+    let lines: Vec<&str> = text.lines().collect();
+    let feature_of = |number: usize| {
+        let begins = lines[number].strip_prefix("    entry(")?;
+        let rest = begins.contains('"').then_some(begins);
+        rest.or_else(|| lines[number..].iter().find(|line| line.contains('"')).copied())?.split('"').nth(1)
+    };
+    let end = lines.iter().position(|line| *line == "];")?;
+    let later = (0..end).find(|&number| feature_of(number).is_some_and(|other| other > feature));
+    let text = inserted(text, later.unwrap_or(end), &entry);
+    let (before, numbers) = text.split_once("\nsubmit! { ")?;
+    let (numbers, after) = numbers.split_once(" }")?;
+    let next = numbers.split(' ').count();
+    Some(format!("{before}\nsubmit! {{ {numbers} {next} }}{after}"))
+}
+
+/// What stands in each column, as far as that can be known.
+fn row(plugin: &NewPlugin, package: &str, feature: &str) -> String {
+    let name = format!("`{}`", plugin.name);
+    let draft = plugin.uri.as_ref().map_or("–".to_owned(), |uri| format!("`{uri}`"));
+    let [v3, v2, draft] = match plugin.template.kind {
+        Kind::Codec => [name.clone(), name, draft],
+        Kind::Dtype | Kind::Grid | Kind::KeyEncoding => [name, "–".to_owned(), draft],
+        Kind::Layout | Kind::MetadataEncoding | Kind::Extension | Kind::Transformer => {
+            ["–".to_owned(), "–".to_owned(), draft]
+        }
+        Kind::Store => [format!("`{{\"type\": \"{}\"}}`", plugin.name), String::new(), String::new()],
+    };
+    format!("| `{package}` | `{feature}` | {v3} | {v2} | {draft} |  |")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::tidy;
+
+    /// What lists plugins, and what the checks look at.
+    fn is_needed(file: &Path) -> bool {
+        file.extension().is_some_and(|kind| ["rs", "toml", "md", "lock"].iter().any(|it| kind == *it))
+    }
+
+    #[test]
+    fn a_new_plugin_of_each_kind_is_listed_everywhere_and_the_checks_find_nothing_more() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        for file in Workspace::load(root).unwrap().files().unwrap() {
+            if is_needed(&file) {
+                fs::create_dir_all(copy.path().join(&file).parent().unwrap()).unwrap();
+                fs::copy(root.join(&file), copy.path().join(&file)).unwrap();
+            }
+        }
+        let workspace = || Workspace::load(copy.path()).unwrap();
+        let old = workspace();
+        let before = tidy::findings(&old).unwrap();
+        for kind in Kind::names() {
+            // At the beginning, in the middle and at the end of its family.
+            for name in ["aaa", "new-one", "zzz"] {
+                let uri = format!("https://example.org/{kind}/{name}/1.0");
+                let kind: Kind = kind.parse().unwrap();
+                let plugin =
+                    NewPlugin::new(kind, name, Some(&uri)).or_else(|_| NewPlugin::new(kind, name, None));
+                write(&old, &plugin.unwrap()).unwrap();
+            }
+        }
+        assert_eq!(tidy::findings(&workspace()).unwrap(), before);
+
+        let read = |file: &str| fs::read_to_string(copy.path().join(file)).unwrap();
+        let catalogue = read("zarr-kit/src/catalogue.rs");
+        assert!(catalogue.contains(
+            "    entry(Codec, \"codec-zzz\", &[\"https://example.org/codec/zzz/1.0\", \"zzz\"]),\n"
+        ));
+        let numbers = catalogue.split_once("\nsubmit! { ").unwrap().1.split_once(" }").unwrap().0;
+        assert_eq!(numbers.split(' ').count(), catalogue.matches("\n    entry(").count());
+        let features: Vec<&str> =
+            catalogue.split("    entry(").skip(1).filter_map(|it| it.split('"').nth(1)).collect();
+        assert!(features.is_sorted(), "{features:?}");
+        let rows = read("README.md");
+        let rows: Vec<_> =
+            rows.lines().filter_map(|line| line.strip_prefix("| `zarr-")?.split('`').next()).collect();
+        assert!(rows.is_sorted() && rows.contains(&"store-new-one"), "{rows:?}");
+        let list = read("zarr-kit/tests/it/main.rs");
+        assert!(
+            list.contains("\"codec-aaa\" \"codec-adler32\"") && list.contains("\"transformer-zzz\"\n    }")
+        );
+        let plugins = read("zarr-kit/src/plugins.rs");
+        assert!(plugins.contains("#[cfg(feature = \"layout-new-one\")]\nuse zarr_layout_new_one as _;\n"));
+        let members = Workspace::load(copy.path()).unwrap().members;
+        assert!(members.iter().any(|member| member.name == "zarr-key-encoding-zzz"));
+    }
+
+    #[test]
+    fn what_is_there_already_and_names_of_no_folder_are_refused() {
+        let tree = crate::workspace::made_up::Tree::new(&[(
+            "codecs/there/Cargo.toml",
+            "[package]\nname = 'zarr-codec-there'",
+        )]);
+        let refused = |name: &str| {
+            let plugin = NewPlugin::new(Kind::Codec, name, None).unwrap();
+            write(&tree.load(), &plugin).unwrap_err()
+        };
+        assert_eq!(refused("there"), "codecs/there is there already");
+        assert!(refused("a.b").contains("have `-` alone"));
+        for arguments in [&["codec"][..], &["codecs", "a"], &["codec", "A"], &["codec", "a", "--url", "b"]] {
+            let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
+            assert!(matches!(run(&tree.load(), &arguments), Err(Failure::Usage(_))), "{arguments:?}");
+        }
+    }
+}

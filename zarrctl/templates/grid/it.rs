@@ -1,0 +1,22 @@
+//! `{{name}}` on shapes that are known.
+
+use zarr_conformance::creation;
+use zarr_spec::{Format, Mode, Reading, Registry};
+use {{crate}} as _;
+
+#[test]
+fn each_dimension_has_two_chunks_where_it_has_two_elements() {
+    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let plugin = registry.chunk_grids().find(Format::V3, "{{name}}", &reading).unwrap();
+    let make = |shape: &[u64]| {
+        let made = creation(Format::V3, "{{name}}", "", Mode::Strict, |it| (plugin.create)(it, shape));
+        made.unwrap()
+    };
+    let grid = make(&[5, 1, 0]);
+    assert_eq!(grid.grid_shape(), [2, 1, 0]);
+    assert_eq!(grid.chunk_range(0, 0).unwrap(), 0..3);
+    assert_eq!(grid.chunk_range(0, 1).unwrap(), 3..5);
+    assert_eq!(grid.chunk_of(0, 3).unwrap(), 1);
+    assert!(grid.chunk_range(1, 1).is_err());
+    assert!(grid.chunk_of(2, 0).is_err());
+}

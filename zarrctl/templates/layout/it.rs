@@ -1,0 +1,16 @@
+//! `{{name}}` on ranks that are known.
+
+use zarr_conformance::creation;
+use zarr_spec::{Codec, Format, Mode, Reading, Registry};
+use {{crate}} as _;
+
+#[test]
+fn the_first_dimension_becomes_the_last() {
+    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let plugin = registry.memory_layouts().find(Format::V3Draft, "{{uri}}", &reading).unwrap();
+    for (rank, expected) in [(3, vec![1, 2, 0]), (1, vec![0]), (0, vec![])] {
+        let made = creation(Format::V3Draft, "{{uri}}", "", Mode::Strict, |it| (plugin.create)(it, rank));
+        let Codec::Permutation(order) = made.unwrap() else { panic!("it is another kind of codec") };
+        assert_eq!(order, expected);
+    }
+}

@@ -1,0 +1,183 @@
+//! What a new plugin is made of: the files beside this one, in which `{{…}}` stands for what is not known yet.
+//!
+//! `zarrctl plugins new` makes a repository of them, `cargo xtask new` a crate of this workspace: so this depends on nothing.
+
+use std::str::FromStr;
+
+/// What kind of plugin is begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Codec,
+    Dtype,
+    Grid,
+    KeyEncoding,
+    Layout,
+    MetadataEncoding,
+    Extension,
+    Transformer,
+    Store,
+}
+
+/// Whether the draft names a plugin of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Uri {
+    /// And nobody else does.
+    Needed,
+    Possible,
+    /// The template is for final v3.
+    None,
+}
+
+/// What there is to know of a kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Template {
+    pub(crate) kind: Kind,
+    /// As the command line has it, and as names of packages of this workspace begin.
+    pub(crate) name: &'static str,
+    /// What people call it.
+    pub(crate) what: &'static str,
+    /// `src/lib.rs`
+    pub(crate) source: &'static str,
+    /// `tests/it.rs`
+    pub(crate) test: &'static str,
+    pub(crate) uri: Uri,
+    /// Whether the C ABI carries it.
+    pub(crate) is_loadable: bool,
+    /// Whether there is something to try with any bytes.
+    pub(crate) is_fuzzed: bool,
+}
+
+macro_rules! template {
+    ($kind:ident, $name:literal, $what:literal, $uri:ident, $is_loadable:literal, $is_fuzzed:literal) => {
+        Template {
+            kind: Kind::$kind,
+            name: $name,
+            what: $what,
+            source: include_str!(concat!($name, "/lib.rs")),
+            test: include_str!(concat!($name, "/it.rs")),
+            uri: Uri::$uri,
+            is_loadable: $is_loadable,
+            is_fuzzed: $is_fuzzed,
+        }
+    };
+}
+
+const TEMPLATES: [Template; 9] = [
+    template!(Codec, "codec", "codec", Possible, true, true),
+    template!(Dtype, "dtype", "data type", None, true, true),
+    template!(Grid, "grid", "chunk grid", None, true, true),
+    template!(KeyEncoding, "key-encoding", "chunk key encoding", None, true, true),
+    template!(Layout, "layout", "memory layout", Needed, true, true),
+    template!(MetadataEncoding, "metadata-encoding", "metadata encoding", Needed, true, true),
+    template!(Extension, "extension", "extension", Needed, true, true),
+    template!(Transformer, "transformer", "storage transformer", Needed, false, false),
+    template!(Store, "store", "store", None, false, false),
+];
+
+impl Kind {
+    /// The names of all kinds.
+    pub(crate) fn names() -> [&'static str; 9] {
+        TEMPLATES.map(|template| template.name)
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = TEMPLATES.iter().find(|template| template.name == text);
+        let unknown = || format!("`{text}` is no kind of plugin: there are {}", Self::names().join(", "));
+        found.map(|template| template.kind).ok_or_else(unknown)
+    }
+}
+
+/// What is begun.
+#[derive(Debug)]
+pub(crate) struct NewPlugin {
+    pub(crate) template: Template,
+    pub(crate) name: String,
+    pub(crate) uri: Option<String>,
+}
+
+impl NewPlugin {
+    /// A plugin of that kind and name.
+    ///
+    /// # Errors
+    ///
+    /// For a name or URI that no crate, manifest or document could have.
+    pub(crate) fn new(kind: Kind, name: &str, uri: Option<&str>) -> Result<Self, String> {
+        let is_plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || "-_.".contains(it);
+        let begins_well = name.starts_with(|it: char| it.is_ascii_lowercase());
+        if !begins_well || !name.chars().all(is_plain) || name.ends_with(['.', '-']) || name.len() > 60 {
+            return Err(format!(
+                "name `{name}` is not 1 to 60 lower case letters, digits, `-`, `_` and `.`, a letter first"
+            ));
+        }
+        let template = TEMPLATES.into_iter().find(|template| template.kind == kind);
+        let template = template.ok_or("there is no template")?;
+        let what = template.what;
+        match (template.uri, uri) {
+            (Uri::Needed, None) => {
+                return Err(format!(
+                    "a {what} is named by a URI: --uri https://example.org/{name}/1.0, with a domain of yours"
+                ));
+            }
+            (Uri::None, Some(_)) => {
+                return Err(format!(
+                    "--uri is for kinds that the draft names; the {what} that is begun here is one of final v3"
+                ));
+            }
+            _ => {}
+        }
+        if let Some(uri) = uri.filter(|uri| !is_versioned(uri)) {
+            return Err(format!(
+                "`{uri}` is no URI that the draft has: https://…/MAJOR.MINOR, such as https://example.org/{name}/1.0"
+            ));
+        }
+        Ok(Self { template, name: name.to_owned(), uri: uri.map(ToOwned::to_owned) })
+    }
+
+    /// A text of a template with everything filled in: what belongs to each plugin, the package it goes to, and `more`.
+    pub(crate) fn fill(&self, text: &str, package: &str, more: &[(&str, &str)]) -> String {
+        let uri = self.uri.as_deref().unwrap_or_default();
+        let uri_option = self.uri.as_ref().map_or("None".to_owned(), |uri| format!("Some(\"{uri}\")"));
+        // What stands at the beginning of a line and does not apply takes the line with it.
+        let conditions = [
+            ("{{draft}}", self.uri.is_some()),
+            ("{{library}}", self.template.is_loadable),
+            ("{{fuzz}}", self.template.is_fuzzed),
+        ];
+        let mut filled = String::new();
+        for line in text.split_inclusive('\n') {
+            match conditions.iter().find(|(mark, _)| line.starts_with(mark)) {
+                Some((_, false)) => {}
+                Some((mark, true)) => filled.push_str(&line[mark.len()..]),
+                None => filled.push_str(line),
+            }
+        }
+        let crate_name = package.replace('-', "_");
+        let values = [
+            ("name", self.name.as_str()),
+            ("package", package),
+            ("crate", &crate_name),
+            ("what", self.template.what),
+            ("uri", uri),
+            ("uri-option", &uri_option),
+        ];
+        for (name, value) in values.iter().chain(more) {
+            filled = filled.replace(&format!("{{{{{name}}}}}"), value);
+        }
+        filled
+    }
+}
+
+/// Whether a URI ends in a version, as those of the draft do.
+fn is_versioned(uri: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let version = uri.rsplit_once('/').and_then(|(_, version)| version.split_once('.'));
+    let has_scheme = uri.starts_with("https://") || uri.starts_with("http://");
+    let is_plain = |it: char| it.is_ascii_graphic() && !"\"\\{}".contains(it);
+    has_scheme
+        && uri.chars().all(is_plain)
+        && version.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}
