@@ -55,7 +55,7 @@ impl About {
     }
 
     /// The JSON Schema (draft 2020-12) of what the plugin takes for its configuration in `format`, if it says so: of the
-    /// `configuration`, in v2 of the members beside `id`. None at all is `{}`.
+    /// `configuration`, in v2 of the members beside `id`, of a store of those beside `type`. None at all is `{}`.
     ///
     /// What it refuses is refused; the plugin may ask for more, such as what depends on another member or on the array.
     #[must_use]
@@ -70,7 +70,7 @@ impl About {
     }
 }
 
-/// What a kind of plugin that documents name may say of itself.
+/// What a plugin of some kind may say of itself.
 macro_rules! says_what_it_is {
     ($plugin:ident) => {
         impl $plugin {
@@ -84,8 +84,8 @@ macro_rules! says_what_it_is {
                 Self { about: $crate::about::About { summary, examples, ..self.about }, ..self }
             }
 
-            /// With the struct that [`Creation::parse`](crate::Creation::parse) reads configurations into, from which
-            /// their schema follows.
+            /// With the struct that configurations are read into, by [`Creation::parse`](crate::Creation::parse) or as the
+            /// description of a store, from which their schema follows.
             #[must_use]
             pub const fn configuration<T: serde::de::DeserializeOwned>(self) -> Self {
                 use $crate::format::Format;

@@ -221,7 +221,8 @@ fn with_unknown_member(format: Format, entry: &Value) -> Option<Value> {
     with_configuration(format, entry, configuration)
 }
 
-/// What `entry` configures, where it has a place for that: a member, or in v2 all but the `id`.
+/// What `entry` configures, where it has a place for that: a member, or in v2 all but the `id`, in the description of a
+/// store all but the `type`.
 fn configuration_of(format: Format, entry: &Value) -> Option<Object> {
     if entry.as_str().is_some() {
         // The draft has no configuration of what it calls by a plain name.
@@ -230,7 +231,7 @@ fn configuration_of(format: Format, entry: &Value) -> Option<Object> {
     let members = entry.as_object()?;
     match members.get("configuration") {
         _ if !has_a_member_for_it(members) => {
-            let others = members.iter().filter(|(name, _)| *name != "id");
+            let others = members.iter().filter(|(name, _)| *name != name_member(members));
             Some(others.map(|(name, value)| (name.to_owned(), value.clone())).collect())
         }
         None => Some(Object::new()),
@@ -250,8 +251,14 @@ fn with_configuration(format: Format, entry: &Value, configuration: Object) -> O
         members.insert("configuration", Value::Object(configuration));
         return Some(Value::Object(members));
     }
-    let id = members.get("id").map(|id| ("id".to_owned(), id.clone()));
-    Some(Value::Object(id.into_iter().chain(configuration).collect()))
+    let name = name_member(members);
+    let named = members.get(name).map(|value| (name.to_owned(), value.clone()));
+    Some(Value::Object(named.into_iter().chain(configuration).collect()))
+}
+
+/// The member that says what an entry without a `configuration` is of.
+fn name_member(members: &Object) -> &'static str {
+    if members.contains("id") { "id" } else { "type" }
 }
 
 fn has_a_member_for_it(members: &Object) -> bool {

@@ -46,6 +46,7 @@ use state::State;
 
 zarr_spec::register!(
     StorePlugin::new("filesystem", &["", "file"], open)
+        .configuration::<FilesystemConfiguration>()
         .about("A folder of files, one for each value.", EXAMPLES)
 );
 

@@ -20,6 +20,7 @@ use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix,
 
 zarr_spec::register!(
     StorePlugin::new("memory", &["memory"], open)
+        .configuration::<MemoryConfiguration>()
         .about("Keeps values in memory until it is closed.", EXAMPLES)
 );
 

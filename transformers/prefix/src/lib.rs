@@ -16,6 +16,7 @@ use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, KeyError, Output, Prefi
 
 zarr_spec::register!(
     StorePlugin::new("prefix", &[], without_a_url)
+        .configuration::<PrefixConfiguration>()
         .about("Shows what another store has below a prefix.", EXAMPLES)
 );
 

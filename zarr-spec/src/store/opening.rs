@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Store, StoreError};
-use crate::about::{About, Example};
+use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
 use crate::json::{self, Value};
 use crate::plugin::{Origin, maker};
@@ -95,19 +95,9 @@ impl StorePlugin {
             origin: Origin::UNKNOWN,
         }
     }
-
-    /// With a sentence on what it does, and uses of it.
-    #[must_use]
-    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
-        Self { about: About { summary, examples, ..self.about }, ..self }
-    }
-
-    /// With the crate it comes from; [`crate::register!`] fills it in.
-    #[must_use]
-    pub const fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
-    }
 }
+
+says_what_it_is!(StorePlugin);
 
 crate::inventory::collect!(StorePlugin);
 
