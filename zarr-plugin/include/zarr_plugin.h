@@ -46,8 +46,13 @@ extern "C" {
 #define ZARR_MEMORY_LAYOUT 5
 /* Kind of item: a metadata encoding; zarr_metadata_encoding_vtable. */
 #define ZARR_METADATA_ENCODING 6
+/* Kind of item: a storage transformer; zarr_storage_transformer_vtable. */
+#define ZARR_STORAGE_TRANSFORMER 7
 /* Kind of item: a generic extension of the draft; zarr_extension_vtable. */
 #define ZARR_GENERIC_EXTENSION 8
+/* Kind of item: a store; zarr_store_vtable. Its aliases are the schemes of its URLs, each with its `:`; a
+ * `:` alone stands for paths. */
+#define ZARR_STORE 9
 /* Format of a document: Zarr version 2. */
 #define ZARR_FORMAT_V2 2
 /* Format of a document: the version 3 draft of 2022. */
@@ -92,6 +97,14 @@ extern "C" {
 #define ZARR_BIG_ENDIAN 1
 /* Order of bytes: each field has its own. */
 #define ZARR_MIXED_ENDIAN 2
+/* Kind of byte range: all of a value. */
+#define ZARR_RANGE_FULL 0
+/* Kind of byte range: `size` bytes from `offset`, as many of them as exist. */
+#define ZARR_RANGE_PART 1
+/* Kind of byte range: everything from `offset` on. */
+#define ZARR_RANGE_FROM 2
+/* Kind of byte range: `size` bytes at the end, as many of them as exist. */
+#define ZARR_RANGE_LAST 3
 /* Kind of element: bytes that no number is known to be in. */
 #define ZARR_KIND_OPAQUE 0
 /* Kind of element: one byte, 0 or 1. */
@@ -127,6 +140,14 @@ typedef struct zarr_chunk_grid_vtable zarr_chunk_grid_vtable;
 typedef struct zarr_chunk_key_encoding_vtable zarr_chunk_key_encoding_vtable;
 typedef struct zarr_metadata_encoding_vtable zarr_metadata_encoding_vtable;
 typedef struct zarr_extension_vtable zarr_extension_vtable;
+typedef struct zarr_storage_transformer_vtable zarr_storage_transformer_vtable;
+typedef struct zarr_store_handle zarr_store_handle;
+typedef struct zarr_byte_range zarr_byte_range;
+typedef struct zarr_store_request zarr_store_request;
+typedef struct zarr_got zarr_got;
+typedef struct zarr_partial_value zarr_partial_value;
+typedef struct zarr_listing zarr_listing;
+typedef struct zarr_store_vtable zarr_store_vtable;
 typedef struct zarr_item zarr_item;
 typedef struct zarr_plugin zarr_plugin;
 typedef struct zarr_host zarr_host;
@@ -384,13 +405,22 @@ struct zarr_data_type_vtable {
 struct zarr_chunk_grid_vtable {
     size_t struct_size;
     /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape`
-     * is left out where chunks differ. */
+     * is left out where chunks differ. In a grid that begins before the array, `"before_array": [4, 0]` has
+     * how many elements of the first chunk along each dimension lie there. */
     int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *json, zarr_buf *err);
     void (*destroy)(void *self);
     /* The elements of a chunk along a dimension: from `start` up to `end`, which may lie beyond the array. */
     int32_t (*chunk_range)(const void *self, size_t dimension, uint64_t chunk, uint64_t *start, uint64_t *end, zarr_buf *err);
     /* The chunk that holds an element along a dimension. */
     int32_t (*chunk_of)(const void *self, size_t dimension, uint64_t element, uint64_t *chunk, zarr_buf *err);
+    /* What stands in keys for a chunk along a dimension. NULL: its number. */
+    int32_t (*key_index)(const void *self, size_t dimension, uint64_t chunk, uint64_t *key_index, zarr_buf *err);
+    /* The chunk that an index in keys stands for; `found` is left 0 if there is none. NULL: as `key_index`. */
+    int32_t (*chunk_of_key)(const void *self, size_t dimension, uint64_t key_index, uint64_t *chunk, uint32_t *found, zarr_buf *err);
+    /* The configuration of the same grid for an array that begins `start` elements later per dimension
+     * (earlier, where that is negative), so that no chunk moves. It is left empty if there is none. NULL:
+     * there never is. */
+    int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
 };
 
 /* A chunk key encoding. `encode` and `decode` may be called by many threads at the same time. */
@@ -421,6 +451,120 @@ struct zarr_extension_vtable {
     /* `is_array` is 0 in the entry point of a hierarchy; in an array, `shape` is that of the array. `json`
      * is `{"dimension_names": ["y", null], "node_index": "meta/index"}`, with what the extension brings. */
     int32_t (*create)(const void *context, const zarr_creation *creation, uint32_t is_array, const uint64_t *shape, size_t rank, zarr_buf *json, zarr_buf *err);
+};
+
+/* A storage transformer, made for an array of a shape. */
+struct zarr_storage_transformer_vtable {
+    size_t struct_size;
+    /* `shard_json` is left empty by a transformer that wraps a store. One that puts chunks together in the
+     * draft's form of shards says `{"chunks_per_shard": [2, 2]}` and leaves `self` NULL: the host does the
+     * rest. */
+    int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *shard_json, zarr_buf *err);
+    void (*destroy)(void *self);
+    /* The store that an array uses instead of `next`, which the plugin owns from the call on, whatever it
+     * returns. `array` is what the keys of its chunks begin with; other keys pass untouched. */
+    int32_t (*wrap)(const void *self, const zarr_store_handle *next, zarr_str array, zarr_store_handle *wrapped, zarr_buf *err);
+};
+
+/* A store that somebody owns: `release` of the vtable ends that. */
+struct zarr_store_handle {
+    const zarr_store_vtable *vtable;
+    void *self;
+};
+
+/* A part of a value: ZARR_RANGE_PART and so on. */
+struct zarr_byte_range {
+    uint64_t offset;
+    uint64_t size;
+    uint32_t kind;
+    uint32_t reserved;
+};
+
+/* One part of one value. */
+struct zarr_store_request {
+    zarr_str key;
+    zarr_byte_range range;
+    /* Bytes that the caller has room for: more is ZARR_LIMIT_EXCEEDED. */
+    size_t limit;
+    /* Bytes that will probably come: what a budget counts. 0 where nobody knows. */
+    size_t expected;
+    /* 1 for bytes that need not be kept in memory by a store that does such things, else 0. */
+    uint32_t once;
+    uint32_t reserved;
+};
+
+/* What was found of a value, besides its bytes. */
+struct zarr_got {
+    size_t struct_size;
+    /* 0 if there is no such key, which is no error. */
+    uint32_t found;
+    uint32_t reserved;
+    /* Bytes of the whole value. */
+    uint64_t size;
+    /* Where there is room for what tells one state of a value from another, such as an etag: so many bytes. */
+    uint8_t *version;
+    size_t version_room;
+    /* How many were written there; 0 if the store cannot tell or they are too many. */
+    size_t version_len;
+};
+
+/* Bytes that become a part of a value. */
+struct zarr_partial_value {
+    zarr_str key;
+    uint64_t offset;
+    zarr_str bytes;
+};
+
+/* Where a listing goes. */
+struct zarr_listing {
+    size_t struct_size;
+    void *context;
+    /* Adds a key, or where `is_prefix` is 1 a prefix, which ends in `/`. Not 0 if the listing should end. */
+    int32_t (*add)(zarr_listing *self, uint32_t is_prefix, zarr_str text);
+};
+
+/* A store: of a plugin, or of a host that hands it to a storage transformer. All functions may be called by
+ * many threads at the same time, but for those of one batch. They fail with ZARR_UNSUPPORTED where the store
+ * cannot do it at all, ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more
+ * would come out than may, and ZARR_IO. A missing key is no failure. */
+struct zarr_store_vtable {
+    size_t struct_size;
+    /* Opens the store at `location`, a URL or path, or where that is empty the one that `description_json`
+     * is of: `{"type": "its name", ...}`. `inside`, if it is not NULL, is what stands there as `"store":
+     * {"type": "given"}`, and belongs to the plugin from the call on. NULL in a store that is open. */
+    int32_t (*open)(const void *context, zarr_str location, zarr_str description_json, const zarr_store_handle *inside, void **self, zarr_buf *err);
+    void (*release)(void *self);
+    /* `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
+     * "concurrency": 0, "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two
+     * ranges that are cheaper to read than a request is to make. */
+    int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
+    /* Writes a value or part of it, as much as exists. `once` as in a request. */
+    int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t once, zarr_output *to, zarr_got *got, zarr_buf *err);
+    /* Bytes of a value. `found` is left 0 if there is no such key. */
+    int32_t (*size)(const void *self, zarr_str key, uint64_t *size, uint32_t *found, zarr_buf *err);
+    /* Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL:
+     * they are got one by one. */
+    int32_t (*begin)(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch, zarr_buf *err);
+    /* Waits for the next of them, in whatever order they come, and leaves which one it is in `number`: as
+     * many as there are requests when all were taken. A failure is that of the request. */
+    int32_t (*next)(void *batch, size_t *number, zarr_output *to, zarr_got *got, zarr_buf *err);
+    /* Ends a batch, before the store is released; what was not taken is not wanted any more. */
+    void (*end)(void *batch);
+    /* Stores a value, all or nothing, in the place of an older one. */
+    int32_t (*set)(const void *self, zarr_str key, zarr_str value, zarr_buf *err);
+    /* Writes parts of values, which grow as needed, with zeros in gaps. NULL: values are read and written
+     * whole. */
+    int32_t (*set_partial_values)(const void *self, const zarr_partial_value *values, size_t n_values, zarr_buf *err);
+    /* Removes a value; none there is fine. */
+    int32_t (*erase)(const void *self, zarr_str key, zarr_buf *err);
+    /* Removes values. NULL: one by one. */
+    int32_t (*erase_values)(const void *self, const zarr_str *keys, size_t n_keys, zarr_buf *err);
+    /* Removes every value whose key begins with `prefix`. NULL: those that are listed, one by one. */
+    int32_t (*erase_prefix)(const void *self, zarr_str prefix, zarr_buf *err);
+    /* Every key that begins with `prefix`; that is empty or ends in `/`. */
+    int32_t (*list_prefix)(const void *self, zarr_str prefix, zarr_listing *keys, zarr_buf *err);
+    /* What lies directly below `prefix`: keys, and prefixes one level down. NULL: it follows from the keys. */
+    int32_t (*list_dir)(const void *self, zarr_str prefix, zarr_listing *found, zarr_buf *err);
 };
 
 /* One extension that a library has. */

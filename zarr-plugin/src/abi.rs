@@ -55,8 +55,13 @@ abi_numbers! {
     MEMORY_LAYOUT: u32 = 5;
     /// Kind of item: a metadata encoding; zarr_metadata_encoding_vtable.
     METADATA_ENCODING: u32 = 6;
+    /// Kind of item: a storage transformer; zarr_storage_transformer_vtable.
+    STORAGE_TRANSFORMER: u32 = 7;
     /// Kind of item: a generic extension of the draft; zarr_extension_vtable.
     GENERIC_EXTENSION: u32 = 8;
+    /// Kind of item: a store; zarr_store_vtable. Its aliases are the schemes of its URLs, each with its `:`; a `:` alone
+    /// stands for paths.
+    STORE: u32 = 9;
 
     /// Format of a document: Zarr version 2.
     FORMAT_V2: u32 = 2;
@@ -107,6 +112,15 @@ abi_numbers! {
     BIG_ENDIAN: u32 = 1;
     /// Order of bytes: each field has its own.
     MIXED_ENDIAN: u32 = 2;
+
+    /// Kind of byte range: all of a value.
+    RANGE_FULL: u32 = 0;
+    /// Kind of byte range: `size` bytes from `offset`, as many of them as exist.
+    RANGE_PART: u32 = 1;
+    /// Kind of byte range: everything from `offset` on.
+    RANGE_FROM: u32 = 2;
+    /// Kind of byte range: `size` bytes at the end, as many of them as exist.
+    RANGE_LAST: u32 = 3;
 
     /// Kind of element: bytes that no number is known to be in.
     KIND_OPAQUE: u32 = 0;
@@ -431,13 +445,21 @@ abi_struct! {
     ChunkGridVtable = "zarr_chunk_grid_vtable" {
         struct_size: usize,
         /// `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape` is left out
-        /// where chunks differ.
+        /// where chunks differ. In a grid that begins before the array, `"before_array": [4, 0]` has how many elements of the
+        /// first chunk along each dimension lie there.
         create: fn(context: *const c_void, creation: *const Creation, shape: *const u64, rank: usize, this: *mut *mut c_void, json: *mut Buf, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
         /// The elements of a chunk along a dimension: from `start` up to `end`, which may lie beyond the array.
         chunk_range: fn(this: *const c_void, dimension: usize, chunk: u64, start: *mut u64, end: *mut u64, err: *mut Buf) -> i32,
         /// The chunk that holds an element along a dimension.
         chunk_of: fn(this: *const c_void, dimension: usize, element: u64, chunk: *mut u64, err: *mut Buf) -> i32,
+        /// What stands in keys for a chunk along a dimension. NULL: its number.
+        key_index: fn(this: *const c_void, dimension: usize, chunk: u64, key_index: *mut u64, err: *mut Buf) -> i32,
+        /// The chunk that an index in keys stands for; `found` is left 0 if there is none. NULL: as `key_index`.
+        chunk_of_key: fn(this: *const c_void, dimension: usize, key_index: u64, chunk: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
+        /// The configuration of the same grid for an array that begins `start` elements later per dimension (earlier, where
+        /// that is negative), so that no chunk moves. It is left empty if there is none. NULL: there never is.
+        moved: fn(this: *const c_void, start: *const i64, rank: usize, configuration_json: *mut Buf, err: *mut Buf) -> i32,
     }
 }
 
@@ -448,6 +470,134 @@ abi_struct! {
         /// `is_array` is 0 in the entry point of a hierarchy; in an array, `shape` is that of the array. `json` is
         /// `{"dimension_names": ["y", null], "node_index": "meta/index"}`, with what the extension brings.
         create: fn(context: *const c_void, creation: *const Creation, is_array: u32, shape: *const u64, rank: usize, json: *mut Buf, err: *mut Buf) -> i32,
+    }
+}
+
+abi_struct! {
+    /// A storage transformer, made for an array of a shape.
+    StorageTransformerVtable = "zarr_storage_transformer_vtable" {
+        struct_size: usize,
+        /// `shard_json` is left empty by a transformer that wraps a store. One that puts chunks together in the draft's form of
+        /// shards says `{"chunks_per_shard": [2, 2]}` and leaves `self` NULL: the host does the rest.
+        create: fn(context: *const c_void, creation: *const Creation, shape: *const u64, rank: usize, this: *mut *mut c_void, shard_json: *mut Buf, err: *mut Buf) -> i32,
+        destroy: fn(this: *mut c_void),
+        /// The store that an array uses instead of `next`, which the plugin owns from the call on, whatever it returns.
+        /// `array` is what the keys of its chunks begin with; other keys pass untouched.
+        wrap: fn(this: *const c_void, next: *const StoreHandle, array: Str, wrapped: *mut StoreHandle, err: *mut Buf) -> i32,
+    }
+}
+
+abi_struct! {
+    /// A store that somebody owns: `release` of the vtable ends that.
+    StoreHandle = "zarr_store_handle" {
+        vtable: *const StoreVtable,
+        this: *mut c_void,
+    }
+}
+
+abi_struct! {
+    /// A part of a value: ZARR_RANGE_PART and so on.
+    ByteRange = "zarr_byte_range" {
+        offset: u64,
+        size: u64,
+        kind: u32,
+        reserved: u32,
+    }
+}
+
+abi_struct! {
+    /// One part of one value.
+    StoreRequest = "zarr_store_request" {
+        key: Str,
+        range: ByteRange,
+        /// Bytes that the caller has room for: more is ZARR_LIMIT_EXCEEDED.
+        limit: usize,
+        /// Bytes that will probably come: what a budget counts. 0 where nobody knows.
+        expected: usize,
+        /// 1 for bytes that need not be kept in memory by a store that does such things, else 0.
+        once: u32,
+        reserved: u32,
+    }
+}
+
+abi_struct! {
+    /// What was found of a value, besides its bytes.
+    Got = "zarr_got" {
+        struct_size: usize,
+        /// 0 if there is no such key, which is no error.
+        found: u32,
+        reserved: u32,
+        /// Bytes of the whole value.
+        size: u64,
+        /// Where there is room for what tells one state of a value from another, such as an etag: so many bytes.
+        version: *mut u8,
+        version_room: usize,
+        /// How many were written there; 0 if the store cannot tell or they are too many.
+        version_len: usize,
+    }
+}
+
+abi_struct! {
+    /// Bytes that become a part of a value.
+    PartialValue = "zarr_partial_value" {
+        key: Str,
+        offset: u64,
+        bytes: Str,
+    }
+}
+
+abi_struct! {
+    /// Where a listing goes.
+    Listing = "zarr_listing" {
+        struct_size: usize,
+        context: *mut c_void,
+        /// Adds a key, or where `is_prefix` is 1 a prefix, which ends in `/`. Not 0 if the listing should end.
+        add: fn(this: *mut Listing, is_prefix: u32, text: Str) -> i32,
+    }
+}
+
+abi_struct! {
+    /// A store: of a plugin, or of a host that hands it to a storage transformer. All functions may be called by many threads
+    /// at the same time, but for those of one batch. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
+    /// ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more would come out than may, and
+    /// ZARR_IO. A missing key is no failure.
+    StoreVtable = "zarr_store_vtable" {
+        struct_size: usize,
+        /// Opens the store at `location`, a URL or path, or where that is empty the one that `description_json` is of:
+        /// `{"type": "its name", ...}`. `inside`, if it is not NULL, is what stands there as `"store": {"type": "given"}`, and
+        /// belongs to the plugin from the call on. NULL in a store that is open.
+        open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
+        release: fn(this: *mut c_void),
+        /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true, "concurrency": 0,
+        /// "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two ranges that are cheaper to read
+        /// than a request is to make.
+        describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
+        /// Writes a value or part of it, as much as exists. `once` as in a request.
+        get: fn(this: *const c_void, key: Str, range: *const ByteRange, once: u32, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
+        /// Bytes of a value. `found` is left 0 if there is no such key.
+        size: fn(this: *const c_void, key: Str, size: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
+        /// Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL: they are got one
+        /// by one.
+        begin: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
+        /// Waits for the next of them, in whatever order they come, and leaves which one it is in `number`: as many as there are
+        /// requests when all were taken. A failure is that of the request.
+        next: fn(batch: *mut c_void, number: *mut usize, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
+        /// Ends a batch, before the store is released; what was not taken is not wanted any more.
+        end: fn(batch: *mut c_void),
+        /// Stores a value, all or nothing, in the place of an older one.
+        set: fn(this: *const c_void, key: Str, value: Str, err: *mut Buf) -> i32,
+        /// Writes parts of values, which grow as needed, with zeros in gaps. NULL: values are read and written whole.
+        set_partial_values: fn(this: *const c_void, values: *const PartialValue, n_values: usize, err: *mut Buf) -> i32,
+        /// Removes a value; none there is fine.
+        erase: fn(this: *const c_void, key: Str, err: *mut Buf) -> i32,
+        /// Removes values. NULL: one by one.
+        erase_values: fn(this: *const c_void, keys: *const Str, n_keys: usize, err: *mut Buf) -> i32,
+        /// Removes every value whose key begins with `prefix`. NULL: those that are listed, one by one.
+        erase_prefix: fn(this: *const c_void, prefix: Str, err: *mut Buf) -> i32,
+        /// Every key that begins with `prefix`; that is empty or ends in `/`.
+        list_prefix: fn(this: *const c_void, prefix: Str, keys: *mut Listing, err: *mut Buf) -> i32,
+        /// What lies directly below `prefix`: keys, and prefixes one level down. NULL: it follows from the keys.
+        list_dir: fn(this: *const c_void, prefix: Str, found: *mut Listing, err: *mut Buf) -> i32,
     }
 }
 
@@ -539,6 +689,14 @@ macro_rules! all_structs {
             ChunkKeyEncodingVtable::$what(),
             MetadataEncodingVtable::$what(),
             ExtensionVtable::$what(),
+            StorageTransformerVtable::$what(),
+            StoreHandle::$what(),
+            ByteRange::$what(),
+            StoreRequest::$what(),
+            Got::$what(),
+            PartialValue::$what(),
+            Listing::$what(),
+            StoreVtable::$what(),
             Item::$what(),
             Plugin::$what(),
             Host::$what(),

@@ -19,6 +19,7 @@ pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod publish;
 pub(crate) mod small;
+pub(crate) mod store;
 
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) mod import;
@@ -299,6 +300,10 @@ sized!(
     ChunkKeyEncodingVtable,
     MetadataEncodingVtable,
     ExtensionVtable,
+    StorageTransformerVtable,
+    Got,
+    Listing,
+    StoreVtable,
     Item,
     Plugin,
     Host

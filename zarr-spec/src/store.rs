@@ -131,6 +131,15 @@ impl Version {
             None => VersionBytes::Long(bytes.into()),
         })
     }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            VersionBytes::Short(size, bytes) => bytes.get(..*size).unwrap_or_default(),
+            VersionBytes::Long(bytes) => bytes,
+        }
+    }
 }
 
 /// One part of one value.
@@ -428,7 +437,11 @@ pub fn directory(prefix: &Prefix, keys: &[Key]) -> Result<Directory, StoreError>
 }
 
 /// Partial writes for stores that only write whole values.
-fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+///
+/// # Errors
+///
+/// As [`Store::set_partial_values`].
+pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
     check_overlaps(values)?;
     let keys: BTreeSet<&Key> = values.iter().map(|(key, ..)| key).collect();
     for key in keys {

@@ -26,6 +26,7 @@ macro_rules! scalars {
 
 scalars! {
     u8 = "uint8_t" 1, u16 = "uint16_t" 2, u32 = "uint32_t" 4, i32 = "int32_t" 4, u64 = "uint64_t" 8,
+    i64 = "int64_t" 8,
     usize = "size_t" 4, c_void = "void" 1,
 }
 

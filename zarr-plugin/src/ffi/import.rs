@@ -3,6 +3,7 @@
 mod codec;
 mod data_type;
 mod small;
+mod store;
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -22,7 +22,9 @@ pub(crate) enum Functions {
     ChunkGrid(Imported<abi::ChunkGridVtable>),
     ChunkKeyEncoding(Imported<abi::ChunkKeyEncodingVtable>),
     MetadataEncoding(Imported<abi::MetadataEncodingVtable>),
+    StorageTransformer(Imported<abi::StorageTransformerVtable>),
     GenericExtension(Imported<abi::ExtensionVtable>),
+    Store(Imported<abi::StoreVtable>),
 }
 
 /// What an open library says it has. Its texts stay as long as it.
@@ -183,6 +185,8 @@ unsafe fn functions(
             abi::CHUNK_GRID => Functions::ChunkGrid(Imported::new(item, origin.clone())?),
             abi::CHUNK_KEY_ENCODING => Functions::ChunkKeyEncoding(Imported::new(item, origin.clone())?),
             abi::METADATA_ENCODING => Functions::MetadataEncoding(Imported::new(item, origin.clone())?),
+            abi::STORAGE_TRANSFORMER => Functions::StorageTransformer(Imported::new(item, origin.clone())?),
+            abi::STORE => Functions::Store(Imported::new(item, origin.clone())?),
             abi::GENERIC_EXTENSION => Functions::GenericExtension(Imported::new(item, origin.clone())?),
             _ => return Ok(None),
         };

@@ -9,12 +9,15 @@ use zarr_spec::key_encoding::ChunkKeyEncodingPlugin;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::MetadataEncodingPlugin;
 use zarr_spec::registry::Plugin as _;
+use zarr_spec::store::StorePlugin;
+use zarr_spec::transformer::StorageTransformerPlugin;
 use zarr_spec::{
     CodecPlugin, DataTypePlugin, Example, Format, Identifiers, Loss, Object, Value, inventory, json,
 };
 
 use super::data_type::SHOWN;
-use super::small::{CHUNK_GRIDS, CHUNK_KEY_ENCODINGS, EXTENSIONS, METADATA_ENCODINGS};
+use super::small::{CHUNK_GRIDS, CHUNK_KEY_ENCODINGS, EXTENSIONS, METADATA_ENCODINGS, STORAGE_TRANSFORMERS};
+use super::store::STORES;
 use super::{Failure, codec, guarded, lend, parse, read};
 use crate::abi::{self, Buf, Host, Item, Plugin, Str};
 
@@ -69,7 +72,14 @@ fn table([name, version, license]: [&'static str; 3]) -> Plugin {
         ChunkKeyEncodingPlugin, CHUNK_KEY_ENCODING, &CHUNK_KEY_ENCODINGS;
         MemoryLayoutPlugin, MEMORY_LAYOUT, &codec::MEMORY_LAYOUTS;
         MetadataEncodingPlugin, METADATA_ENCODING, &METADATA_ENCODINGS;
+        StorageTransformerPlugin, STORAGE_TRANSFORMER, &STORAGE_TRANSFORMERS;
         ExtensionPlugin, GENERIC_EXTENSION, &EXTENSIONS;
+    }
+    for plugin in inventory::iter::<StorePlugin> {
+        let schemes = plugin.schemes.iter().map(|scheme| &*format!("{scheme}:").leak());
+        let identifiers =
+            Identifiers { aliases: schemes.collect::<Vec<_>>().leak(), ..Identifiers::name(plugin.name) };
+        items.push(item(plugin, &identifiers, &plugin.about, abi::STORE, std::ptr::from_ref(&STORES).cast()));
     }
     let items: &'static [*const Item] = items.leak();
     Plugin {

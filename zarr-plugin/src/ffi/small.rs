@@ -1,4 +1,5 @@
-//! Chunk grids, chunk key encodings, metadata encodings and generic extensions of this library, as C sees them.
+//! Chunk grids, chunk key encodings, metadata encodings, storage transformers and generic extensions of this library, as
+//! C sees them.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -7,15 +8,17 @@ use zarr_spec::extension::{ExtensionPlace, ExtensionPlugin};
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_spec::{BoxError, Object, Registry, Value};
+use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
+use zarr_spec::{BoxError, Object, Prefix, Registry, Value, json};
 
 use super::creation::with_creation;
 use super::data_type::linked;
 use super::output::write_output;
+use super::store::{foreign, hand_over};
 use super::{Failure, borrowed, borrowed_items, borrowed_text, contained, guarded, parse, put};
 use crate::abi::{
     self, Buf, ChunkGridVtable, ChunkKeyEncodingVtable, Creation, ExtensionVtable, MetadataEncodingVtable,
-    Output, Str,
+    Output, StorageTransformerVtable, StoreHandle, Str,
 };
 
 /// `this` is an `Arc<dyn ChunkGrid>`, `context` a [`ChunkGridPlugin`].
@@ -25,6 +28,9 @@ pub(crate) static CHUNK_GRIDS: ChunkGridVtable = ChunkGridVtable {
     destroy: Some(destroy::<Arc<dyn ChunkGrid>>),
     chunk_range: Some(chunk_range),
     chunk_of: Some(chunk_of),
+    key_index: Some(key_index),
+    chunk_of_key: Some(chunk_of_key),
+    moved: Some(moved),
 };
 
 /// `this` is an `Arc<dyn ChunkKeyEncoding>`, `context` a [`ChunkKeyEncodingPlugin`].
@@ -43,6 +49,14 @@ pub(crate) static METADATA_ENCODINGS: MetadataEncodingVtable = MetadataEncodingV
     destroy: Some(destroy::<Arc<dyn MetadataEncoding>>),
     decode: Some(decode_document),
     encode: Some(encode_document),
+};
+
+/// `this` is an `Arc<dyn WrappingTransformer>`, `context` a [`StorageTransformerPlugin`].
+pub(crate) static STORAGE_TRANSFORMERS: StorageTransformerVtable = StorageTransformerVtable {
+    struct_size: size_of::<StorageTransformerVtable>(),
+    create: Some(create_transformer),
+    destroy: Some(destroy::<Arc<dyn WrappingTransformer>>),
+    wrap: Some(wrap),
 };
 
 /// `context` is an [`ExtensionPlugin`].
@@ -98,16 +112,20 @@ unsafe extern "C" fn create_grid(
             let plugin = &*context.cast::<ChunkGridPlugin>();
             let shape = borrowed_items(shape, rank);
             let grid = with_creation(creation, linked()?, |creation| Ok((plugin.create)(creation, shape)?))?;
-            if grid.moved(&vec![0; rank]).is_some() {
-                let what = "chunk grids that begin elsewhere than their array cannot be loaded yet";
-                return Err(Failure::new(abi::UNSUPPORTED, what));
-            }
             let lengths = |lengths: &[u64]| -> Value { lengths.iter().copied().collect() };
             let mut members = Object::new();
             members.insert("grid_shape", lengths(grid.grid_shape()));
             members.insert("largest_chunk", lengths(&grid.largest_chunk()));
             if let Some(shape) = grid.chunk_shape() {
                 members.insert("chunk_shape", lengths(shape));
+            }
+            // Chunks follow one another: no other than the first can lie before the array.
+            let counts = grid.grid_shape().iter().enumerate();
+            let before =
+                counts.map(|(along, &count)| if count == 0 { 0 } else { grid.before_array(along, 0) });
+            let before: Vec<u64> = before.collect();
+            if before.iter().any(|&elements| elements > 0) {
+                members.insert("before_array", lengths(&before));
             }
             put(json, Value::Object(members).to_string().into_bytes());
             this.write(Box::into_raw(Box::new(grid)).cast());
@@ -146,6 +164,115 @@ unsafe extern "C" fn chunk_of(
     unsafe {
         guarded(err, || {
             chunk.write(held::<Arc<dyn ChunkGrid>>(this).chunk_of(dimension, element)?);
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn key_index(
+    this: *const c_void,
+    dimension: usize,
+    chunk: u64,
+    key_index: *mut u64,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call.
+    unsafe {
+        guarded(err, || {
+            key_index.write(held::<Arc<dyn ChunkGrid>>(this).key_index(dimension, chunk)?);
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn chunk_of_key(
+    this: *const c_void,
+    dimension: usize,
+    key_index: u64,
+    chunk: *mut u64,
+    found: *mut u32,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call.
+    unsafe {
+        guarded(err, || {
+            if let Some(number) = held::<Arc<dyn ChunkGrid>>(this).chunk_of_key(dimension, key_index)? {
+                chunk.write(number);
+                found.write(1);
+            }
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn moved(
+    this: *const c_void,
+    start: *const i64,
+    rank: usize,
+    configuration_json: *mut Buf,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call.
+    unsafe {
+        guarded(err, || {
+            if let Some(configuration) = held::<Arc<dyn ChunkGrid>>(this).moved(borrowed_items(start, rank)) {
+                put(configuration_json, configuration.to_string().into_bytes());
+            }
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn create_transformer(
+    context: *const c_void,
+    creation: *const Creation,
+    shape: *const u64,
+    rank: usize,
+    this: *mut *mut c_void,
+    shard_json: *mut Buf,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call; `context` is a plugin of this library.
+    unsafe {
+        guarded(err, || {
+            let plugin = &*context.cast::<StorageTransformerPlugin>();
+            let shape = borrowed_items(shape, rank);
+            let made = with_creation(creation, linked()?, |creation| Ok((plugin.create)(creation, shape)?))?;
+            match made {
+                StorageTransformer::Wrap(transformer) => {
+                    this.write(Box::into_raw(Box::new(transformer)).cast());
+                }
+                // What is in the chain without an entry of its own, the host's has, too.
+                StorageTransformer::Shard(shard)
+                    if shard.index_codecs.links().iter().all(|link| link.document.is_none()) =>
+                {
+                    let chunks: Value = shard.chunks_per_shard.iter().copied().collect();
+                    put(shard_json, json!({"chunks_per_shard": chunks}).to_string().into_bytes());
+                }
+                StorageTransformer::Shard(_) => {
+                    let what = "shards cross with the draft's index, which has no codecs";
+                    return Err(Failure::new(abi::UNSUPPORTED, what));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn wrap(
+    this: *const c_void,
+    next: *const StoreHandle,
+    array: Str,
+    wrapped: *mut StoreHandle,
+    err: *mut Buf,
+) -> i32 {
+    // SAFETY: the ABI has the pointers right for this call, and `next` belongs to this side from now on.
+    unsafe {
+        guarded(err, || {
+            let next = foreign::owned(&next.read(), "the host".into())?;
+            let array =
+                Prefix::new(borrowed_text(array)?).map_err(|error| Failure::broken(error.to_string()))?;
+            wrapped.write(hand_over(held::<Arc<dyn WrappingTransformer>>(this).wrap(next, &array)));
             Ok(())
         })
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sha2::{Digest as _, Sha256};
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::registry::{ExtensionPoint, stands_for};
 use zarr_spec::{About, CodecPlugin, Identifiers, Invalid};
 
 use super::lock::{Lock, Pin};
@@ -163,7 +163,7 @@ impl Candidate {
 
     fn provides(&self, identifier: &str) -> bool {
         let provides = self.manifest.as_ref().map_or(&[][..], |manifest| &manifest.provides);
-        provides.iter().any(|provides| provides.identifiers().any(|known| known == identifier))
+        provides.iter().any(|provides| provides.identifiers().any(|known| stands_for(known, identifier)))
     }
 }
 
@@ -293,7 +293,9 @@ fn point_of(functions: &Functions) -> ExtensionPoint {
         Functions::ChunkGrid(_) => ExtensionPoint::ChunkGrid,
         Functions::ChunkKeyEncoding(_) => ExtensionPoint::ChunkKeyEncoding,
         Functions::MetadataEncoding(_) => ExtensionPoint::MetadataEncoding,
+        Functions::StorageTransformer(_) => ExtensionPoint::StorageTransformer,
         Functions::GenericExtension(_) => ExtensionPoint::GenericExtension,
+        Functions::Store(_) => ExtensionPoint::Store,
     }
 }
 

@@ -55,7 +55,8 @@ pub struct LibraryFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provides {
-    /// `codec`, `data_type`, `chunk_grid`, `chunk_key_encoding`, `memory_layout`, `metadata_encoding` or `extension`.
+    /// `codec`, `data_type`, `chunk_grid`, `chunk_key_encoding`, `memory_layout`, `metadata_encoding`,
+    /// `storage_transformer`, `extension` or `store`.
     #[serde(deserialize_with = "point", serialize_with = "kind")]
     pub kind: ExtensionPoint,
     /// Its URI in the v3 draft.
@@ -64,7 +65,8 @@ pub struct Provides {
     pub name: Option<String>,
     /// Its id in v2.
     pub id: Option<String>,
-    /// Further names and URIs that it is read by.
+    /// Further names and URIs that it is read by. Of a store, the schemes of its URLs, each with its `:`; a `:` alone stands
+    /// for paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// One sentence: what it does.
@@ -82,14 +84,16 @@ pub struct Conformance {
     pub level: String,
 }
 
-const KINDS: [(&str, ExtensionPoint); 7] = [
+const KINDS: [(&str, ExtensionPoint); 9] = [
     ("codec", ExtensionPoint::Codec),
     ("data_type", ExtensionPoint::DataType),
     ("chunk_grid", ExtensionPoint::ChunkGrid),
     ("chunk_key_encoding", ExtensionPoint::ChunkKeyEncoding),
     ("memory_layout", ExtensionPoint::MemoryLayout),
     ("metadata_encoding", ExtensionPoint::MetadataEncoding),
+    ("storage_transformer", ExtensionPoint::StorageTransformer),
     ("extension", ExtensionPoint::GenericExtension),
+    ("store", ExtensionPoint::Store),
 ];
 
 fn point<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ExtensionPoint, D::Error> {
@@ -202,6 +206,14 @@ impl Manifest {
                 provides.identifiers().find(|text| text.is_empty() || text.contains(char::is_control))
             {
                 return Err(format!("provides[{number}]: `{}` is no identifier", wrong.escape_debug()));
+            }
+            let is_scheme = |alias: &String| alias.strip_suffix(':').is_some_and(|name| !name.contains(':'));
+            if provides.kind == ExtensionPoint::Store
+                && (provides.name.is_none() || !provides.aliases.iter().all(is_scheme))
+            {
+                return Err(format!(
+                    "provides[{number}]: a store has a name, and its aliases are schemes with `:`"
+                ));
             }
         }
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);

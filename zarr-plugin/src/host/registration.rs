@@ -10,13 +10,17 @@ use zarr_spec::key_encoding::{ChunkKeyEncodingMaker, ChunkKeyEncodingPlugin};
 use zarr_spec::layout::{MemoryLayoutMaker, MemoryLayoutPlugin};
 use zarr_spec::metadata_encoding::{MetadataEncodingMaker, MetadataEncodingPlugin};
 use zarr_spec::registry::{DuplicateIdentifier, ExtensionPoint};
+use zarr_spec::store::{Store, StoreDescriber, StoreOpener, StorePlugin};
+use zarr_spec::transformer::{StorageTransformerMaker, StorageTransformerPlugin};
 use zarr_spec::{
     About, CodecError, CodecPlugin, Creation, DataTypeError, DataTypePlugin, Format, Identifiers, Invalid,
-    Origin, Registry, Representation,
+    Origin, Registry, Representation, Value,
 };
 
 use super::loader::{Candidate, Library, Loader, PassedOver, Refusal};
 use super::manifest::Provides;
+use crate::abi::StoreVtable;
+use crate::ffi::import::Imported;
 use crate::ffi::library::Functions;
 
 impl Loader {
@@ -183,8 +187,38 @@ impl Lazy {
             ExtensionPoint::GenericExtension => {
                 plugin!(ExtensionPlugin, ExtensionMaker, GenericExtension.create, std::convert::identity, |creation, place: ExtensionPlace<'_>|)
             }
-            // No manifest can say so.
-            ExtensionPoint::StorageTransformer | ExtensionPoint::Store => Ok(()),
+            ExtensionPoint::StorageTransformer => {
+                plugin!(StorageTransformerPlugin, StorageTransformerMaker, StorageTransformer.create, std::convert::identity, |creation, shape: &[u64]|)
+            }
+            ExtensionPoint::Store => registry.register_store(self.store(identifiers, about, origin)),
+        }
+    }
+
+    /// A store, whose schemes are among its identifiers.
+    fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
+        let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
+        let schemes: Vec<&'static str> = schemes.collect();
+        let describer = self.clone();
+        StorePlugin {
+            name: identifiers.name,
+            schemes: schemes.leak(),
+            open: StoreOpener::Loaded(Box::leak(Box::new(move |location: &str| {
+                self.opens_stores()?.open(location)
+            }))),
+            describe: StoreDescriber::Loaded(Box::leak(Box::new(
+                move |description: &Value, given: Option<&Arc<dyn Store>>| {
+                    describer.opens_stores()?.describe(description, given)
+                },
+            ))),
+            about,
+            origin,
+        }
+    }
+
+    fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {
+        match self.functions()? {
+            Functions::Store(imported) => Ok(imported),
+            _ => Err(Invalid::new(format!("{} has no such store", self.name))),
         }
     }
 }

@@ -46,10 +46,22 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
         zarr_data_type_handle 16: vtable 0 self 8\n\
         zarr_data_type_vtable 96: struct_size 0 create 8 retain 16 release 24 describe 32 \
         document 40 fill_value 48 fill_value_json 56 print 64 check 72 settle 80 inner 88\n\
-        zarr_chunk_grid_vtable 40: struct_size 0 create 8 destroy 16 chunk_range 24 chunk_of 32\n\
+        zarr_chunk_grid_vtable 64: struct_size 0 create 8 destroy 16 chunk_range 24 chunk_of 32 \
+        key_index 40 chunk_of_key 48 moved 56\n\
         zarr_chunk_key_encoding_vtable 40: struct_size 0 create 8 destroy 16 encode 24 decode 32\n\
         zarr_metadata_encoding_vtable 40: struct_size 0 create 8 destroy 16 decode 24 encode 32\n\
         zarr_extension_vtable 16: struct_size 0 create 8\n\
+        zarr_storage_transformer_vtable 32: struct_size 0 create 8 destroy 16 wrap 24\n\
+        zarr_store_handle 16: vtable 0 self 8\n\
+        zarr_byte_range 24: offset 0 size 8 kind 16 reserved 20\n\
+        zarr_store_request 64: key 0 range 16 limit 40 expected 48 once 56 reserved 60\n\
+        zarr_got 48: struct_size 0 found 8 reserved 12 size 16 version 24 version_room 32 \
+        version_len 40\n\
+        zarr_partial_value 40: key 0 offset 16 bytes 24\n\
+        zarr_listing 24: struct_size 0 context 8 add 16\n\
+        zarr_store_vtable 128: struct_size 0 open 8 release 16 describe 24 get 32 size 40 begin 48 \
+        next 56 end 64 set 72 set_partial_values 80 erase 88 erase_values 96 erase_prefix 104 \
+        list_prefix 112 list_dir 120\n\
         zarr_item 144: struct_size 0 kind 8 reserved 12 context 16 uri 24 name 40 id 56 aliases \
         72 n_aliases 80 summary 88 examples_json 104 vtable 120 configuration_schema_json 128\n\
         zarr_plugin 96: struct_size 0 abi_major 8 abi_minor 10 reserved 12 name 16 version 32 \

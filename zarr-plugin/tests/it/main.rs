@@ -7,5 +7,6 @@
 mod built;
 mod header;
 mod loaded;
+mod stores;
 mod trust;
 mod wrong;

@@ -23,6 +23,7 @@ struct LoadedGrid {
     grid_shape: Vec<u64>,
     largest_chunk: Vec<u64>,
     chunk_shape: Option<Vec<u64>>,
+    before_array: Vec<u64>,
     shape: Vec<u64>,
 }
 
@@ -65,12 +66,17 @@ impl Imported<ChunkGridVtable> {
                 Some(lengths) => Some(lengths.filter(fits).ok_or_else(wrong)?),
                 None => None,
             };
+            let before_array = match list("before_array") {
+                Some(lengths) => lengths.filter(fits).ok_or_else(wrong)?,
+                None => vec![0; shape.len()],
+            };
             Ok(LoadedGrid {
                 instance,
                 origin: self.origin.clone(),
                 grid_shape,
                 largest_chunk,
                 chunk_shape,
+                before_array,
                 shape: shape.to_vec(),
             })
         };
@@ -97,6 +103,7 @@ impl LoadedGrid {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl ChunkGrid for LoadedGrid {
     fn grid_shape(&self) -> &[u64] {
         &self.grid_shape
@@ -112,6 +119,7 @@ impl ChunkGrid for LoadedGrid {
         });
         called.map_err(|failure| self.error(&failure))?;
         let most = self.largest_chunk.get(dimension).copied().unwrap_or(0);
+        let most = most.saturating_sub(self.before_array(dimension, chunk));
         if start >= end || end - start > most {
             let what = format!(
                 "chunk {chunk} along dimension {dimension} is {start} to {end}, and the largest has {most}"
@@ -145,6 +153,52 @@ impl ChunkGrid for LoadedGrid {
 
     fn largest_chunk(&self) -> Vec<u64> {
         self.largest_chunk.clone()
+    }
+
+    fn before_array(&self, dimension: usize, chunk: u64) -> u64 {
+        self.before_array.get(dimension).copied().filter(|_| chunk == 0).unwrap_or(0)
+    }
+
+    fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
+        let Some(key_index) = self.instance.vtable.key_index else { return Ok(chunk) };
+        Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
+        let mut index = 0;
+        let called = self.instance.call(|_, this, err| {
+            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            Ok(unsafe { key_index(this, dimension, chunk, &mut index, err) })
+        });
+        called.map_err(|failure| self.error(&failure))?;
+        Ok(index)
+    }
+
+    fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
+        let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
+        let Some(chunk_of_key) = self.instance.vtable.chunk_of_key else {
+            return Ok((key_index < count).then_some(key_index));
+        };
+        let (mut chunk, mut found) = (0, 0);
+        let called = self.instance.call(|_, this, err| {
+            // SAFETY: a function of the library, called with what it made and with places that it may fill.
+            Ok(unsafe { chunk_of_key(this, dimension, key_index, &mut chunk, &mut found, err) })
+        });
+        called.map_err(|failure| self.error(&failure))?;
+        if found != 0 {
+            Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
+        }
+        Ok((found != 0).then_some(chunk))
+    }
+
+    fn moved(&self, start: &[i64]) -> Option<Value> {
+        let moved = self.instance.vtable.moved?;
+        let mut json = EMPTY;
+        let called = self.instance.call(|_, this, err| {
+            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            Ok(unsafe { moved(this, start.as_ptr(), start.len(), &mut json, err) })
+        });
+        // SAFETY: it is as the call left it.
+        let json = unsafe { take(&mut json) };
+        called.ok()?;
+        parse(&json.ok().filter(|json| !json.is_empty())?).ok()
     }
 }
 

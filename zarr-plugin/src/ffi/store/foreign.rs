@@ -1,0 +1,496 @@
+//! Stores of the other side: those of a library that was loaded, and those that a storage transformer gets from its host.
+
+use std::collections::BTreeSet;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use zarr_spec::store::{
+    Caching, Capabilities, Contents, Delivery, Directory, Fetched, Got, Manner, Request, Store, StoreError,
+    Version, directory, rewrite_values,
+};
+use zarr_spec::{ByteRange, Invalid, Key, KeyError, LimitExceeded, Output, Prefix, Value};
+
+use super::{EMPTY, range_shown};
+use crate::abi::{self, Listing, PartialValue, StoreHandle, StoreRequest, StoreVtable, Str};
+use crate::ffi::output::lend_output;
+use crate::ffi::{Failure, Instance, borrowed_text, lend, read, required, take_json};
+
+/// Takes over a store of the other side, which `origin` says what it is.
+///
+/// # Safety
+///
+/// The handle is one that the other side gives away.
+pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc<dyn Store>, Failure> {
+    // SAFETY: as this function asks.
+    let instance = unsafe {
+        let vtable = read(handle.vtable)?;
+        Instance::new(vtable, handle.this, vtable.release)
+    };
+    let mut json = EMPTY;
+    let called = instance.call(|vtable, this, err| {
+        let describe = required(vtable.describe, "describe")?;
+        // SAFETY: a function of the store, called with what it is and with a place that it may fill.
+        Ok(unsafe { describe(this, &mut json, err) })
+    });
+    // SAFETY: it is as the call left it.
+    let json = unsafe { take_json(&mut json) };
+    let json = called.and(json)?;
+    let (location, capabilities, manner) =
+        described(&json).ok_or_else(|| Failure::broken(format!("it describes its store as {json}")))?;
+    Ok(Arc::new(ForeignStore { instance, origin, location, capabilities, manner }))
+}
+
+fn described(json: &Value) -> Option<(String, Capabilities, Manner)> {
+    let members = json.as_object()?;
+    let can = |name: &str| members.get(name)?.as_bool();
+    let number = |name: &str| members.get(name)?.as_u64();
+    let capabilities = Capabilities {
+        readable: can("readable")?,
+        writeable: can("writeable")?,
+        listable: can("listable")?,
+        erasable: can("erasable")?,
+    };
+    let concurrency = usize::try_from(number("concurrency")?).ok()?.min(MAX_CONCURRENCY);
+    let manner = Manner { concurrency, join_gap: number("join_gap")?.min(MAX_JOIN_GAP) };
+    Some((members.get("location")?.as_str()?.to_owned(), capabilities, manner))
+}
+
+/// More requests in flight are believed of nobody.
+const MAX_CONCURRENCY: usize = 4096;
+
+/// Nor that more bytes are better read than left out.
+const MAX_JOIN_GAP: u64 = 64 << 20;
+
+/// The longest version that is taken from the other side, in bytes.
+const VERSION_ROOM: usize = 256;
+
+/// A store of the other side.
+#[derive(Debug)]
+struct ForeignStore {
+    instance: Instance<StoreVtable>,
+    origin: Arc<str>,
+    location: String,
+    capabilities: Capabilities,
+    manner: Manner,
+}
+
+/// What is being done with a store, and what a store is that cannot do it.
+#[derive(Debug, Clone, Copy)]
+struct Operation(&'static str, &'static str);
+
+const READING: Operation = Operation("reading", "not readable");
+const WRITING: Operation = Operation("writing", "not writeable");
+const LISTING: Operation = Operation("listing", "not listable");
+const ERASING: Operation = Operation("erasing", "not erasable");
+
+/// What [`abi::Got`] has room in.
+struct GotRoom {
+    got: abi::Got,
+    version: [u8; VERSION_ROOM],
+}
+
+impl GotRoom {
+    const EMPTY: Self = Self {
+        got: abi::Got {
+            struct_size: size_of::<abi::Got>(),
+            found: 0,
+            reserved: 0,
+            size: 0,
+            version: std::ptr::null_mut(),
+            version_room: VERSION_ROOM,
+            version_len: 0,
+        },
+        version: [0; VERSION_ROOM],
+    };
+
+    /// Shows it to the other side for a call.
+    fn lend(&mut self) -> *mut abi::Got {
+        self.got.version = self.version.as_mut_ptr();
+        &raw mut self.got
+    }
+
+    /// What was found, of which `written` bytes are there.
+    fn found(&self, range: ByteRange, written: usize) -> Result<Option<(u64, Option<Version>)>, Failure> {
+        let size = self.got.size;
+        let part = if self.got.found == 0 { 0..0 } else { range.within(size) };
+        if part.end - part.start != written as u64 {
+            return Err(Failure::broken(format!(
+                "it returned {written} bytes of a value of {size}, where there are {}",
+                part.end - part.start
+            )));
+        }
+        let version = self.version.get(..self.got.version_len).filter(|version| !version.is_empty());
+        Ok((self.got.found != 0).then(|| (size, version.map(Version::new))))
+    }
+}
+
+impl ForeignStore {
+    fn can(&self, has: bool, Operation(_, quality): Operation) -> Result<(), StoreError> {
+        if has { Ok(()) } else { Err(StoreError::NotSupported { store: self.location.clone(), quality }) }
+    }
+
+    fn error(
+        &self,
+        failure: &Failure,
+        Operation(operation, quality): Operation,
+        place: &str,
+        limit: usize,
+    ) -> StoreError {
+        let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
+        let message = format!("{}{verb}: {}", self.origin, failure.message);
+        match failure.status {
+            abi::UNSUPPORTED => StoreError::NotSupported { store: self.location.clone(), quality },
+            abi::BAD_CONFIGURATION => Invalid::new(message).into(),
+            abi::LIMIT_EXCEEDED => {
+                StoreError::TooLarge { key: place.to_owned(), source: LimitExceeded { limit } }
+            }
+            _ => StoreError::Io { operation, place: place.to_owned(), source: message.into() },
+        }
+    }
+
+    /// Calls a function that changes or lists something.
+    fn call(
+        &self,
+        operation: Operation,
+        place: &str,
+        call: impl FnOnce(&StoreVtable, *const c_void, *mut abi::Buf) -> Result<i32, Failure>,
+    ) -> Result<(), StoreError> {
+        self.instance.call(call).map_err(|failure| self.error(&failure, operation, place, 0))
+    }
+
+    fn get_as(
+        &self,
+        key: &Key,
+        range: ByteRange,
+        once: bool,
+        to: &mut Output<'_>,
+    ) -> Result<Option<Got>, StoreError> {
+        self.can(self.capabilities.readable, READING)?;
+        let (limit, mut room) = (to.remaining(), GotRoom::EMPTY);
+        let (shown, got) = (range_shown(range), room.lend());
+        let called = lend_output(to, |output| {
+            self.instance.call(|vtable, this, err| {
+                let get = required(vtable.get, "get")?;
+                // SAFETY: a function of the store, called with what it is and with memory that is lent to it.
+                Ok(unsafe { get(this, lend(key.as_str().as_bytes()), &shown, once.into(), output, got, err) })
+            })
+        });
+        let found = called.and_then(|()| room.found(range, limit - to.remaining()));
+        let found = found.map_err(|failure| self.error(&failure, READING, key.as_str(), limit))?;
+        Ok(found.map(|(size, version)| Got { contents: Contents::Written, size, version }))
+    }
+
+    /// What is listed with one function of the store.
+    fn listed(
+        &self,
+        prefix: &Prefix,
+        call: impl FnOnce(&StoreVtable, *const c_void, *mut Listing, *mut abi::Buf) -> Result<i32, Failure>,
+    ) -> Result<Directory, StoreError> {
+        let mut collected =
+            Collected { below: prefix.as_str(), directory: Directory::default(), refused: None };
+        let mut listing = Listing {
+            struct_size: size_of::<Listing>(),
+            context: (&raw mut collected).cast(),
+            add: Some(add),
+        };
+        let called = self
+            .call(LISTING, prefix.as_str(), |vtable, this, err| call(vtable, this, &raw mut listing, err));
+        if let Some(error) = collected.refused {
+            return Err(error.into());
+        }
+        called?;
+        let Directory { mut keys, mut prefixes } = collected.directory;
+        // What is sorted already, as it should be, is looked through once.
+        keys.sort();
+        keys.dedup();
+        prefixes.sort();
+        prefixes.dedup();
+        Ok(Directory { keys, prefixes })
+    }
+}
+
+/// Where a listing goes.
+struct Collected<'p> {
+    below: &'p str,
+    directory: Directory,
+    refused: Option<KeyError>,
+}
+
+/// `add` of what is listed.
+unsafe extern "C" fn add(this: *mut Listing, is_prefix: u32, text: Str) -> i32 {
+    // SAFETY: the ABI has it called with what was lent, during the call and one at a time; the context is a `Collected`.
+    let (collected, text) = unsafe { (&mut *(*this).context.cast::<Collected<'_>>(), borrowed_text(text)) };
+    let refused = |text: &str, what, reason: &str| KeyError {
+        text: text.escape_debug().to_string(),
+        what,
+        reason: reason.to_owned(),
+    };
+    let what = if is_prefix == 0 { "key" } else { "prefix" };
+    let added = match text {
+        Err(failure) => Err(refused("", what, &failure.message)),
+        Ok(text) if !text.starts_with(collected.below) => {
+            Err(refused(text, what, &format!("it does not begin with `{}`", collected.below)))
+        }
+        Ok(text) if is_prefix == 0 => Key::new(text).map(|key| collected.directory.keys.push(key)),
+        Ok(text) => Prefix::new(text).map(|prefix| collected.directory.prefixes.push(prefix)),
+    };
+    match added {
+        Ok(()) => 0,
+        Err(error) => {
+            collected.refused.get_or_insert(error);
+            1
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for ForeignStore {
+    fn location(&self) -> String {
+        self.location.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn manner(&self) -> Manner {
+        self.manner
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.get_as(key, range, false, to)
+    }
+
+    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        self.get_as(key, range, true, to)
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        match Batch::begin(self, &requests, budget) {
+            Ok(Some(batch)) => {
+                let most = requests.iter().map(|request| request.limit).max().unwrap_or(0);
+                Box::new(Deliveries {
+                    pending: (0..requests.len()).collect(),
+                    requests,
+                    batch,
+                    most,
+                    end: None,
+                })
+            }
+            Ok(None) => Box::new(requests.into_iter().enumerate().map(|(number, request)| {
+                let mut output = Output::at_most(request.limit);
+                let got = self.get_as(&request.key, request.range, request.once, &mut output);
+                (number, got.map(|got| got.map(|got| got.into_fetched(output))))
+            })),
+            Err(failure) => Box::new(requests.into_iter().enumerate().map(move |(number, request)| {
+                (number, Err(self.error(&failure, READING, request.key.as_str(), request.limit)))
+            })),
+        }
+    }
+
+    /// Decoded chunks do not cross the boundary: a store around this one may keep them.
+    fn caching(&self) -> Caching<'_> {
+        Caching::None
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.can(self.capabilities.writeable, WRITING)?;
+        self.call(WRITING, key.as_str(), |vtable, this, err| {
+            let set = required(vtable.set, "set")?;
+            // SAFETY: a function of the store, called with what it is.
+            Ok(unsafe { set(this, lend(key.as_str().as_bytes()), lend(value), err) })
+        })
+    }
+
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        self.can(self.capabilities.writeable, WRITING)?;
+        let Some(set_partial_values) = self.instance.vtable.set_partial_values else {
+            return rewrite_values(self, values);
+        };
+        let shown = |(key, offset, bytes): &(Key, u64, &[u8])| PartialValue {
+            key: lend(key.as_str().as_bytes()),
+            offset: *offset,
+            bytes: lend(bytes),
+        };
+        let shown: Vec<PartialValue> = values.iter().map(shown).collect();
+        let place = values.first().map_or("", |(key, ..)| key.as_str());
+        self.call(WRITING, place, |_, this, err| {
+            // SAFETY: a function of the store, called with what it is.
+            Ok(unsafe { set_partial_values(this, shown.as_ptr(), shown.len(), err) })
+        })
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.can(self.capabilities.erasable, ERASING)?;
+        self.call(ERASING, key.as_str(), |vtable, this, err| {
+            let erase = required(vtable.erase, "erase")?;
+            // SAFETY: a function of the store, called with what it is.
+            Ok(unsafe { erase(this, lend(key.as_str().as_bytes()), err) })
+        })
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        self.can(self.capabilities.erasable, ERASING)?;
+        let Some(erase_values) = self.instance.vtable.erase_values else {
+            return keys.iter().try_for_each(|key| self.erase(key));
+        };
+        let shown: Vec<Str> = keys.iter().map(|key| lend(key.as_str().as_bytes())).collect();
+        self.call(ERASING, keys.first().map_or("", Key::as_str), |_, this, err| {
+            // SAFETY: a function of the store, called with what it is.
+            Ok(unsafe { erase_values(this, shown.as_ptr(), shown.len(), err) })
+        })
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.can(self.capabilities.erasable, ERASING)?;
+        let Some(erase_prefix) = self.instance.vtable.erase_prefix else {
+            return self.erase_values(&self.list_prefix(prefix)?);
+        };
+        self.call(ERASING, prefix.as_str(), |_, this, err| {
+            // SAFETY: a function of the store, called with what it is.
+            Ok(unsafe { erase_prefix(this, lend(prefix.as_str().as_bytes()), err) })
+        })
+    }
+
+    fn list(&self) -> Result<Vec<Key>, StoreError> {
+        self.list_prefix(&Prefix::root())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.can(self.capabilities.listable, LISTING)?;
+        let listed = self.listed(prefix, |vtable, this, listing, err| {
+            let list_prefix = required(vtable.list_prefix, "list_prefix")?;
+            // SAFETY: a function of the store, called with what it is and with what the listing goes to.
+            Ok(unsafe { list_prefix(this, lend(prefix.as_str().as_bytes()), listing, err) })
+        })?;
+        Ok(listed.keys)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        self.can(self.capabilities.listable, LISTING)?;
+        let Some(list_dir) = self.instance.vtable.list_dir else {
+            return directory(prefix, &self.list_prefix(prefix)?);
+        };
+        self.listed(prefix, |_, this, listing, err| {
+            // SAFETY: a function of the store, called with what it is and with what the listing goes to.
+            Ok(unsafe { list_dir(this, lend(prefix.as_str().as_bytes()), listing, err) })
+        })
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.can(self.capabilities.readable, READING)?;
+        let (mut bytes, mut found) = (0, 0);
+        self.call(READING, key.as_str(), |vtable, this, err| {
+            let size = required(vtable.size, "size")?;
+            // SAFETY: a function of the store, called with what it is and with places that it may fill.
+            Ok(unsafe { size(this, lend(key.as_str().as_bytes()), &mut bytes, &mut found, err) })
+        })?;
+        Ok((found != 0).then_some(bytes))
+    }
+}
+
+/// Requests that are on their way.
+struct Batch<'s> {
+    store: &'s ForeignStore,
+    this: *mut c_void,
+}
+
+// SAFETY: the ABI has functions of a batch called by any thread, one at a time.
+unsafe impl Send for Batch<'_> {}
+
+impl<'s> Batch<'s> {
+    /// Sends the requests; `None` for a store that gets values one by one.
+    fn begin(store: &'s ForeignStore, requests: &[Request], budget: usize) -> Result<Option<Self>, Failure> {
+        let vtable = &store.instance.vtable;
+        let (Some(begin), Some(_), true) = (vtable.begin, vtable.next, store.capabilities.readable) else {
+            return Ok(None);
+        };
+        let shown = |request: &Request| StoreRequest {
+            key: lend(request.key.as_str().as_bytes()),
+            range: range_shown(request.range),
+            limit: request.limit,
+            expected: request.expected,
+            once: request.once.into(),
+            reserved: 0,
+        };
+        let shown: Vec<StoreRequest> = requests.iter().map(shown).collect();
+        let mut this = std::ptr::null_mut();
+        store.instance.call(|_, of, err| {
+            // SAFETY: a function of the store, called with what it is and with a place that it may fill.
+            Ok(unsafe { begin(of, shown.as_ptr(), shown.len(), budget, &mut this, err) })
+        })?;
+        Ok(Some(Self { store, this }))
+    }
+
+    /// Which request comes next, and what came of it in `output`.
+    fn next(&mut self, output: &mut Output<'_>, room: &mut GotRoom) -> (usize, Result<(), Failure>) {
+        let (mut number, got) = (usize::MAX, room.lend());
+        let called = lend_output(output, |output| {
+            self.store.instance.call(|vtable, _, err| {
+                let next = required(vtable.next, "next")?;
+                // SAFETY: a function of the store, called with its batch and with memory that is lent to it.
+                Ok(unsafe { next(self.this, &mut number, output, got, err) })
+            })
+        });
+        (number, called)
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        if let Some(end) = self.store.instance.vtable.end.filter(|_| !self.this.is_null()) {
+            // SAFETY: the batch belongs to this value alone.
+            unsafe { end(self.this) };
+        }
+    }
+}
+
+/// What comes of requests, each once, whatever the other side says.
+struct Deliveries<'s> {
+    batch: Batch<'s>,
+    requests: Vec<Request>,
+    pending: BTreeSet<usize>,
+    /// The largest limit of a request.
+    most: usize,
+    /// Why nothing more is to be had.
+    end: Option<Failure>,
+}
+
+impl Iterator for Deliveries<'_> {
+    type Item = Delivery;
+
+    fn next(&mut self) -> Option<Delivery> {
+        let first = *self.pending.first()?;
+        let (mut output, mut room) = (Output::at_most(self.most), GotRoom::EMPTY);
+        let (number, called) = match self.end.clone() {
+            Some(failure) => (first, Err(failure)),
+            None => self.batch.next(&mut output, &mut room),
+        };
+        let (number, called) = match called {
+            called if self.pending.contains(&number) => (number, called),
+            called => {
+                let says = format!("it delivered request {number} of {}", self.requests.len());
+                let failure = called.err().unwrap_or_else(|| Failure::broken(says));
+                self.end = Some(failure.clone());
+                (first, Err(failure))
+            }
+        };
+        self.pending.remove(&number);
+        let request = self.requests.get(number)?;
+        let fetched = called.and_then(|()| {
+            let bytes = output.into_written();
+            if bytes.len() > request.limit {
+                return Err(LimitExceeded { limit: request.limit }.into());
+            }
+            let found = room.found(request.range, bytes.len())?;
+            Ok(found.map(|(size, version)| Fetched { bytes: bytes.into(), size, version }))
+        });
+        let store = self.batch.store;
+        let error = |failure: Failure| store.error(&failure, READING, request.key.as_str(), request.limit);
+        Some((number, fetched.map_err(error)))
+    }
+}

@@ -1,0 +1,151 @@
+//! Stores of libraries: what they leave out, and what they get wrong.
+
+use std::sync::Arc;
+
+use zarr_plugin::host::Policy;
+use zarr_spec::store::{Caching, Capabilities, Request, Store, StoreError, get_value, open_described};
+use zarr_spec::{ByteRange, Key, Output, Prefix, Registry, Value, json};
+
+use crate::built::{Installed, Manifest, compiled};
+
+const STORE_C: Manifest<'static> = Manifest {
+    name: "store-c",
+    version: "1.2.0",
+    major: 1,
+    path: "libplugin.so",
+    provides: "[[provides]]\nkind = 'store'\nname = 'two'\naliases = ['two:']\n",
+};
+
+/// A registry with `tests/plugins/store.c` alone.
+fn registry(macros: &[&str]) -> Registry {
+    let installed = Installed::new(&compiled("store.c", macros), &STORE_C);
+    let loader = installed.loader(Policy::Any);
+    loader.open(&loader.candidates()[0]).unwrap();
+    let mut registry = Registry::empty();
+    assert_eq!(loader.register(&mut registry), []);
+    registry
+}
+
+fn two(macros: &[&str]) -> Arc<dyn Store> {
+    open_described(&registry(macros), &json!({"type": "two"})).unwrap()
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn keys(keys: &[Key]) -> Vec<&str> {
+    keys.iter().map(Key::as_str).collect()
+}
+
+#[test]
+fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
+    let store = two(&[]);
+    assert_eq!(store.location(), "two:");
+    let can = Capabilities { writeable: false, erasable: false, ..Capabilities::ALL };
+    assert_eq!((store.capabilities(), store.manner().concurrency), (can, 2));
+    assert!(matches!(store.caching(), Caching::None));
+    for (range, part) in [
+        (ByteRange::Full, "0123456789"),
+        (ByteRange::From(8), "89"),
+        (ByteRange::From(11), ""),
+        (ByteRange::Range { offset: 2, size: 3 }, "234"),
+        (ByteRange::Range { offset: 8, size: 30 }, "89"),
+        (ByteRange::Last(4), "6789"),
+        (ByteRange::Last(40), "0123456789"),
+    ] {
+        // Behind what is there already.
+        let mut output = Output::at_most(13);
+        output.put(b"___").unwrap();
+        let got = store.get(&key("a"), range, &mut output).unwrap().unwrap();
+        assert_eq!(
+            (got.size, got.version, output.written()),
+            (10, None, [b"___", part.as_bytes()].concat().as_slice())
+        );
+    }
+    assert_eq!(store.get(&key("b"), ByteRange::Full, &mut Output::at_most(9)).unwrap(), None);
+    assert_eq!((store.size(&key("d/b")).unwrap(), store.size(&key("d")).unwrap()), (Some(2), None));
+    assert_eq!(keys(&store.list().unwrap()), ["a", "d/b"]);
+    assert_eq!(keys(&store.list_prefix(&Prefix::new("d/").unwrap()).unwrap()), ["d/b"]);
+    let root = store.list_dir(&Prefix::root()).unwrap();
+    assert_eq!((keys(&root.keys), root.prefixes), (vec!["a"], vec![Prefix::new("d/").unwrap()]));
+    let requests = ["d/b", "x", "a"].map(|at| Request::new(key(at), ByteRange::Full, 10)).to_vec();
+    let fetched: Vec<_> = store.get_many(requests, 100).map(|(number, got)| (number, got.unwrap())).collect();
+    let bytes: Vec<_> =
+        fetched.iter().map(|(number, got)| (*number, got.as_ref().map(|got| &got.bytes[..]))).collect();
+    assert_eq!(bytes, [(0, Some(&b"22"[..])), (1, None), (2, Some(b"0123456789"))]);
+}
+
+#[test]
+fn what_a_store_cannot_do_is_not_asked_of_it() {
+    let store = two(&[]);
+    let not = |error: &StoreError, what| matches!(error, StoreError::NotSupported { quality, .. } if *quality == what);
+    assert!(not(&store.set(&key("a"), b"1").unwrap_err(), "not writeable"));
+    assert!(not(&store.set_partial_values(&[(key("a"), 0, b"1")]).unwrap_err(), "not writeable"));
+    assert!(not(&store.erase(&key("a")).unwrap_err(), "not erasable"));
+    assert!(not(&store.erase_prefix(&Prefix::root()).unwrap_err(), "not erasable"));
+}
+
+#[test]
+fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
+    let registry = registry(&[]);
+    let plugin = &registry.stores()[0];
+    assert_eq!((plugin.name, plugin.schemes), ("two", &["two"][..]));
+    assert_eq!(plugin.about.summary, "Two values that never change.");
+    assert_eq!((plugin.open)("two:").unwrap().size(&key("a")).unwrap(), Some(10));
+    let error = (plugin.open)("two:three").unwrap_err();
+    assert!(matches!(error, StoreError::Io { operation: "opening", .. }));
+    assert_eq!(error.to_string(), "opening `two:three`: plugin store-c 1.2.0: there is nothing");
+    // The store inside belongs to the plugin, which lets it go.
+    let inside = json!({"type": "two", "store": {"type": "two"}});
+    let error = open_described(&registry, &inside).unwrap_err();
+    assert!(matches!(error, StoreError::Invalid(_)));
+    assert_eq!(error.to_string(), "plugin store-c 1.2.0: two values are around no other store");
+    let unknown: Value = json!({"type": "three"});
+    let error = open_described(&registry, &unknown).unwrap_err().to_string();
+    assert_eq!(error, "description of a store: store `three` is unknown");
+}
+
+#[test]
+fn a_store_that_fails_says_so_with_the_name_of_its_plugin() {
+    let error = get_value(&*two(&["FAILS"]), &key("a"), 10).unwrap_err();
+    assert!(matches!(error, StoreError::Io { operation: "reading", .. }));
+    assert_eq!(error.to_string(), "reading `a`: plugin store-c 1.2.0: the disk is on fire");
+    let error = get_value(&*two(&[]), &key("a"), 9).unwrap_err();
+    assert!(matches!(error, StoreError::TooLarge { source, .. } if source.limit == 9), "{error}");
+}
+
+#[test]
+fn no_number_and_no_name_of_a_store_is_believed() {
+    for (wrong, at, message) in [
+        ("OTHER_SIZE", "a", "it returned 10 bytes of a value of 11, where there are 11"),
+        ("HUGE_LENGTH", "a", "it says that it wrote 1152921504606846976 bytes"),
+        ("BYTES_OF_NOTHING", "b", "it returned 1 bytes of a value of 0, where there are 0"),
+    ] {
+        let error = get_value(&*two(&[wrong]), &key(at), 10).unwrap_err().to_string();
+        assert!(error.contains(message), "{wrong}: {error}");
+    }
+    let error = two(&["NO_KEY"]).list().unwrap_err();
+    assert!(matches!(&error, StoreError::Key(error) if error.text == "a/../b"), "{error}");
+    let error = two(&["OUTSIDE"]).list_prefix(&Prefix::new("d/").unwrap()).unwrap_err().to_string();
+    assert_eq!(error, "`a` is no key: it does not begin with `d/`");
+}
+
+/// Each request is delivered once, whatever the store says of its number.
+#[test]
+fn a_batch_that_does_not_deliver_ends_with_errors() {
+    for (macros, first) in [(&["BATCHES"][..], Ok(None)), (&["BATCHES", "ENDS_EARLY"], Err(()))] {
+        let store = two(macros);
+        let requests = vec![Request::new(key("a"), ByteRange::Full, 10); 3];
+        let mut fetched: Vec<_> = store.get_many(requests, 100).collect();
+        fetched.sort_by_key(|(number, _)| *number);
+        assert_eq!(fetched.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(fetched[0].1.as_ref().ok(), first.as_ref().ok());
+        for (_, got) in &fetched[1..] {
+            let error = got.as_ref().unwrap_err().to_string();
+            assert!(error.starts_with("reading `a`: plugin store-c 1.2.0: it delivered request"), "{error}");
+        }
+        // Who takes one alone ends the batch.
+        assert!(store.get_many(vec![Request::new(key("a"), ByteRange::Full, 10); 3], 1).next().is_some());
+    }
+}
