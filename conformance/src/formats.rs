@@ -7,14 +7,18 @@
 //! packed field by field, fixed strings padded with zeros (`U` as UCS-4), dates as `int64`; items of variable length
 //! stand behind their size in bytes as `u32`.
 //!
+//! [`Generated`] ones are not stored: a seed stands for them.
+//!
 //! What counts is the bytes: a status of 0 alone says nothing. See [`Outcome`].
 
 mod examples;
 mod expected;
+mod generated;
 mod reader;
 mod scores;
 
 pub use examples::{Example, Expectation, FormatName, all};
 pub use expected::Known;
+pub use generated::{Cell, Generated};
 pub use reader::{Limits, Outcome, Reader, Reading, is_available};
 pub use scores::{Scores, page};

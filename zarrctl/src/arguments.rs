@@ -577,6 +577,13 @@ pub(crate) struct ConformanceFormat {
     /// Lists the examples, and reads none
     #[arg(long)]
     pub(crate) list: bool,
+    /// Instead of the stored hierarchies, reads as many of each format that are made up: valid combinations of data types, fill
+    /// values, codecs, shapes, chunks and shards, some of which are missing. What of it a reader need not know, it may refuse
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) generated: Option<u64>,
+    /// What they are made from: the same ones for the same number
+    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "generated")]
+    pub(crate) seed: u64,
     /// A file with examples that are known to come out wrong: on each line the name of one, and how
     #[arg(long, value_name = "FILE")]
     pub(crate) expect: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use zarr_spec::json::{Object, Value};
 
-use super::{FormatName, Outcome, Reading};
+use super::{Expectation, FormatName, Outcome, Reading};
 use crate::suite::{VERSION, escaped};
 
 /// The version of the JSON form.
@@ -25,6 +25,15 @@ impl Scores {
     /// What the reader should not have done.
     pub fn failures(&self) -> impl Iterator<Item = &Reading> {
         self.readings.iter().filter(|reading| !reading.outcome.is_right())
+    }
+
+    /// What the reader said that it cannot read, and need not know.
+    pub fn unknown(&self) -> impl Iterator<Item = &Reading> {
+        let is_unknown = |reading: &&Reading| {
+            reading.outcome == Outcome::Refused
+                && matches!(reading.example.expectation, Expectation::Either(_))
+        };
+        self.readings.iter().filter(is_unknown)
     }
 
     /// How many examples came out well, and how many there are.
@@ -181,6 +190,9 @@ impl fmt::Display for Scores {
             if count > 0 {
                 writeln!(f, "{}: {format}: {right} of {count}", self.reader)?;
             }
+        }
+        for Reading { example, note, .. } in self.unknown() {
+            writeln!(f, "  not known, and need not be: {}: {note}", example.id)?;
         }
         for reading in self.failures() {
             let Reading { example, outcome, note, .. } = reading;

@@ -10,6 +10,7 @@ use zarr_kit::open_store;
 use zarr_kit::spec::{Value, json};
 
 mod format;
+mod generated;
 
 use super::plugins;
 use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, Told};

@@ -121,6 +121,51 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
 }
 
 #[test]
+fn hierarchies_that_are_made_up_are_read_as_they_were_meant() {
+    let place = Place::new();
+    let reader = own_reader();
+    let folder = place.at("kept");
+    let generated = [
+        "conformance",
+        "format",
+        "--name",
+        "zarrctl",
+        "--reader",
+        &reader,
+        "--generated",
+        "12",
+        "--seed",
+        "3",
+    ];
+    let said = text(&[&generated[..], &["--folder", &folder]].concat());
+    assert_eq!(said, "zarrctl: v2: 12 of 12\nzarrctl: draft: 12 of 12\nzarrctl: v3: 12 of 12\n");
+    assert!(place.files("kept/v3/generated/3/0").contains(&"zarr.json".to_owned()));
+
+    // One that refuses all is wrong where the texts themselves say what there is, and else it is told apart.
+    let refusing = [
+        "conformance",
+        "format",
+        "--reader",
+        "echo what is this >&2; exit 1",
+        "--generated",
+        "12",
+        "--format",
+        "v3",
+    ];
+    let output = run(&refusing);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("\n  not known, and need not be: v3/generated/1/"), "{said}");
+    let failed =
+        said.lines().find(|line| line.ends_with(": refused-valid (an error for what is valid)")).unwrap();
+    let id = failed.split(':').next().unwrap();
+    // The name alone makes it again.
+    assert!(said.contains(&format!("--only {id}\n")), "{said}");
+    let again = text(&["conformance", "format", "--reader", &reader, "--only", id]);
+    assert_eq!(again, "reader: v3: 1 of 1\n");
+}
+
+#[test]
 fn a_reader_that_is_wrong_is_told_so_unless_that_is_known() {
     let place = Place::new();
     let wrong = ["conformance", "format", "--reader", "echo no >&2; exit 1", "--only", "v3/edge-chunks"];

@@ -5,23 +5,28 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use zarr_conformance::formats::{Example, Known, Limits, Reader, Scores, all, is_available};
+use zarr_conformance::formats::{
+    Example, FormatName, Generated, Known, Limits, Reader, Scores, all, is_available,
+};
 
-use super::{pretty, write_to};
+use super::{generated, pretty, write_to};
 use crate::arguments::ConformanceFormat;
 use crate::failure::Failure;
+use crate::opening::context;
 
 pub(super) fn run(arguments: &ConformanceFormat) -> Result<(), Failure> {
-    let examples = wanted(arguments)?;
+    let made = generated(arguments)?;
+    let examples = if made.is_empty() { wanted(arguments)? } else { made.iter().map(|it| it.1).collect() };
     if arguments.list {
         return list(&examples);
     }
     if !is_available() {
         return Err(Failure::fault("commands are for `sh`, and there is none"));
     }
-    let known = known(arguments.expect.as_deref())?;
+    let known = known(arguments.expect.as_deref(), &examples)?;
     let temporary = tempfile::tempdir()?;
-    let folder = arguments.folder.as_deref().map_or_else(|| Ok(temporary.path().to_owned()), made)?;
+    let folder = arguments.folder.as_deref().map_or_else(|| Ok(temporary.path().to_owned()), at)?;
+    write_all(&made, &folder)?;
     let command = arguments.reader.clone().unwrap_or_default();
     let limits = Limits { time: arguments.time_limit, memory: arguments.memory_limit.saturating_mul(1024) };
     let reader = Reader { limits, ..Reader::new(&arguments.name, command) };
@@ -56,6 +61,42 @@ fn wanted(arguments: &ConformanceFormat) -> Result<Vec<&'static Example>, Failur
     Ok(examples)
 }
 
+/// An example that is made up, and what of it lives as long as the program: examples are read by several threads.
+type Made = (Generated, &'static Example);
+
+/// The examples that are made up: so many of each format, or those that are named.
+fn generated(arguments: &ConformanceFormat) -> Result<Vec<Made>, Failure> {
+    let formats = FormatName::ALL.into_iter();
+    let formats = formats.filter(|it| arguments.format.is_empty() || arguments.format.contains(it));
+    let all: Vec<Generated> = match arguments.generated {
+        Some(count) => formats
+            .flat_map(|format| (0..count).map(move |number| Generated::new(format, arguments.seed, number)))
+            .filter(|it| arguments.only.is_empty() || arguments.only.contains(&it.example.id))
+            .collect(),
+        None => arguments.only.iter().filter_map(|id| Generated::called(id)).collect(),
+    };
+    if all.is_empty() && arguments.generated.is_some() {
+        return Err(Failure::fault("there is no such example among those that are made up"));
+    }
+    let leaked = |it: Generated| {
+        let example: &'static Example = Box::leak(Box::new(it.example.clone()));
+        (it, example)
+    };
+    Ok(all.into_iter().map(leaked).collect())
+}
+
+fn write_all(made: &[Made], folder: &Path) -> Result<(), Failure> {
+    if made.is_empty() {
+        return Ok(());
+    }
+    let context = context()?;
+    for (generated, example) in made {
+        let store = folder.join(&example.id);
+        generated::write(generated, &context, &store).map_err(|failure| failure.while_at(&example.id))?;
+    }
+    Ok(())
+}
+
 fn list(examples: &[&Example]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     for example in examples {
@@ -71,15 +112,16 @@ fn list(examples: &[&Example]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn known(file: Option<&Path>) -> Result<Known, Failure> {
+fn known(file: Option<&Path>, examples: &[&Example]) -> Result<Known, Failure> {
     let Some(file) = file else { return Ok(Known::default()) };
     let named = |what: String| Failure::fault(format!("{}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
-    Known::parse(&text, all()).map_err(|error| named(error.to_string()))
+    let examples: Vec<Example> = all().iter().chain(examples.iter().copied()).cloned().collect();
+    Known::parse(&text, &examples).map_err(|error| named(error.to_string()))
 }
 
 /// The folder, made if need be, by a path that does not depend on where a program is started.
-fn made(folder: &Path) -> Result<PathBuf, Failure> {
+fn at(folder: &Path) -> Result<PathBuf, Failure> {
     let made = fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
     made.map_err(|error| Failure::from(error).while_at(&folder.display().to_string()))
 }

@@ -1,0 +1,578 @@
+//! Examples that are made up: valid combinations of a format, a data type, a fill value, codecs, a shape, chunks, shards, and
+//! chunks that are missing.
+//!
+//! What an example holds is a formula of the number of an element, so that what must come out is known without reading
+//! anything. Whoever has an engine writes it: see [`Generated::cells`].
+
+use std::ops::Range;
+
+use half::f16;
+use zarr_spec::Value;
+
+use super::{Example, Expectation, FormatName};
+
+/// An array that is made up, and what a reader has to do with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generated {
+    /// What a reader has to do. It has no files: they are written by an engine.
+    pub example: Example,
+    /// Elements per dimension.
+    pub shape: Vec<u64>,
+    /// As v3 and the draft name it, or a typestring of v2.
+    pub data_type: String,
+    /// The member of the document.
+    pub fill_value: Value,
+    /// Elements of a chunk per dimension, or of an inner chunk.
+    pub chunk_shape: Vec<u64>,
+    /// Elements of a shard per dimension, if there are shards.
+    pub shard_shape: Option<Vec<u64>>,
+    /// Names and configurations, in the words of the format.
+    pub codecs: Vec<(&'static str, Value)>,
+    /// Whether the first dimension varies fastest in a chunk; v2 and the draft have a member for that.
+    pub is_column_major: bool,
+    /// Between the indices in the keys of chunks.
+    pub separator: &'static str,
+    /// The chunks that are written; all others are missing.
+    pub cells: Vec<Cell>,
+}
+
+/// One chunk, as far as it is in the array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// Its elements.
+    pub ranges: Vec<Range<u64>>,
+    /// Their bytes, in C order and native byte order.
+    pub elements: Vec<u8>,
+}
+
+/// The path of the array in all of them.
+const ARRAY: &str = "/a";
+
+impl Generated {
+    /// The example of this number that a seed stands for: the same on every machine.
+    #[must_use]
+    pub fn new(format: FormatName, seed: u64, number: u64) -> Self {
+        Maker::new(format, seed, number).make()
+    }
+
+    /// The example that is called `id`, such as `v3/generated/7/12`: the seed is 7, and the number 12.
+    #[must_use]
+    pub fn called(id: &str) -> Option<Self> {
+        let mut parts = id.split('/');
+        let (format, generated) = (parts.next()?.parse().ok()?, parts.next()?);
+        let (seed, number) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        (generated == "generated" && parts.next().is_none()).then(|| Self::new(format, seed, number))
+    }
+}
+
+/// A data type: its name in v3 and the draft, kind and size in v2, and fill values with their bytes in little endian.
+struct Type {
+    name: &'static str,
+    id: &'static str,
+    /// Bytes of an element.
+    size: usize,
+    /// Bytes that byte order concerns.
+    unit: usize,
+    kind: Kind,
+    fills: &'static [(Fill, [u8; 16])],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Bool,
+    Integer,
+    Float,
+    Complex,
+}
+
+/// What a document says.
+#[derive(Clone, Copy)]
+enum Fill {
+    Bool(bool),
+    Integer(i128),
+    Text(&'static str),
+    Float(f64),
+    Pair(&'static str, f64),
+}
+
+impl Fill {
+    fn json(self) -> Value {
+        let float = |value| zarr_spec::Number::from_f64(value).map_or(Value::Null, Value::from);
+        match self {
+            Self::Bool(value) => value.into(),
+            Self::Integer(value) => Value::from(zarr_spec::Number::from(value)),
+            Self::Text(text) => text.into(),
+            Self::Float(value) => float(value),
+            Self::Pair(text, value) => [Value::from(text), float(value)].into_iter().collect(),
+        }
+    }
+}
+
+/// Padded with zeros.
+const fn bytes<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
+    let mut padded = [0; 16];
+    let mut place = 0;
+    while place < N {
+        padded[place] = bytes[place];
+        place += 1;
+    }
+    padded
+}
+
+/// Two numbers of eight bytes.
+const fn pair(first: u64, second: u64) -> [u8; 16] {
+    ((first as u128) | ((second as u128) << 64)).to_le_bytes()
+}
+
+macro_rules! integers {
+    ($($name:literal $id:literal $number:ty;)*) => {
+        [$(Type {
+            name: $name,
+            id: $id,
+            size: size_of::<$number>(),
+            unit: size_of::<$number>(),
+            kind: Kind::Integer,
+            fills: &[
+                (Fill::Integer(0), [0; 16]),
+                (Fill::Integer(<$number>::MAX as i128), bytes(<$number>::MAX.to_le_bytes())),
+                (Fill::Integer(<$number>::MIN as i128), bytes(<$number>::MIN.to_le_bytes())),
+            ],
+        }),*]
+    };
+}
+
+const INTEGERS: [Type; 8] = integers! {
+    "int8" "i1" i8;
+    "int16" "i2" i16;
+    "int32" "i4" i32;
+    "int64" "i8" i64;
+    "uint8" "u1" u8;
+    "uint16" "u2" u16;
+    "uint32" "u4" u32;
+    "uint64" "u8" u64;
+};
+
+const OTHERS: [Type; 6] = [
+    Type {
+        name: "bool",
+        id: "b1",
+        size: 1,
+        unit: 1,
+        kind: Kind::Bool,
+        fills: &[(Fill::Bool(false), [0; 16]), (Fill::Bool(true), bytes([1]))],
+    },
+    Type {
+        name: "float16",
+        id: "f2",
+        size: 2,
+        unit: 2,
+        kind: Kind::Float,
+        fills: &[
+            (Fill::Float(0.0), [0; 16]),
+            (Fill::Text("NaN"), bytes(0x7e00_u16.to_le_bytes())),
+            (Fill::Float(1.5), bytes(0x3e00_u16.to_le_bytes())),
+        ],
+    },
+    Type {
+        name: "float32",
+        id: "f4",
+        size: 4,
+        unit: 4,
+        kind: Kind::Float,
+        fills: &[
+            (Fill::Float(0.0), [0; 16]),
+            (Fill::Text("NaN"), bytes(0x7fc0_0000_u32.to_le_bytes())),
+            (Fill::Text("-Infinity"), bytes(0xff80_0000_u32.to_le_bytes())),
+            (Fill::Float(1.5), bytes(1.5_f32.to_le_bytes())),
+        ],
+    },
+    Type {
+        name: "float64",
+        id: "f8",
+        size: 8,
+        unit: 8,
+        kind: Kind::Float,
+        fills: &[
+            (Fill::Float(0.0), [0; 16]),
+            (Fill::Text("NaN"), bytes(0x7ff8_0000_0000_0000_u64.to_le_bytes())),
+            (Fill::Text("Infinity"), bytes(f64::INFINITY.to_le_bytes())),
+            (Fill::Float(-1.5), bytes((-1.5_f64).to_le_bytes())),
+        ],
+    },
+    Type {
+        name: "complex64",
+        id: "c8",
+        size: 8,
+        unit: 4,
+        kind: Kind::Complex,
+        fills: &[(Fill::Pair("NaN", 1.5), bytes(0x3fc0_0000_7fc0_0000_u64.to_le_bytes()))],
+    },
+    Type {
+        name: "complex128",
+        id: "c16",
+        size: 16,
+        unit: 8,
+        kind: Kind::Complex,
+        fills: &[(Fill::Pair("Infinity", -0.5), pair(0x7ff0_0000_0000_0000, 0xbfe0_0000_0000_0000))],
+    },
+];
+
+impl Type {
+    /// Those that a format has in its own text, and writes one way.
+    fn of(format: FormatName) -> Vec<&'static Self> {
+        let is_there = |it: &&Self| format == FormatName::V3 || it.kind != Kind::Complex;
+        INTEGERS.iter().chain(&OTHERS).filter(is_there).collect()
+    }
+
+    /// The element of this number, little endian.
+    fn element(&self, number: u64) -> Vec<u8> {
+        match self.kind {
+            Kind::Bool => vec![u8::from(number % 3 == 1)],
+            Kind::Integer => {
+                let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                mixed.to_le_bytes()[8 - self.size..].to_vec()
+            }
+            Kind::Float => float(number, self.size),
+            Kind::Complex => [float(number, self.size / 2), float(number + 7, self.size / 2)].concat(),
+        }
+    }
+
+    /// From little endian to the order of this machine.
+    fn native(&self, mut elements: Vec<u8>) -> Vec<u8> {
+        if cfg!(target_endian = "big") {
+            elements.chunks_mut(self.unit).for_each(<[u8]>::reverse);
+        }
+        elements
+    }
+}
+
+/// A multiple of an eighth, which a float of any size has exactly.
+fn float(number: u64, size: usize) -> Vec<u8> {
+    let eighths = u16::try_from(number % 2001).unwrap_or_default();
+    let value = (f32::from(eighths) - 1000.0) / 8.0;
+    match size {
+        2 => f16::from_f32(value).to_le_bytes().to_vec(),
+        4 => value.to_le_bytes().to_vec(),
+        _ => f64::from(value).to_le_bytes().to_vec(),
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From `first` to `last`.
+    fn between(&mut self, first: u64, last: u64) -> u64 {
+        first + self.number() % (last - first + 1)
+    }
+
+    /// One chance in `of`.
+    fn chance(&mut self, of: u64) -> bool {
+        self.number().is_multiple_of(of)
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        let place = self.number() % of.len() as u64;
+        of[usize::try_from(place).unwrap_or_default()]
+    }
+}
+
+struct Maker {
+    format: FormatName,
+    id: String,
+    random: Random,
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().collect()
+}
+
+impl Maker {
+    fn new(format: FormatName, seed: u64, number: u64) -> Self {
+        // Numbers that follow one another lie far apart in the sequence of a seed.
+        let mut random = Random(seed ^ number.wrapping_mul(0xD134_2543_DE82_EF95) ^ ((format as u64) << 56));
+        random.number();
+        Self { format, id: format!("{format}/generated/{seed}/{number}"), random }
+    }
+
+    fn make(mut self) -> Generated {
+        let data_type = self.random.one(&Type::of(self.format));
+        let (fill, fill_bytes) = self.random.one(data_type.fills);
+        let fill_bytes = &fill_bytes[..data_type.size];
+        let shape = self.shape();
+        let chunk_shape: Vec<u64> =
+            shape.iter().map(|&length| self.random.between(1, length.max(1) + 1)).collect();
+        let is_sharded = self.format == FormatName::V3 && !shape.is_empty() && self.random.chance(3);
+        let shard_shape: Option<Vec<u64>> = is_sharded
+            .then(|| chunk_shape.iter().map(|&length| length * self.random.between(1, 3)).collect());
+        let (name, is_big) = self.name(data_type);
+        let codecs = self.codecs(data_type, shape.len());
+        let is_column_major = self.format != FormatName::V3 && self.random.chance(3);
+        let separator = self.random.one(&["/", "."]);
+        let (cells, elements) = self.cells(data_type, &shape, &chunk_shape, fill_bytes);
+        let about = about(&name, &shape, &chunk_shape, shard_shape.as_deref(), &codecs, is_big);
+        // The texts have data types and the order of bytes in common; codecs are up to a reader.
+        let is_core =
+            shard_shape.is_none() && codecs.iter().all(|(name, _)| ["bytes", "transpose"].contains(name));
+        let expectation = if is_core { Expectation::Values(elements) } else { Expectation::Either(elements) };
+        Generated {
+            example: Example {
+                format: self.format,
+                id: self.id,
+                rows: vec!["generated".to_owned()],
+                about,
+                origin: "zarr-kit, from a seed".to_owned(),
+                array: ARRAY.to_owned(),
+                expectation,
+            },
+            shape,
+            data_type: name,
+            fill_value: fill.json(),
+            chunk_shape,
+            shard_shape,
+            codecs,
+            is_column_major,
+            separator,
+            cells,
+        }
+    }
+
+    fn shape(&mut self) -> Vec<u64> {
+        let rank = if self.random.chance(10) { 0 } else { self.random.between(1, 3) };
+        (0..rank).map(|_| if self.random.chance(20) { 0 } else { self.random.between(1, 9) }).collect()
+    }
+
+    /// What the format calls the type, and whether that says that its elements are big endian.
+    fn name(&mut self, data_type: &Type) -> (String, bool) {
+        if self.format != FormatName::V2 {
+            return (data_type.name.to_owned(), false);
+        }
+        let order = if data_type.unit == 1 { "|" } else { self.random.one(&["<", ">"]) };
+        (format!("{order}{}", data_type.id), order == ">")
+    }
+
+    fn codecs(&mut self, data_type: &Type, rank: usize) -> Vec<(&'static str, Value)> {
+        match self.format {
+            FormatName::V2 => self.codecs_of_v2(data_type),
+            FormatName::Draft if self.random.chance(2) => Vec::new(),
+            FormatName::Draft => vec![("gzip", object([("level", 5.into())]))],
+            FormatName::V3 => self.codecs_of_v3(data_type, rank),
+        }
+    }
+
+    fn codecs_of_v2(&mut self, data_type: &Type) -> Vec<(&'static str, Value)> {
+        let level = Value::from(self.random.between(1, 9));
+        let mut codecs = Vec::new();
+        if data_type.size > 1 && self.random.chance(4) {
+            codecs.push(("shuffle", object([("elementsize", (data_type.size as u64).into())])));
+        }
+        let cname = self.random.one(&["lz4", "zstd", "zlib", "blosclz", "lz4hc"]);
+        let shuffle = self.random.between(0, 2);
+        match self.random.between(0, 6) {
+            0 => {}
+            1 => codecs.push(("zlib", object([("level", level)]))),
+            2 => codecs.push(("gzip", object([("level", level)]))),
+            3 => codecs.push(("bz2", object([("level", level)]))),
+            4 => codecs.push(("zstd", object([("level", level)]))),
+            5 => codecs.push(("lz4", object([("acceleration", 1.into())]))),
+            _ => codecs.push((
+                "blosc",
+                object([
+                    ("cname", cname.into()),
+                    ("clevel", level),
+                    ("shuffle", shuffle.into()),
+                    ("blocksize", 0.into()),
+                ]),
+            )),
+        }
+        codecs
+    }
+
+    fn codecs_of_v3(&mut self, data_type: &Type, rank: usize) -> Vec<(&'static str, Value)> {
+        let mut codecs = Vec::new();
+        if rank > 1 && self.random.chance(3) {
+            let order: Vec<u64> = if self.random.chance(2) {
+                (0..rank as u64).rev().collect()
+            } else {
+                (1..rank as u64).chain([0]).collect()
+            };
+            codecs.push(("transpose", object([("order", order.into_iter().collect())])));
+        }
+        if data_type.unit > 1 {
+            let endian = self.random.one(&["little", "big"]);
+            codecs.push(("bytes", object([("endian", endian.into())])));
+        } else {
+            codecs.push(("bytes", Value::Null));
+        }
+        let level = Value::from(self.random.between(1, 9));
+        let cname = self.random.one(&["lz4", "zstd", "zlib", "blosclz", "lz4hc"]);
+        let shuffle = self.random.one(&["noshuffle", "shuffle", "bitshuffle"]);
+        let checksum = self.random.chance(2);
+        match self.random.between(0, 4) {
+            0 => {}
+            1 => codecs.push(("gzip", object([("level", level)]))),
+            2 => codecs.push(("zstd", object([("level", level), ("checksum", checksum.into())]))),
+            3 => codecs.push(("crc32c", Value::Null)),
+            _ => codecs.push((
+                "blosc",
+                object([
+                    ("cname", cname.into()),
+                    ("clevel", level),
+                    ("shuffle", shuffle.into()),
+                    ("typesize", (data_type.size as u64).into()),
+                    ("blocksize", 0.into()),
+                ]),
+            )),
+        }
+        codecs
+    }
+
+    /// The chunks that are written, and the elements of the whole array in little endian.
+    fn cells(
+        &mut self,
+        data_type: &Type,
+        shape: &[u64],
+        chunk_shape: &[u64],
+        fill: &[u8],
+    ) -> (Vec<Cell>, Vec<u8>) {
+        let count: u64 = shape.iter().product();
+        let mut whole: Vec<Vec<u8>> = (0..count).map(|_| fill.to_vec()).collect();
+        let mut cells = Vec::new();
+        for index in
+            points(&shape.iter().zip(chunk_shape).map(|(all, one)| 0..all.div_ceil(*one)).collect::<Vec<_>>())
+        {
+            if self.random.chance(4) {
+                continue;
+            }
+            let is_filled = self.random.chance(8);
+            let ranges: Vec<Range<u64>> = index
+                .iter()
+                .zip(chunk_shape.iter().zip(shape))
+                .map(|(index, (one, all))| index * one..(index * one + one).min(*all))
+                .collect();
+            let mut elements = Vec::new();
+            for point in points(&ranges) {
+                let number =
+                    point.iter().zip(shape).fold(0, |number, (index, length)| number * length + index);
+                let element = if is_filled { fill.to_vec() } else { data_type.element(number) };
+                elements.extend_from_slice(&element);
+                if let Some(place) = usize::try_from(number).ok().and_then(|number| whole.get_mut(number)) {
+                    *place = element;
+                }
+            }
+            cells.push(Cell { ranges, elements: data_type.native(elements) });
+        }
+        (cells, whole.concat())
+    }
+}
+
+/// All points of a box, in C order.
+fn points(ranges: &[Range<u64>]) -> Vec<Vec<u64>> {
+    ranges.iter().fold(vec![Vec::new()], |points, range| {
+        let longer = |point: &Vec<u64>| {
+            let point = point.clone();
+            range.clone().map(move |index| point.iter().copied().chain([index]).collect::<Vec<u64>>())
+        };
+        points.iter().flat_map(longer).collect()
+    })
+}
+
+fn about(
+    name: &str,
+    shape: &[u64],
+    chunk_shape: &[u64],
+    shard_shape: Option<&[u64]>,
+    codecs: &[(&str, Value)],
+    is_big: bool,
+) -> String {
+    let order = if is_big { " (big endian)" } else { "" };
+    let shards = shard_shape.map_or_else(String::new, |shape| format!(" in shards of {shape:?}"));
+    let codecs: Vec<&str> = codecs.iter().map(|(name, _)| *name).collect();
+    let codecs = if codecs.is_empty() { "no codec".to_owned() } else { codecs.join(", ") };
+    format!("`{name}`{order} of shape {shape:?} in chunks of {chunk_shape:?}{shards}, with {codecs}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn many(format: FormatName) -> impl Iterator<Item = Generated> {
+        (0..300).map(move |number| Generated::new(format, 1, number))
+    }
+
+    #[test]
+    fn an_example_is_made_again_from_its_name_and_others_are_others() {
+        for format in FormatName::ALL {
+            let one = Generated::new(format, 7, 12);
+            assert_eq!(one.example.id, format!("{format}/generated/7/12"));
+            assert_eq!(Generated::called(&one.example.id), Some(one.clone()));
+            assert_ne!(Generated::new(format, 8, 12).example.about, one.example.about);
+        }
+        for id in [
+            "v3/generated/7",
+            "v3/generated/7/x",
+            "v3/plain/7/12",
+            "v4/generated/7/12",
+            "v3/generated/7/12/1",
+        ] {
+            assert_eq!(Generated::called(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn all_that_a_format_has_comes_up() {
+        for format in FormatName::ALL {
+            let types: BTreeSet<String> =
+                many(format).map(|it| it.data_type.trim_start_matches(['<', '>', '|']).to_owned()).collect();
+            assert_eq!(types.len(), Type::of(format).len(), "{types:?}");
+            let ranks: BTreeSet<usize> = many(format).map(|it| it.shape.len()).collect();
+            assert_eq!(ranks.len(), 4);
+            assert!(many(format).any(|it| it.shape.contains(&0)));
+            let has_missing = |it: Generated| {
+                let chunks: u64 =
+                    it.shape.iter().zip(&it.chunk_shape).map(|(all, one)| all.div_ceil(*one)).product();
+                (it.cells.len() as u64) < chunks
+            };
+            assert!(many(format).any(has_missing));
+            assert!(many(format).any(|it| matches!(it.example.expectation, Expectation::Values(_))));
+        }
+        assert!(many(FormatName::V3).any(|it| it.shard_shape.is_some()));
+        let codecs: BTreeSet<&str> =
+            many(FormatName::V3).flat_map(|it| it.codecs).map(|(name, _)| name).collect();
+        assert_eq!(
+            codecs.into_iter().collect::<Vec<_>>(),
+            ["blosc", "bytes", "crc32c", "gzip", "transpose", "zstd"]
+        );
+    }
+
+    #[test]
+    fn elements_are_those_of_the_chunks_that_are_written_and_else_the_fill_value() {
+        for format in FormatName::ALL {
+            for made in many(format) {
+                let (Expectation::Values(whole) | Expectation::Either(whole)) = &made.example.expectation
+                else {
+                    panic!("{}", made.example.id)
+                };
+                let count: u64 = made.shape.iter().product();
+                let written: usize = made.cells.iter().map(|cell| cell.elements.len()).sum();
+                assert!(written <= whole.len() && (count > 0 || whole.is_empty()), "{}", made.example.id);
+                if made.shape.is_empty()
+                    && let [cell] = &made.cells[..]
+                    && cfg!(target_endian = "little")
+                {
+                    assert_eq!(&cell.elements, whole);
+                }
+            }
+        }
+    }
+}
