@@ -11,7 +11,7 @@ mod kept;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
 #[cfg(not(all(target_os = "linux", not(miri))))]
-use heap as mapped;
+use heap::lines as mapped;
 
 use std::error::Error;
 use std::fmt;
@@ -41,12 +41,24 @@ impl fmt::Display for OutOfMemory {
 
 impl Error for OutOfMemory {}
 
+/// Where memory comes from, and where it may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// At a huge page, mapped where that is possible.
+    Mapped,
+    /// At a cache line.
+    Aligned,
+    /// Where the allocator likes best.
+    Anywhere,
+}
+
 /// A fixed number of bytes that start at a cache line, and from 2 MiB up at a huge page.
 pub struct Memory {
     start: NonNull<u8>,
     size: usize,
     /// Bytes that there are from `start` on; more than `size` where a larger piece was handed out again.
     capacity: usize,
+    place: Place,
     /// Where it goes when it is not used any more; without one it is freed.
     home: Option<Arc<KeptMemory>>,
 }
@@ -63,8 +75,23 @@ impl Memory {
     ///
     /// [`OutOfMemory`] if the system refuses, or if `size` is more than any slice may have.
     pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
-        let start = if size >= HUGE_PAGE { mapped::allocate(size) } else { heap::allocate(size) };
-        Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, home: None })
+        Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
+    }
+
+    /// The same without a rule for where it starts; all its pages are there.
+    fn packed(size: usize) -> Result<Self, OutOfMemory> {
+        let mut memory = Self::at(Place::Anywhere, size)?;
+        fresh::populate(&mut memory);
+        Ok(memory)
+    }
+
+    fn at(place: Place, size: usize) -> Result<Self, OutOfMemory> {
+        let start = match place {
+            Place::Mapped => mapped::allocate(size),
+            Place::Aligned => heap::allocate(size, heap::LINE),
+            Place::Anywhere => heap::allocate(size, 1),
+        };
+        Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, place, home: None })
     }
 
     /// The size in bytes.
@@ -82,16 +109,16 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let (start, capacity) = (self.start, self.capacity);
+        let (start, capacity, place) = (self.start, self.capacity, self.place);
         if let Some(home) = self.home.take() {
-            return home.keep(Self { start, size: capacity, capacity, home: None });
+            return home.keep(Self { start, size: capacity, capacity, place, home: None });
         }
-        // SAFETY: `zeroed` got it there, with this size, and nothing borrows it any more.
+        // SAFETY: `at` got it there, with this size, and nothing borrows it any more.
         unsafe {
-            if capacity >= HUGE_PAGE {
-                mapped::free(start, capacity);
-            } else {
-                heap::free(start, capacity);
+            match place {
+                Place::Mapped => mapped::free(start, capacity),
+                Place::Aligned => heap::free(start, capacity, heap::LINE),
+                Place::Anywhere => heap::free(start, capacity, 1),
             }
         }
     }
@@ -179,14 +206,14 @@ mod tests {
     #[test]
     fn the_portable_twin_gives_the_same() {
         for &size in SIZES {
-            let start = heap::allocate(size).unwrap();
+            let start = heap::allocate(size, heap::LINE).unwrap();
             assert_eq!(start.as_ptr().addr() % 64, 0);
             // SAFETY: `size` initialised bytes that nobody else knows, freed once.
             unsafe {
                 let bytes = slice::from_raw_parts_mut(start.as_ptr(), size);
                 assert!(bytes.iter().all(|byte| *byte == 0), "size {size}");
                 bytes.fill(9);
-                heap::free(start, size);
+                heap::free(start, size, heap::LINE);
             }
         }
     }
@@ -196,7 +223,7 @@ mod tests {
         for size in [usize::MAX, usize::MAX - 4096, isize::MAX.unsigned_abs() + 1, isize::MAX.unsigned_abs()]
         {
             assert_eq!(Memory::zeroed(size).unwrap_err(), OutOfMemory { size });
-            assert_eq!(heap::allocate(size), None);
+            assert_eq!(heap::allocate(size, heap::LINE), None);
         }
         let message = OutOfMemory { size: 12 }.to_string();
         assert_eq!(message, "no memory for 12 bytes");

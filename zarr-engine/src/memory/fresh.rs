@@ -1,19 +1,18 @@
 //! Memory that is written once and then shared: decoded chunks that a store keeps.
 
-use std::alloc::{Layout, alloc_zeroed};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{HUGE_PAGE, KeptMemory, Memory};
+use super::{KeptMemory, Memory};
 
-/// Below so many bytes, telling the system about pages costs more than it saves.
+/// Below so many bytes, telling the system about pages costs more than it saves, and the allocator keeps them well enough.
 const POPULATED: usize = 64 << 10;
 
-/// Exactly the bytes that were asked for, to be written from the first to the last.
+/// The bytes that were asked for, to be written from the first to the last.
 pub(crate) enum Fresh {
-    Huge(Whole),
+    Large(Whole),
     Small(Vec<u8>),
 }
 
@@ -27,33 +26,23 @@ impl AsRef<[u8]> for Whole {
 }
 
 impl Fresh {
-    /// `size` bytes, which hold anything; `None` if the system has not as many. They are in huge pages where these hold
-    /// little else, and then they are some of `kept` and go back there. In any other case their pages are there all at
-    /// once: one by one, those of a chunk take about a quarter of the time that zstd takes to decode it.
+    /// `size` bytes, which hold anything; `None` if the system has not as many. Many are some of `kept` and go back there,
+    /// and where they are new their pages are there all at once: one by one, those of a chunk take about a quarter of the
+    /// time that zstd takes to decode it.
     pub(crate) fn get(size: usize, kept: &Arc<KeptMemory>) -> Option<Self> {
-        let unused = size.checked_next_multiple_of(HUGE_PAGE)? - size;
-        let little = size / 16;
-        if size >= HUGE_PAGE && unused <= little {
-            return Some(Self::Huge(Whole(kept.get_within(size, size + little).ok()?.0)));
-        }
-        let layout = Layout::array::<u8>(size).ok().filter(|layout| layout.size() > 0)?;
-        // SAFETY: the layout has a size.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            return None;
-        }
-        // SAFETY: `size` initialised bytes of the global allocator, with the layout that a vector of them has.
-        let mut bytes = unsafe { Vec::from_raw_parts(start, size, size) };
         if size >= POPULATED {
-            populate(&mut bytes);
+            return Some(Self::Large(Whole(kept.get_packed(size).ok()?.0)));
         }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).ok().filter(|()| size > 0)?;
+        bytes.resize(size, 0);
         Some(Self::Small(bytes))
     }
 
     /// The same bytes, shared.
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
-            Self::Huge(memory) => Bytes::from_owner(memory),
+            Self::Large(memory) => Bytes::from_owner(memory),
             Self::Small(bytes) => bytes.into(),
         }
     }
@@ -64,7 +53,7 @@ impl Deref for Fresh {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Huge(memory) => &memory.0,
+            Self::Large(memory) => &memory.0,
             Self::Small(bytes) => bytes,
         }
     }
@@ -73,7 +62,7 @@ impl Deref for Fresh {
 impl DerefMut for Fresh {
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
-            Self::Huge(memory) => &mut memory.0,
+            Self::Large(memory) => &mut memory.0,
             Self::Small(bytes) => bytes,
         }
     }
@@ -81,7 +70,7 @@ impl DerefMut for Fresh {
 
 /// Asks for all whole pages of `bytes` at once, which are going to be written to anyway.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn populate(bytes: &mut [u8]) {
+pub(super) fn populate(bytes: &mut [u8]) {
     /// The smallest pages that there are; where they are larger, the system refuses and nothing is lost.
     const PAGE: usize = 4096;
     let before = bytes.as_ptr().addr().wrapping_neg() % PAGE;
@@ -93,11 +82,12 @@ fn populate(bytes: &mut [u8]) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn populate(_: &mut [u8]) {}
+pub(super) fn populate(_: &mut [u8]) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{HUGE_PAGE, Place};
 
     #[test]
     fn new_memory_is_zero_and_shared_with_what_was_written() {
@@ -122,7 +112,10 @@ mod tests {
     #[test]
     fn huge_pages_are_for_what_fills_them() {
         let kept = Arc::new(KeptMemory::new(0));
-        let is_huge = |size| matches!(Fresh::get(size, &kept), Some(Fresh::Huge(_)));
+        let is_huge = |size| match Fresh::get(size, &kept) {
+            Some(Fresh::Large(Whole(memory))) => memory.place == Place::Mapped,
+            _ => false,
+        };
         let sizes = [HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 2 * HUGE_PAGE - 4096];
         assert_eq!(sizes.map(is_huge), [false, true, false, true]);
     }
@@ -134,18 +127,29 @@ mod tests {
         assert!(sizes.into_iter().all(|size| Fresh::get(size, &kept).is_none()));
     }
 
-    #[cfg(not(miri))]
     #[test]
-    fn huge_pages_that_nobody_shares_any_more_are_handed_out_again() {
-        let kept = Arc::new(KeptMemory::new(2 * HUGE_PAGE));
-        let mut memory = Fresh::get(HUGE_PAGE, &kept).unwrap();
-        memory.fill(3);
-        let start = memory.as_ptr();
-        let bytes = memory.into_bytes();
-        let other = Fresh::get(HUGE_PAGE, &kept).unwrap();
-        assert_ne!(other.as_ptr(), start);
-        drop(bytes);
-        let again = Fresh::get(HUGE_PAGE, &kept).unwrap();
-        assert_eq!((again.as_ptr(), again[HUGE_PAGE - 1]), (start, 3));
+    fn what_nobody_shares_any_more_is_handed_out_again() {
+        let sizes = if cfg!(miri) { [POPULATED, POPULATED + 1] } else { [POPULATED + 1, HUGE_PAGE] };
+        for size in sizes {
+            let kept = Arc::new(KeptMemory::new(4 * size));
+            let mut memory = Fresh::get(size, &kept).unwrap();
+            memory.fill(3);
+            let start = memory.as_ptr();
+            let bytes = memory.into_bytes();
+            let other = Fresh::get(size, &kept).unwrap();
+            assert_ne!(other.as_ptr(), start);
+            drop(bytes);
+            // Of much less, much would be left unused.
+            assert_ne!(Fresh::get(size - size / 4, &kept).map(|memory| memory.as_ptr()), Some(start));
+            let again = Fresh::get(size - 1, &kept).unwrap();
+            assert_eq!((again.as_ptr(), again[size - 2]), (start, 3));
+        }
+    }
+
+    #[test]
+    fn what_may_begin_anywhere_is_never_an_output() {
+        let kept = Arc::new(KeptMemory::new(1 << 20));
+        drop(Fresh::get(POPULATED + 1, &kept).unwrap());
+        assert!(kept.get(POPULATED + 1).unwrap().1);
     }
 }

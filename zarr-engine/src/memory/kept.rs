@@ -1,15 +1,14 @@
 //! Freed memory of outputs that is handed out again: its pages are there, and nobody clears and maps them anew.
 
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Memory, OutOfMemory};
+use super::{HUGE_PAGE, Memory, OutOfMemory, Place};
 
 /// The allocator keeps less than so many bytes well enough by itself.
 const LEAST: usize = 32 << 10;
 
 /// Pieces that are kept at most.
-const PIECES: usize = 16;
+const PIECES: usize = 256;
 
 /// Pieces of memory that nobody uses, up to a number of bytes.
 #[derive(Debug)]
@@ -33,29 +32,42 @@ impl KeptMemory {
     /// As [`Memory::zeroed`].
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         // At least half of a piece is filled.
-        self.get_within(size, size.saturating_mul(2).saturating_add(1))
+        let largest = size.saturating_mul(2).saturating_add(1);
+        let fits =
+            |piece: &Memory| piece.place != Place::Anywhere && (size..=largest).contains(&piece.capacity);
+        self.get_or(size, fits, || Memory::zeroed(size))
     }
 
-    /// The same, out of a piece of at most `largest` bytes.
+    /// The same for what is kept for long: hardly larger than it must be, with all pages there, and in huge ones where
+    /// these hold little else.
     ///
     /// # Errors
     ///
     /// As [`Memory::zeroed`].
-    pub(super) fn get_within(
+    pub(super) fn get_packed(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
+        let little = size / 16;
+        let fits = |piece: &Memory| (size..=size.saturating_add(little)).contains(&piece.capacity);
+        let unused = size.checked_next_multiple_of(HUGE_PAGE).map(|huge| huge - size);
+        let is_huge = size >= HUGE_PAGE && unused.is_some_and(|unused| unused <= little);
+        self.get_or(size, fits, || if is_huge { Memory::zeroed(size) } else { Memory::packed(size) })
+    }
+
+    fn get_or(
         self: &Arc<Self>,
         size: usize,
-        largest: usize,
+        fits: impl Fn(&Memory) -> bool,
+        make: impl FnOnce() -> Result<Memory, OutOfMemory>,
     ) -> Result<(Memory, bool), OutOfMemory> {
         if size < LEAST || size > self.limit {
             self.shrink_to(self.limit.saturating_sub(size));
-            return Ok((Memory::zeroed(size)?, true));
+            return Ok((make()?, true));
         }
-        let (mut memory, is_zero) = match self.fitting(size..=largest) {
+        let (mut memory, is_zero) = match self.fitting(fits) {
             Some(memory) => (memory, false),
             None => {
                 // What is kept and what is new are no more than the limit together.
                 self.shrink_to(self.limit - size);
-                (Memory::zeroed(size)?, true)
+                (make()?, true)
             }
         };
         memory.size = size;
@@ -63,10 +75,10 @@ impl KeptMemory {
         Ok((memory, is_zero))
     }
 
-    /// The smallest piece of one of these sizes, and of equals the one that was used last.
-    fn fitting(&self, sizes: RangeInclusive<usize>) -> Option<Memory> {
+    /// The smallest piece that fits, and of equals the one that was used last.
+    fn fitting(&self, fits: impl Fn(&Memory) -> bool) -> Option<Memory> {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| sizes.contains(&piece.capacity));
+        let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));
         let (at, _) = fitting.min_by_key(|(_, piece)| piece.capacity)?;
         Some(pieces.remove(at))
     }
