@@ -9,13 +9,13 @@
 //! # fn main() {}
 //! ```
 //!
-//! That exports everything that the library links and that crosses the ABI of this version: codecs (those that hold chains
-//! of their own apart), memory layouts, data types without fields, chunk grids that begin with their array, chunk key
-//! encodings, metadata encodings, storage transformers, generic extensions and stores. What a plugin finds in `Creation::registry` is what its own library
-//! links. In other languages, `include/zarr_plugin.h` is all that is needed.
+//! That exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key encodings,
+//! metadata encodings, storage transformers, generic extensions and stores. What a plugin finds in `Creation::registry` is
+//! what its own library links, and then what the host has; chains inside of a codec are run by the host. In other languages,
+//! `include/zarr_plugin.h` is all that is needed.
 //!
-//! A program loads libraries with the feature `host`, on Linux so far: see the module `host`. A plugin is code with the rights of whoever runs
-//! the program; its hash says who it is, not that it is good.
+//! A program loads libraries with the feature `host`, on Linux so far: see the module `host`. A plugin is code with the
+//! rights of whoever runs the program; its hash says who it is, not that it is good.
 
 pub mod abi;
 mod ffi;

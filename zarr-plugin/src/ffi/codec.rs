@@ -2,23 +2,25 @@
 
 pub(crate) mod chains;
 mod foreign;
+mod instance;
 
 use std::ffi::c_void;
 
 use zarr_spec::layout::MemoryLayoutPlugin;
-use zarr_spec::{Codec, CodecChain, CodecPlugin, Representation, Value, json};
+use zarr_spec::{Codec, CodecPlugin, Representation, Value};
 
 use self::chains::HostChains;
+use self::instance::chains_of;
 use super::array::{CreatedFor, array_json, array_of, created_for, representation_of, size_shown};
-use super::byte_order::order_json;
 use super::creation::{format_of, with_creation};
 use super::data_type::{hand_over, linked};
 use super::lookup::document_value;
 use super::output::write_output;
-use super::{EMPTY, Failure, borrowed, fill, guarded, put, read};
+use super::{Failure, borrowed, guarded, put, read};
 use crate::abi::{self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, Size, Str};
 
-pub(crate) use foreign::{codec_error, made};
+pub(crate) use foreign::codec_error;
+pub(crate) use instance::{EMPTY_INSTANCE, instance, made};
 
 /// The functions of a codec of this side. `this` is a [`Codec`], `context` a [`CodecPlugin`].
 pub(crate) static CODECS: CodecVtable = CodecVtable {
@@ -38,18 +40,6 @@ pub(crate) static CODECS: CodecVtable = CodecVtable {
 /// The functions of a memory layout of this library. `this` is a [`Codec`], `context` a [`MemoryLayoutPlugin`].
 pub(crate) static MEMORY_LAYOUTS: CodecVtable =
     CodecVtable { create: Some(create_layout), translate: None, ..CODECS };
-
-/// A place for an instance.
-pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
-    struct_size: size_of::<CodecInstance>(),
-    form: abi::FORM_VALUE,
-    checksum_size: 0,
-    checksum_at_start: 0,
-    n_chains: 0,
-    this: std::ptr::null_mut(),
-    value: EMPTY,
-    vtable: std::ptr::null(),
-};
 
 /// From which side to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,77 +81,6 @@ unsafe extern "C" fn create_layout(
             };
             with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, rank)?, out))
         })
-    }
-}
-
-/// Fills `out`: with data where that is all there is to the codec, with the codec itself otherwise.
-///
-/// # Safety
-///
-/// `out` is a place for an instance.
-pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
-    let (mut value, mut checksum) = (None, (0, false));
-    let form = match &codec {
-        Codec::Permutation(order) => {
-            let order: Value = order.iter().map(|&dimension| dimension as u64).collect();
-            value = Some(json!({"permutation": order}));
-            abi::FORM_VALUE
-        }
-        Codec::Binary(order) => {
-            value = Some(json!({"binary": (order_json(order))}));
-            abi::FORM_VALUE
-        }
-        Codec::Shard(shard) => {
-            let inner_shape: Value = shard.inner_shape.iter().copied().collect();
-            value = Some(json!({"inner_shape": inner_shape, "index_at_start": (shard.index_at_start)}));
-            abi::FORM_SHARD
-        }
-        Codec::ArrayToArray(_) => abi::FORM_ARRAY_TO_ARRAY,
-        Codec::ArrayToBytes(_) => abi::FORM_ARRAY_TO_BYTES,
-        Codec::Composite(_) => abi::FORM_COMPOSITE,
-        Codec::BytesToBytes(_) => abi::FORM_BYTES_TO_BYTES,
-        Codec::Checksum(inner) => {
-            let size = u32::try_from(inner.size());
-            let size = size.map_err(|_| Failure::broken("its checksum is longer than 4 GiB"))?;
-            checksum = (size, inner.at_start());
-            abi::FORM_CHECKSUM
-        }
-        other => return Err(Failure::new(abi::UNSUPPORTED, format!("the ABI has no form for {other:?}"))),
-    };
-    let n_chains = u32::try_from(chains_of(&codec).len());
-    let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
-    let mut text = EMPTY;
-    if let Some(value) = value {
-        // SAFETY: a place of this function.
-        unsafe { put(&mut text, value.to_string().into_bytes()) };
-    }
-    let this = match form {
-        abi::FORM_VALUE => std::ptr::null_mut(),
-        _ => Box::into_raw(Box::new(codec)).cast(),
-    };
-    // SAFETY: as this function asks.
-    unsafe {
-        let filled = CodecInstance {
-            form,
-            checksum_size: checksum.0,
-            checksum_at_start: checksum.1.into(),
-            n_chains,
-            this,
-            value: text,
-            vtable: &CODECS,
-            ..EMPTY_INSTANCE
-        };
-        fill(out, filled);
-    }
-    Ok(())
-}
-
-/// The chains that the host makes and runs for a codec.
-fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
-    match codec {
-        Codec::Composite(codec) => codec.chains(),
-        Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
-        _ => Vec::new(),
     }
 }
 

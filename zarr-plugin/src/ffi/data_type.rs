@@ -1,18 +1,21 @@
 //! Data types of this side, as the other sees them. One table of functions shows those of a library and of a host.
 
+mod description;
 mod foreign;
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, Kind};
-use zarr_spec::{DataType, DataTypePlugin, Elements, Object, Registry, Units, Value, json};
+use zarr_spec::data_type::FillContext;
+use zarr_spec::{DataType, DataTypePlugin, Registry};
 
+use self::description::{description, document_json};
 use super::byte_order::{order_json, order_of};
 use super::creation::{format_of, mode_of, with_creation};
 use super::{Failure, borrowed, guarded, parse, put};
 use crate::abi::{self, Buf, Creation, DataTypeHandle, DataTypeVtable, Str};
 
+pub(crate) use description::{bytes_json, bytes_of, kind_number};
 pub(crate) use foreign::{Foreign, NO_TYPE, created, data_type_error, taken};
 
 /// The functions that show a type of this side. `this` is an `Arc<dyn DataType>`.
@@ -211,79 +214,4 @@ unsafe extern "C" fn inner(
             Ok(())
         })
     }
-}
-
-const KINDS: [(Kind, u32); 6] = [
-    (Kind::Bool, abi::KIND_BOOL),
-    (Kind::Int, abi::KIND_INT),
-    (Kind::UInt, abi::KIND_UINT),
-    (Kind::Float, abi::KIND_FLOAT),
-    (Kind::BFloat, abi::KIND_BFLOAT),
-    (Kind::Complex, abi::KIND_COMPLEX),
-];
-
-pub(crate) fn kind_number(kind: Option<Kind>) -> u32 {
-    let found = kind.and_then(|kind| KINDS.into_iter().find(|(known, _)| *known == kind));
-    found.map_or(abi::KIND_OPAQUE, |(_, number)| number)
-}
-
-fn kind_of(number: u64) -> Option<Kind> {
-    KINDS.into_iter().find(|(_, known)| u64::from(*known) == number).map(|(kind, _)| kind)
-}
-
-fn description(data_type: &dyn DataType) -> Value {
-    let mut members = Object::new();
-    members.insert("name", data_type.name().as_ref());
-    members.insert("kind", u64::from(kind_number(data_type.kind())));
-    match data_type.elements() {
-        Elements::Variable => {
-            members.insert("size", Value::Null);
-        }
-        Elements::Fixed { size, units } => {
-            members.insert("size", size as u64);
-            match units {
-                Units::Uniform(unit) => members.insert("unit_size", unit as u64),
-                Units::Fields(units) => members.insert(
-                    "units",
-                    units
-                        .iter()
-                        .map(|unit| json!([(unit.offset as u64), (unit.size as u64)]))
-                        .collect::<Vec<_>>(),
-                ),
-            };
-        }
-    }
-    members.insert("default_fill_value", bytes_json(data_type.default_fill_value().bytes()));
-    members.insert("settles", data_type.settles());
-    members.insert("may_omit_byte_order", data_type.may_omit_byte_order());
-    if let Some(fields) = data_type.fields() {
-        members.insert("fields", fields.iter().map(field_json).collect::<Vec<_>>());
-    }
-    if data_type.optional().is_some() {
-        members.insert("optional", true);
-    }
-    Value::Object(members)
-}
-
-fn field_json(field: &Field) -> Value {
-    let shape: Vec<Value> = field.shape.iter().map(|&length| Value::from(length as u64)).collect();
-    json!({"name": (field.name.as_str()), "shape": (Value::Array(shape)), "offset": (field.offset as u64)})
-}
-
-pub(crate) fn bytes_json(bytes: &[u8]) -> Value {
-    bytes.iter().map(|&byte| u64::from(byte)).collect::<Vec<u64>>().into_iter().collect()
-}
-
-pub(crate) fn bytes_of(json: &Value) -> Option<Vec<u8>> {
-    json.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
-}
-
-fn document_json(document: &DataTypeDocument) -> Value {
-    let mut members = Object::new();
-    members.insert("identifier", document.identifier.as_str());
-    members.insert("json", document.json.clone());
-    members.insert("configuration", document.configuration.clone());
-    members.insert("type", document.type_name.clone().unwrap_or(Value::Null));
-    members.insert("fallback", document.fallback.iter().map(document_json).collect::<Vec<_>>());
-    Value::Object(members)
 }

@@ -5,26 +5,21 @@ use std::sync::Arc;
 
 use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::{
-    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard,
-    range_within,
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, range_within,
 };
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, LimitExceeded, Output, Reading,
-    Representation, Size, Value,
+    ArrayRepresentation, CodecChain, CodecError, Creation, LimitExceeded, Output, Reading, Representation,
+    Size,
 };
 
 use super::Direction;
 use super::chains::show_chains;
-use crate::abi::{self, Array, Chains, CodecInstance, CodecVtable};
+use crate::abi::{self, Array, Chains, CodecVtable};
 use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_shown, size_shown};
-use crate::ffi::byte_order::order_of_json;
 use crate::ffi::data_type::{NO_TYPE, taken};
 use crate::ffi::lookup::document_of;
 use crate::ffi::output::{lend_output, plain_call};
-use crate::ffi::{EMPTY, Failure, Instance, lend, parse, read, required, take, take_json};
-
-/// The longest checksum, in bytes.
-const MAX_CHECKSUM: usize = 1 << 16;
+use crate::ffi::{EMPTY, Failure, Instance, lend, required, take_json};
 
 /// The most chains that a codec may have.
 const MAX_CHAINS: u32 = 64;
@@ -57,100 +52,16 @@ pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction:
     }
 }
 
-/// What the other side has made of `creation`, for `array` if it is for one.
-///
-/// # Safety
-///
-/// `out` is as the call left it, and what is in it belongs to this side; `vtable` is that of the item, if there is one.
-pub(crate) unsafe fn made(
-    mut out: CodecInstance,
-    called: Result<(), Failure>,
-    vtable: Option<&CodecVtable>,
-    origin: &Arc<str>,
-    creation: &Creation<'_>,
-    array: Option<&ArrayRepresentation>,
-) -> Result<Codec, Failure> {
-    // SAFETY: as this function asks.
-    let (value, instance) = unsafe {
-        let value = take(&mut out.value);
-        called?;
-        let vtable = match vtable {
-            Some(vtable) if out.vtable.is_null() => *vtable,
-            _ => read(out.vtable)?,
-        };
-        (value?, Instance::new(vtable, out.this, vtable.destroy))
-    };
-    let codec = ForeignCodec { instance, origin: Arc::clone(origin) };
-    Ok(match out.form {
-        abi::FORM_VALUE => value_codec(&parse(&value)?)?,
-        abi::FORM_ARRAY_TO_ARRAY => Codec::ArrayToArray(Arc::new(codec)),
-        abi::FORM_ARRAY_TO_BYTES => Codec::ArrayToBytes(Arc::new(codec)),
-        abi::FORM_BYTES_TO_BYTES => Codec::BytesToBytes(Arc::new(codec)),
-        abi::FORM_CHECKSUM => {
-            let size = out.checksum_size as usize;
-            if size > MAX_CHECKSUM {
-                return Err(Failure::broken(format!("its checksum would have {size} bytes")));
-            }
-            let at_start = out.checksum_at_start != 0;
-            Codec::Checksum(Arc::new(ForeignChecksum { codec, size, at_start }))
-        }
-        abi::FORM_COMPOSITE => {
-            let chains = codec.chains(out.n_chains, creation, array)?;
-            Codec::Composite(Arc::new(ForeignComposite { codec, chains }))
-        }
-        abi::FORM_SHARD => {
-            let chains = codec.chains(out.n_chains, creation, array)?;
-            Codec::Shard(Arc::new(shard(&parse(&value)?, chains)?))
-        }
-        other => return Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
-    })
-}
-
-/// A codec that is data alone.
-fn value_codec(value: &Value) -> Result<Codec, Failure> {
-    let wrong = || Failure::broken(format!("it made a codec of the unknown value {value}"));
-    let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
-    let (name, content) = members.iter().next().ok_or_else(wrong)?;
-    match name {
-        "permutation" => {
-            let order = content.as_array().ok_or_else(wrong)?.iter();
-            let order = order.map(|dimension| usize::try_from(dimension.as_u64()?).ok());
-            Ok(Codec::Permutation(order.collect::<Option<_>>().ok_or_else(wrong)?))
-        }
-        "binary" => Ok(Codec::Binary(order_of_json(content).ok_or_else(wrong)?)),
-        _ => Err(wrong()),
-    }
-}
-
-/// A shard with these chains, those of its inner chunks and of its index.
-fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
-    let described = || {
-        let members = value.as_object()?;
-        let inner_shape = members.get("inner_shape")?.as_array()?.iter().map(Value::as_u64);
-        Some((inner_shape.collect::<Option<Vec<u64>>>()?, members.get("index_at_start")?.as_bool()?))
-    };
-    let chains: Result<[CodecChain; 2], _> = chains.try_into();
-    match (described(), chains) {
-        (Some((inner_shape, index_at_start)), Ok([inner_codecs, index_codecs])) => {
-            Ok(Shard { inner_shape, inner_codecs, index_codecs, index_at_start })
-        }
-        (_, chains) => {
-            let count = chains.map_or_else(|chains| chains.len(), |_| 2);
-            Err(Failure::broken(format!("it made a shard of {value} and {count} chains")))
-        }
-    }
-}
-
 /// A codec of the other side.
 #[derive(Debug)]
-struct ForeignCodec {
-    instance: Instance<CodecVtable>,
-    origin: Arc<str>,
+pub(super) struct ForeignCodec {
+    pub(super) instance: Instance<CodecVtable>,
+    pub(super) origin: Arc<str>,
 }
 
 impl ForeignCodec {
     /// Makes the chains that the codec names, of what the registry has.
-    fn chains(
+    pub(super) fn chains(
         &self,
         count: u32,
         creation: &Creation<'_>,
@@ -352,10 +263,10 @@ impl ArrayToArrayCodec for ForeignCodec {
 
 /// A checksum of the other side.
 #[derive(Debug)]
-struct ForeignChecksum {
-    codec: ForeignCodec,
-    size: usize,
-    at_start: bool,
+pub(super) struct ForeignChecksum {
+    pub(super) codec: ForeignCodec,
+    pub(super) size: usize,
+    pub(super) at_start: bool,
 }
 
 impl Checksum for ForeignChecksum {
@@ -383,9 +294,9 @@ impl Checksum for ForeignChecksum {
 
 /// A codec of the other side whose chains this side runs.
 #[derive(Debug)]
-struct ForeignComposite {
-    codec: ForeignCodec,
-    chains: Vec<CodecChain>,
+pub(super) struct ForeignComposite {
+    pub(super) codec: ForeignCodec,
+    pub(super) chains: Vec<CodecChain>,
 }
 
 impl ForeignComposite {

@@ -5,13 +5,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind, MAX_ELEMENT_SIZE};
+use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Elements, FillValue, Format, Invalid, Mode, Object, Unit, Units,
     Value,
 };
 
-use super::kind_of;
+use super::description::{bytes_of, document_of, elements_of, field_of, kind_of};
 use crate::abi::{self, Buf, DataTypeHandle, DataTypeVtable};
 use crate::ffi::byte_order::{order_of_json, show_order};
 use crate::ffi::creation::{format_number, mode_number, show_reading};
@@ -206,7 +206,7 @@ impl Foreign {
     fn more_of(&self, members: &Object, depth: usize) -> Result<Option<More>, Failure> {
         let flag = |name: &str| members.get(name).and_then(Value::as_bool).unwrap_or(false);
         let default_fill_value = match members.get("default_fill_value") {
-            Some(bytes) => super::bytes_of(bytes),
+            Some(bytes) => bytes_of(bytes),
             None => Some(vec![0; self.elements.size().unwrap_or(0)]),
         };
         let fits = |fill_value: &Vec<u8>| self.elements.size().is_none_or(|size| size == fill_value.len());
@@ -286,63 +286,6 @@ impl Foreign {
             _ => Ok(FillValue::new(bytes)),
         }
     }
-}
-
-fn elements_of(members: &Object) -> Option<Elements> {
-    let size = match members.get("size")? {
-        Value::Null => return Some(Elements::Variable),
-        size => number(size).filter(|&size| size <= MAX_ELEMENT_SIZE)?,
-    };
-    let units = match (members.get("unit_size"), members.get("units")) {
-        (Some(unit), None) => {
-            Units::Uniform(number(unit).filter(|&unit| unit > 0 && size.is_multiple_of(unit))?)
-        }
-        (None, Some(units)) => {
-            let unit = |unit: &Value| match unit.as_array()? {
-                [offset, length] => {
-                    let unit = Unit { offset: number(offset)?, size: number(length)? };
-                    (unit.offset.checked_add(unit.size)? <= size).then_some(unit)
-                }
-                _ => None,
-            };
-            let units: Option<Vec<Unit>> = units.as_array()?.iter().map(unit).collect();
-            Units::Fields(units?.into())
-        }
-        _ => return None,
-    };
-    Some(Elements::Fixed { size, units })
-}
-
-/// A field of a structure of `size` bytes.
-fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) -> Option<Field> {
-    let members = json.as_object()?;
-    let shape: Vec<usize> = match members.get("shape") {
-        Some(shape) => shape.as_array()?.iter().map(number).collect::<Option<_>>()?,
-        None => Vec::new(),
-    };
-    let (name, offset) = (members.get("name")?.as_str()?.to_owned(), number(members.get("offset")?)?);
-    let bytes =
-        shape.iter().try_fold(data_type.elements().size()?, |bytes, &length| bytes.checked_mul(length));
-    (offset.checked_add(bytes?)? <= size).then_some(Field { name, data_type, shape, offset })
-}
-
-fn number(json: &Value) -> Option<usize> {
-    usize::try_from(json.as_u64()?).ok()
-}
-
-fn document_of(json: &Value) -> Option<DataTypeDocument> {
-    let members = json.as_object()?;
-    let fallback: Option<Vec<_>> = match members.get("fallback") {
-        Some(fallback) => fallback.as_array()?.iter().map(document_of).collect(),
-        None => Some(Vec::new()),
-    };
-    Some(DataTypeDocument {
-        identifier: members.get("identifier")?.as_str()?.to_owned(),
-        json: members.get("json")?.clone(),
-        configuration: members.get("configuration").cloned().unwrap_or(Value::Null),
-        type_name: members.get("type").filter(|name| !name.is_null()).cloned(),
-        fallback: fallback?,
-    })
 }
 
 impl DataType for Foreign {

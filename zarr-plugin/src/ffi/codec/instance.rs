@@ -1,0 +1,182 @@
+//! What `create` of a codec leaves: filled in by one side, and made into a codec again by the other.
+
+use std::sync::Arc;
+
+use zarr_spec::codec::Shard;
+use zarr_spec::{ArrayRepresentation, Codec, CodecChain, Creation, Value, json};
+
+use super::CODECS;
+use super::foreign::{ForeignChecksum, ForeignCodec, ForeignComposite};
+use crate::abi::{self, CodecInstance, CodecVtable};
+use crate::ffi::byte_order::{order_json, order_of_json};
+use crate::ffi::{EMPTY, Failure, Instance, fill, parse, put, read, take};
+
+/// The longest checksum, in bytes.
+const MAX_CHECKSUM: usize = 1 << 16;
+
+/// A place for an instance.
+pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
+    struct_size: size_of::<CodecInstance>(),
+    form: abi::FORM_VALUE,
+    checksum_size: 0,
+    checksum_at_start: 0,
+    n_chains: 0,
+    this: std::ptr::null_mut(),
+    value: EMPTY,
+    vtable: std::ptr::null(),
+};
+
+/// Fills `out`: with data where that is all there is to the codec, with the codec itself otherwise.
+///
+/// # Safety
+///
+/// `out` is a place for an instance.
+pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
+    let (mut value, mut checksum) = (None, (0, false));
+    let form = match &codec {
+        Codec::Permutation(order) => {
+            let order: Value = order.iter().map(|&dimension| dimension as u64).collect();
+            value = Some(json!({"permutation": order}));
+            abi::FORM_VALUE
+        }
+        Codec::Binary(order) => {
+            value = Some(json!({"binary": (order_json(order))}));
+            abi::FORM_VALUE
+        }
+        Codec::Shard(shard) => {
+            let inner_shape: Value = shard.inner_shape.iter().copied().collect();
+            value = Some(json!({"inner_shape": inner_shape, "index_at_start": (shard.index_at_start)}));
+            abi::FORM_SHARD
+        }
+        Codec::ArrayToArray(_) => abi::FORM_ARRAY_TO_ARRAY,
+        Codec::ArrayToBytes(_) => abi::FORM_ARRAY_TO_BYTES,
+        Codec::Composite(_) => abi::FORM_COMPOSITE,
+        Codec::BytesToBytes(_) => abi::FORM_BYTES_TO_BYTES,
+        Codec::Checksum(inner) => {
+            let size = u32::try_from(inner.size());
+            let size = size.map_err(|_| Failure::broken("its checksum is longer than 4 GiB"))?;
+            checksum = (size, inner.at_start());
+            abi::FORM_CHECKSUM
+        }
+        other => return Err(Failure::new(abi::UNSUPPORTED, format!("the ABI has no form for {other:?}"))),
+    };
+    let n_chains = u32::try_from(chains_of(&codec).len());
+    let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
+    let mut text = EMPTY;
+    if let Some(value) = value {
+        // SAFETY: a place of this function.
+        unsafe { put(&mut text, value.to_string().into_bytes()) };
+    }
+    let this = match form {
+        abi::FORM_VALUE => std::ptr::null_mut(),
+        _ => Box::into_raw(Box::new(codec)).cast(),
+    };
+    // SAFETY: as this function asks.
+    unsafe {
+        let filled = CodecInstance {
+            form,
+            checksum_size: checksum.0,
+            checksum_at_start: checksum.1.into(),
+            n_chains,
+            this,
+            value: text,
+            vtable: &CODECS,
+            ..EMPTY_INSTANCE
+        };
+        fill(out, filled);
+    }
+    Ok(())
+}
+
+/// The chains that the host makes and runs for a codec.
+pub(super) fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
+    match codec {
+        Codec::Composite(codec) => codec.chains(),
+        Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
+        _ => Vec::new(),
+    }
+}
+
+/// What the other side has made of `creation`, for `array` if it is for one.
+///
+/// # Safety
+///
+/// `out` is as the call left it, and what is in it belongs to this side; `vtable` is that of the item, if there is one.
+pub(crate) unsafe fn made(
+    mut out: CodecInstance,
+    called: Result<(), Failure>,
+    vtable: Option<&CodecVtable>,
+    origin: &Arc<str>,
+    creation: &Creation<'_>,
+    array: Option<&ArrayRepresentation>,
+) -> Result<Codec, Failure> {
+    // SAFETY: as this function asks.
+    let (value, instance) = unsafe {
+        let value = take(&mut out.value);
+        called?;
+        let vtable = match vtable {
+            Some(vtable) if out.vtable.is_null() => *vtable,
+            _ => read(out.vtable)?,
+        };
+        (value?, Instance::new(vtable, out.this, vtable.destroy))
+    };
+    let codec = ForeignCodec { instance, origin: Arc::clone(origin) };
+    Ok(match out.form {
+        abi::FORM_VALUE => value_codec(&parse(&value)?)?,
+        abi::FORM_ARRAY_TO_ARRAY => Codec::ArrayToArray(Arc::new(codec)),
+        abi::FORM_ARRAY_TO_BYTES => Codec::ArrayToBytes(Arc::new(codec)),
+        abi::FORM_BYTES_TO_BYTES => Codec::BytesToBytes(Arc::new(codec)),
+        abi::FORM_CHECKSUM => {
+            let size = out.checksum_size as usize;
+            if size > MAX_CHECKSUM {
+                return Err(Failure::broken(format!("its checksum would have {size} bytes")));
+            }
+            let at_start = out.checksum_at_start != 0;
+            Codec::Checksum(Arc::new(ForeignChecksum { codec, size, at_start }))
+        }
+        abi::FORM_COMPOSITE => {
+            let chains = codec.chains(out.n_chains, creation, array)?;
+            Codec::Composite(Arc::new(ForeignComposite { codec, chains }))
+        }
+        abi::FORM_SHARD => {
+            let chains = codec.chains(out.n_chains, creation, array)?;
+            Codec::Shard(Arc::new(shard(&parse(&value)?, chains)?))
+        }
+        other => return Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
+    })
+}
+
+/// A codec that is data alone.
+fn value_codec(value: &Value) -> Result<Codec, Failure> {
+    let wrong = || Failure::broken(format!("it made a codec of the unknown value {value}"));
+    let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
+    let (name, content) = members.iter().next().ok_or_else(wrong)?;
+    match name {
+        "permutation" => {
+            let order = content.as_array().ok_or_else(wrong)?.iter();
+            let order = order.map(|dimension| usize::try_from(dimension.as_u64()?).ok());
+            Ok(Codec::Permutation(order.collect::<Option<_>>().ok_or_else(wrong)?))
+        }
+        "binary" => Ok(Codec::Binary(order_of_json(content).ok_or_else(wrong)?)),
+        _ => Err(wrong()),
+    }
+}
+
+/// A shard with these chains, those of its inner chunks and of its index.
+fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
+    let described = || {
+        let members = value.as_object()?;
+        let inner_shape = members.get("inner_shape")?.as_array()?.iter().map(Value::as_u64);
+        Some((inner_shape.collect::<Option<Vec<u64>>>()?, members.get("index_at_start")?.as_bool()?))
+    };
+    let chains: Result<[CodecChain; 2], _> = chains.try_into();
+    match (described(), chains) {
+        (Some((inner_shape, index_at_start)), Ok([inner_codecs, index_codecs])) => {
+            Ok(Shard { inner_shape, inner_codecs, index_codecs, index_at_start })
+        }
+        (_, chains) => {
+            let count = chains.map_or_else(|chains| chains.len(), |_| 2);
+            Err(Failure::broken(format!("it made a shard of {value} and {count} chains")))
+        }
+    }
+}
