@@ -107,8 +107,9 @@ fn item<P>(
         identifiers.aliases.iter().map(|alias| lend(alias.as_bytes())).collect::<Vec<_>>().leak();
     let examples: Value = about.examples.iter().filter_map(example_json).collect();
     let examples: &'static str = examples.to_string().leak();
+    let is_named = |format: &Format| identifiers.in_format(*format).is_some();
     let schema = |format: Format| Some((format.name().to_owned(), about.configuration_schema(format)?));
-    let schemas: Object = Format::ALL.into_iter().filter_map(schema).collect();
+    let schemas: Object = Format::ALL.into_iter().filter(is_named).filter_map(schema).collect();
     let schemas: &'static str = Value::Object(schemas).to_string().leak();
     let text = |text: Option<&'static str>| lend(text.unwrap_or("").as_bytes());
     Box::leak(Box::new(Item {

@@ -268,8 +268,14 @@ pub(super) fn value(row: &Row) -> Value {
     object.insert("feature", row.catalogued().map_or(Value::Null, |entry| Value::from(entry.feature)));
     object.insert("page", page(row).map_or(Value::Null, Value::String));
     object.insert("examples", row.about.examples.iter().map(example_value).collect::<Value>());
+    // Descriptions of stores are the same in all formats.
+    let is_named = |format: &Format| match row.own {
+        Some(own) => own.in_format(*format).is_some(),
+        None => *format == Format::V3,
+    };
     let schema = |format: Format| Some((format.name(), row.about.configuration_schema(format)?));
-    object.insert("schemas", Format::ALL.into_iter().filter_map(schema).collect::<Value>());
+    let schemas = Format::ALL.into_iter().filter(is_named).filter_map(schema);
+    object.insert("schemas", schemas.collect::<Value>());
     value
 }
 
