@@ -1,13 +1,11 @@
 //! Modules that mean harm, or do it by mistake: each is an error of its own, and the program goes on.
-#![cfg(all(target_os = "linux", target_endian = "little"))]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use zarr_conformance::suite::{CountingAllocator, highest};
+use zarr_conformance::suite::highest;
 use zarr_plugin::abi::describe::Described;
 use zarr_plugin::abi::{self, CodecInstance, CodecVtable, Item, Output as Lent, Plugin, Str};
 use zarr_plugin::host::{Loader, Lock, Policy, Refusal, Search, sha256};
@@ -15,9 +13,6 @@ use zarr_plugin_wasm::{GUEST_MEMORY, MAX_MODULE, MEMORY_PER_BYTE};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::output::Output;
 use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Reading, Registry, Representation, Size, Value};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Where things are in the memory of the modules.
 const PLUGIN: u32 = 1024;
