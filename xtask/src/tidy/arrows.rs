@@ -26,12 +26,18 @@ fn allowed(member: &Member) -> Option<Allowed> {
         // No plugin even for its tests, and not the suite: a ring of published crates cannot be packaged.
         "zarr-engine" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &[]),
         "conformance" => Allowed::Only(&["zarr-spec", "zarr-engine"], &[]),
-        "zarr-kit" => Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop"]),
+        "zarr-kit" => {
+            Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop", "conformance/library"])
+        }
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         // It shows what its users get: nothing of ours is built into it but the questions and answers.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
-        "benches" | "conformance/interop" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
+        "conformance/library" => Allowed::Only(&["zarr-kit", "zarr-plugin"], &[]),
+        "benches" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
+        "conformance/interop" => {
+            Allowed::Only(&["zarr-kit", "zarr-conformance"], &["zarr-conformance-library"])
+        }
         _ => return None,
     })
 }

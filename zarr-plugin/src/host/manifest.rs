@@ -6,7 +6,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
 use zarr_spec::registry::ExtensionPoint;
 
-use super::loader::{Refusal, contents, sha256};
+use super::loader::{Contents, Refusal, contents, sha256};
 use super::runtime::platform_of;
 
 /// A manifest: `NAME.toml`. Members that it does not know are an error.
@@ -149,7 +149,16 @@ impl Manifest {
     /// Why it is no library that could be loaded.
     pub fn of_library(library: &[u8], path: &str) -> Result<Self, Refusal> {
         let platform = platform_of(library);
-        let contents = contents(&platform, library)?;
+        Self::of_contents(&contents(&platform, library)?, platform, library, path)
+    }
+
+    /// The same, of a library that is open.
+    pub(super) fn of_contents(
+        contents: &Contents,
+        platform: String,
+        library: &[u8],
+        path: &str,
+    ) -> Result<Self, Refusal> {
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(ToOwned::to_owned);
         let provides = contents.items.iter().map(|(identifiers, about, item)| Provides {
             kind: item.point(),

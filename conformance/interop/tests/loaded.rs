@@ -1,0 +1,115 @@
+//! Profile `dynamic`: all plugins of the workspace as a library that is loaded, held to every rule again through the C ABI.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread;
+
+use zarr_conformance::suite::{Level, Report, Suite, suites_of};
+use zarr_kit::loaded::Loader;
+use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::{Context, Format, Hierarchy, Registry, Selection, open_store};
+
+/// What does not cross the ABI: plugin, rule, and why. The list is neither longer nor shorter than it has to be.
+const NOT_CARRIED: &[(&str, &str, &str)] = &[];
+
+/// Cargo puts it beside the tests, which depend on it.
+fn library() -> PathBuf {
+    std::env::current_exe().unwrap().with_file_name("libzarr_conformance_library.so")
+}
+
+/// A registry with what the library has, and nothing that is linked.
+fn loaded() -> Registry {
+    let mut registry = Registry::empty();
+    assert_eq!(Loader::of_one(&library()).unwrap().register(&mut registry), []);
+    registry
+}
+
+#[test]
+fn all_plugins_keep_all_rules_when_they_are_loaded() {
+    let suites = suites_of(&loaded());
+    let linked = suites_of(&Registry::linked().unwrap());
+    let names =
+        |suites: &[Suite]| -> Vec<String> { suites.iter().map(|suite| suite.subject.to_string()).collect() };
+    assert_eq!(names(&suites), names(&linked), "all that is linked is loaded");
+
+    // A rule runs on one thread; suites are as many as there are plugins.
+    let found: Vec<_> = thread::scope(|scope| {
+        let halves = suites.chunks(suites.len().div_ceil(2));
+        let halves: Vec<_> =
+            halves.map(|half| scope.spawn(move || broken(&Report::of(half, Level::L4)))).collect();
+        halves.into_iter().flat_map(|half| half.join().unwrap()).collect()
+    });
+    let found: Vec<_> = found.iter().map(|(subject, rule)| (subject.as_str(), *rule)).collect();
+    let expected: Vec<_> = NOT_CARRIED.iter().map(|(subject, rule, _)| (*subject, *rule)).collect();
+    assert_eq!(found, expected);
+}
+
+fn broken(report: &Report) -> Vec<(String, &'static str)> {
+    let failures = report.failures().map(|(subject, outcome)| {
+        eprintln!("{subject}: {outcome:?}");
+        (subject.to_string(), outcome.rule.id)
+    });
+    failures.collect()
+}
+
+/// The suite runs on examples: none may get lost.
+#[test]
+fn what_a_plugin_says_of_itself_crosses_the_boundary() {
+    let (linked, loaded) = (Registry::linked().unwrap(), loaded());
+    assert_eq!(said(loaded.codecs()), said(linked.codecs()));
+    assert_eq!(said(loaded.data_types()), said(linked.data_types()));
+    assert_eq!(said(loaded.chunk_grids()), said(linked.chunk_grids()));
+    assert_eq!(said(loaded.chunk_key_encodings()), said(linked.chunk_key_encodings()));
+    assert_eq!(said(loaded.memory_layouts()), said(linked.memory_layouts()));
+    assert_eq!(said(loaded.metadata_encodings()), said(linked.metadata_encodings()));
+    assert_eq!(said(loaded.storage_transformers()), said(linked.storage_transformers()));
+    assert_eq!(said(loaded.extensions()), said(linked.extensions()));
+    let stores = |registry: &Registry| -> BTreeMap<&str, _> {
+        let stores = registry.stores().iter();
+        stores.map(|store| (store.name, (store.schemes, store.about.examples.len()))).collect()
+    };
+    assert_eq!(stores(&loaded), stores(&linked));
+}
+
+/// Sentence and number of examples of each plugin.
+fn said<P: Plugin>(table: &Table<P>) -> BTreeMap<String, (&'static str, usize)> {
+    let plugins = table.iter().map(|plugin| {
+        let (identifiers, about) = (plugin.identifiers(), plugin.about());
+        (format!("{identifiers:?}"), (about.summary, about.examples.len()))
+    });
+    plugins.collect()
+}
+
+/// A linked store may be around a loaded one and the other way round, and names with a number find their type.
+#[test]
+fn a_hierarchy_is_written_and_read_with_nothing_linked() {
+    let context = Context::new(loaded());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let description = format!(
+        r#"{{"type": "prefix", "prefix": "a/b", "store": {{"type": "filesystem", "path": "{path}"}}}}"#
+    );
+    let store = open_store(context.registry(), &description).unwrap();
+    let hierarchy = Hierarchy::create(store.clone(), &context, Format::V3).unwrap();
+    let builder = zarr_kit::ArrayBuilder::new([4, 6], "r16").chunks([2, 4]);
+    let array = hierarchy.create_array("/x", &builder).unwrap();
+    let all: Vec<u8> = (0..48).collect();
+    array.write(&Selection::All, &all).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), all);
+    assert!(folder.path().join("a/b/x/c/0/0").is_file());
+
+    // The other's store inside of this one's.
+    let mut mixed = Registry::empty();
+    for plugin in Registry::linked().unwrap().stores().iter().filter(|plugin| plugin.name == "prefix") {
+        mixed.register_store(*plugin).unwrap();
+    }
+    for plugin in context.registry().stores().iter().filter(|plugin| plugin.name != "prefix") {
+        mixed.register_store(*plugin).unwrap();
+    }
+    let around = format!(r#"{{"type": "statistics", "report": false, "store": {description}}}"#);
+    let store = open_store(&mixed, &around).unwrap();
+    let keys: Vec<_> = store.list().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(keys, ["x/c/0/0", "x/c/0/1", "x/c/1/0", "x/c/1/1", "x/zarr.json", "zarr.json"]);
+}
