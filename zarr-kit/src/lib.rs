@@ -29,5 +29,7 @@ pub use zarr_engine::{
 };
 pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
+#[cfg(feature = "transformer-prefix")]
+pub use zarr_transformer_prefix::PrefixStore;
 
 pub use catalogue::CATALOGUE;

@@ -509,7 +509,8 @@ pub(crate) enum ConformanceVerb {
     Plugin(ConformancePlugin),
     /// Holds a store that is opened as always to the rules for stores. The status is 1 when a rule is broken.
     ///
-    /// Where anything is there already, nothing is done. What the rules write is gone afterwards.
+    /// Where anything is there already, nothing is done, unless it is asked for with `--inside`. What the rules write is gone
+    /// afterwards.
     Store(ConformanceStore),
     /// Holds any program that reads Zarr to stored hierarchies, valid ones and others. The status is 1 when one comes out
     /// wrong.
@@ -532,6 +533,9 @@ pub(crate) struct ConformancePlugin {
 pub(crate) struct ConformanceStore {
     /// Folder, URL or JSON description. Nothing may be there: values come and go
     pub(crate) store: String,
+    /// Works below a prefix of its own that is new and is gone afterwards, whatever else is there
+    #[arg(long)]
+    pub(crate) inside: bool,
     #[command(flatten)]
     pub(crate) told: Told,
 }

@@ -6,8 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use zarr_conformance::formats::{Example, FormatName, Known, Reader, Reading, Scores, all, page};
+use zarr_conformance::formats::{
+    Example, FormatName, Generated, Known, Outcome, Reader, Reading, Scores, all, page,
+};
 use zarr_interop::{Packages, environment, python};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Order, Selection, open_store};
 
 /// A reader, and where it is known what it does.
 struct Measured {
@@ -139,4 +142,55 @@ fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
         page(&scores),
         "`cargo xtask scores` writes the page anew"
     );
+}
+
+/// Writes what is described below a folder, with this engine.
+fn write(generated: &Generated, folder: &Path) {
+    let context = Context::linked().unwrap();
+    let store = folder.join(&generated.example.id);
+    let store = open_store(context.registry(), store.to_str().unwrap()).unwrap();
+    let format = if generated.example.format == FormatName::V2 { Format::V2 } else { Format::V3 };
+    let mut builder = ArrayBuilder::new(generated.shape.clone(), generated.data_type.as_str())
+        .chunks(generated.chunk_shape.clone())
+        .fill_value(generated.fill_value.clone())
+        .order(if generated.is_column_major { Order::F } else { Order::C })
+        .separator(generated.separator)
+        .uncompressed();
+    if let Some(shape) = &generated.shard_shape {
+        builder = builder.shards(shape.clone());
+    }
+    for (name, configuration) in &generated.codecs {
+        builder = builder.codec(*name, configuration.clone());
+    }
+    let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+    let array = hierarchy.create_array(&generated.example.array, &builder).unwrap();
+    for cell in &generated.cells {
+        array.write(&Selection::from(cell.ranges.as_slice()), &cell.elements).unwrap();
+    }
+}
+
+#[test]
+fn zarr_python_reads_what_is_made_up_as_it_was_meant() {
+    let Some(python) = python(Packages::Zarr3) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let examples: Vec<&Example> = BOTH
+        .iter()
+        .flat_map(|format| (0..4).map(|number| Generated::new(*format, 11, number)))
+        .map(|generated| {
+            write(&generated, folder.path());
+            // Examples live as long as the program; what a test leaks, nobody misses.
+            &*Box::leak(Box::new(generated.example))
+        })
+        .collect();
+    let command = format!(
+        "PYTHONDONTWRITEBYTECODE=1 '{}' '{}' {{store}} {{array}} {{out}}",
+        python.display(),
+        adapters().join("zarr_python.py").display()
+    );
+    let threads = available_parallelism().map_or(1, usize::from);
+    let reader = Reader::new("zarr-python", command);
+    let readings = reader.read_all(&examples, folder.path(), threads).unwrap();
+    for Reading { example, outcome, note, .. } in readings {
+        assert_eq!(outcome, Outcome::Right, "{}: {} {note}", example.id, example.about);
+    }
 }

@@ -11,6 +11,7 @@ use zarr_kit::spec::{Value, json};
 
 mod format;
 mod generated;
+mod inside;
 
 use super::plugins;
 use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
@@ -54,9 +55,14 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
             "`{location}` is not a store that can be written, listed and emptied, as the rules need it"
         )));
     }
+    if arguments.inside {
+        return inside::run(arguments, store);
+    }
     let keys = store.list().map_err(zarr_kit::Error::from)?;
     if let Some(key) = keys.first() {
-        return Err(Failure::fault(format!("`{location}` is not empty: there is `{key}`")));
+        return Err(Failure::fault(format!(
+            "`{location}` is not empty: there is `{key}`; with --inside, the rules are looked at below a new prefix"
+        )));
     }
     let suite = suite_of(location, store);
     run_and_tell(&[suite], &arguments.told, "Conformance of a Zarr store", "store {subject}")

@@ -77,6 +77,29 @@ fn a_store_is_held_to_the_rules_unless_anything_is_there() {
 }
 
 #[test]
+fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own() {
+    let place = Place::new();
+    place.file("taken/a/b", b"kept");
+    let store = place.at("taken");
+    let html = place.at("a.html");
+    let output = run(&["conformance", "store", &store, "--inside", "--html", &html]);
+    let (said, told) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{said}{told}");
+    assert!(said.contains(" 0 failed, 0 skipped"), "{said}");
+    assert!(told.starts_with("the rules are looked at below `zarr-conformance-"), "{told}");
+    assert!(told.ends_with("; of the 1 other values none is touched\n"), "{told}");
+    assert_eq!(place.files("taken"), ["a/b"]);
+    assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder stays");
+    assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
+
+    // A broken rule leaves nothing either.
+    let expect = place.file("expect", format!("{store} store-size # wrongly\n").as_bytes());
+    let output = run(&["conformance", "store", &store, "--inside", "--expect", &expect]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(place.files("taken"), ["a/b"]);
+}
+
+#[test]
 fn codecs_decode_hostile_input_in_a_process_of_their_own_and_nothing_but_the_report_is_said() {
     let place = Place::new();
     let json = place.at("a.json");

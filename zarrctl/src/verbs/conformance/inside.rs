@@ -1,0 +1,72 @@
+//! `conformance store --inside`: the rules for stores below a prefix of a store that holds something already.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use zarr_conformance::stores::suite_of;
+use zarr_kit::PrefixStore;
+use zarr_kit::spec::store::{Store, StoreError};
+use zarr_kit::spec::{Key, Prefix};
+
+use super::run_and_tell;
+use crate::arguments::ConformanceStore;
+use crate::failure::Failure;
+
+/// Every value that is none of ours, and its size. What a store that breaks a rule did to them is found by that.
+type Others = BTreeMap<Key, Option<u64>>;
+
+pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result<(), Failure> {
+    let prefix = new_prefix(&*store)?;
+    let before = others(&*store, &prefix).map_err(zarr_kit::Error::from)?;
+    // Where nobody reads it, the rules hold all the same.
+    let _unread = writeln!(
+        io::stderr(),
+        "the rules are looked at below `{prefix}` of `{}`; of the {} other values none is touched",
+        arguments.store,
+        before.len()
+    );
+    let below = Arc::new(PrefixStore::new(Arc::clone(&store), prefix.clone()));
+    let suite = suite_of(&arguments.store, below);
+    let told =
+        run_and_tell(&[suite], &arguments.told, "Conformance of a Zarr store", "store {subject} --inside");
+    // Also where a rule is broken.
+    let cleaned = cleaned(&*store, &prefix, &before);
+    told.and(cleaned)
+}
+
+/// A prefix that nothing is below.
+fn new_prefix(store: &dyn Store) -> Result<Prefix, Failure> {
+    let number = RandomState::new().build_hasher().finish();
+    let prefix = Prefix::new(format!("zarr-conformance-{number:016x}/"))
+        .map_err(|error| Failure::fault(error.to_string()))?;
+    match store.list_prefix(&prefix).map_err(zarr_kit::Error::from)?.first() {
+        None => Ok(prefix),
+        Some(key) => {
+            Err(Failure::fault(format!("nothing should be below a new prefix, and `{key}` is there")))
+        }
+    }
+}
+
+fn others(store: &dyn Store, prefix: &Prefix) -> Result<Others, StoreError> {
+    let keys = store.list()?.into_iter().filter(|key| !key.as_str().starts_with(prefix.as_str()));
+    keys.map(|key| Ok((key.clone(), store.size(&key)?))).collect()
+}
+
+fn cleaned(store: &dyn Store, prefix: &Prefix, before: &Others) -> Result<(), Failure> {
+    store.erase_prefix(prefix).map_err(zarr_kit::Error::from)?;
+    if let Some(key) = store.list_prefix(prefix).map_err(zarr_kit::Error::from)?.first() {
+        return Err(Failure::fault(format!(
+            "not all that the rules wrote could be erased: there is `{key}`"
+        )));
+    }
+    let after = others(store, prefix).map_err(zarr_kit::Error::from)?;
+    let changed = before.iter().find(|(key, size)| after.get(*key) != Some(*size));
+    match changed {
+        None => Ok(()),
+        Some((key, _)) => Err(Failure::fault(format!(
+            "`{key}` is not what it was: the store, or another program, has changed it meanwhile"
+        ))),
+    }
+}
