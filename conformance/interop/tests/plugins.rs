@@ -7,11 +7,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 use zarr_conformance::suite::{Level, Report, suites_of};
 use zarr_kit::loaded::{Loader, Lock, Policy, Search, platform, sha256};
 use zarr_kit::spec::registry::{ExtensionPoint, Plugin, Table};
+use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Format, Identifiers, Key, Mode, Reading};
 use zarr_kit::{Context, Hierarchy, Registry, Selection, open_store};
 
@@ -115,48 +117,11 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     assert!(error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the checksum is 64"), "{error}");
 }
 
-/// Plugins of this workspace, in two libraries: every rule of the suite again, through the C ABI. What a plugin looks up it
-/// finds in its own library, in the other one, and among what the host has.
+/// Every rule of the suite again, through the C ABI. What a plugin looks up it finds in its own library, in the other one,
+/// and among what the host has.
 #[test]
 fn plugins_of_the_workspace_keep_all_rules_when_they_are_loaded() {
-    let types = [("dtypes", "dtype", "core"), ("dtypes", "dtype", "struct"), ("dtypes", "dtype", "sub-byte")];
-    let others = [
-        ("codecs", "codec", "bitround"),
-        ("codecs", "codec", "bytes"),
-        ("codecs", "codec", "conditional"),
-        ("codecs", "codec", "crc32c"),
-        ("codecs", "codec", "fletcher32"),
-        ("codecs", "codec", "gzip"),
-        ("codecs", "codec", "n5-default"),
-        ("codecs", "codec", "optional"),
-        ("codecs", "codec", "packbits"),
-        ("codecs", "codec", "sharding-indexed"),
-        ("codecs", "codec", "shuffle"),
-        ("codecs", "codec", "transpose"),
-        ("codecs", "codec", "vlen-utf8"),
-        ("dtypes", "dtype", "bfloat16"),
-        ("dtypes", "dtype", "optional"),
-        ("dtypes", "dtype", "string"),
-        ("grids", "grid", "rectilinear"),
-        ("grids", "grid", "regular"),
-        ("key-encodings", "key-encoding", "default"),
-        ("key-encodings", "key-encoding", "v2"),
-        ("layouts", "layout", "c"),
-        ("layouts", "layout", "f"),
-        ("layouts", "layout", "morton"),
-        ("metadata-encodings", "metadata-encoding", "cbor"),
-        ("metadata-encodings", "metadata-encoding", "msgpack"),
-        ("extensions", "extension", "dimension-names"),
-    ];
-    let mut registry = Registry::empty();
-    // What the host alone has, and an example of `sharding_indexed` needs.
-    let zstd =
-        *Registry::linked().unwrap().codecs().find(Format::V3, "zstd", &Reading::new(Mode::Strict)).unwrap();
-    registry.register(zstd).unwrap();
-    load(&of_the_workspace("types-of-the-workspace", &types), &mut registry);
-    load(&of_the_workspace("of-the-workspace", &others), &mut registry);
-
-    let suites = suites_of(&registry);
+    let suites = suites_of(&loaded());
     let report = Report::of(&suites, Level::L4);
     let failures: Vec<_> = report
         .failures()
@@ -164,7 +129,107 @@ fn plugins_of_the_workspace_keep_all_rules_when_they_are_loaded() {
         .map(|(subject, outcome)| format!("{subject:?}: {outcome:?}"))
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(suites.len() >= types.len() + others.len(), "{} suites", suites.len());
+    assert!(suites.len() >= TYPES.len() + OTHERS.len(), "{} suites", suites.len());
+}
+
+/// Shards, structures, and elements that may be missing: all but `zstd` and the store comes from libraries, and what is
+/// stored is what linked crates store.
+#[test]
+fn arrays_are_stored_as_by_linked_crates() {
+    let structure = r#"{"name": "struct", "configuration": {"fields": [
+        {"name": "x", "data_type": "float32"}, {"name": "n", "data_type": "int16"}]}}"#;
+    let sharding = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 3],
+        "codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}},
+                   {"name": "bytes", "configuration": {"endian": "big"}},
+                   {"name": "zstd", "configuration": {"level": 1, "checksum": false}}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]"#;
+    let optional = r#"{"name": "zarrs.optional", "configuration": {"name": "int16", "configuration": {}}}"#;
+    let composite = r#"[{"name": "zarrs.optional", "configuration": {
+        "mask_codecs": [{"name": "packbits"}],
+        "data_codecs": [{"name": "bytes", "configuration": {"endian": "big"}},
+                        {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}}]"#;
+    let structures: Vec<u8> = (0..24 * 6).collect();
+    // Every second element is there: 1, and the bytes of a number.
+    let offsets = (0..=24u64).flat_map(|number| (number.div_ceil(2) * 3).to_ne_bytes());
+    let there = (0..12i16).flat_map(|number| [&[1][..], &number.to_ne_bytes()].concat());
+    let optionals: Vec<u8> = offsets.chain(there).collect();
+    for (data_type, fill_value, codecs, elements) in [
+        (structure, r#"{"x": 1.5, "n": 2}"#, sharding, &structures),
+        (optional, "null", composite, &optionals),
+    ] {
+        let document = format!(
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": {data_type},
+            "fill_value": {fill_value}, "codecs": {codecs},
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [4, 6]}}}},
+            "chunk_key_encoding": {{"name": "default", "configuration": {{"separator": "/"}}}}}}"#
+        );
+        let stored =
+            [loaded(), Registry::linked().unwrap()].map(|registry| stored(registry, &document, elements));
+        assert_eq!(stored[0], stored[1], "{data_type}");
+    }
+}
+
+/// What lies in the store once the elements were written, and is read again as a whole and in part.
+fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
+    let context = Context::new(registry);
+    let store = open_store(context.registry(), "memory:").unwrap();
+    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes()).unwrap();
+    let hierarchy = Hierarchy::open(store.clone(), &context).unwrap();
+    let array = hierarchy.array("/").unwrap();
+    array.write(&Selection::All, elements).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), elements);
+    if let Some(size) = array.data_type().elements().size() {
+        let part = array.read(&Selection::parse("1, 2:4", array.shape()).unwrap()).unwrap();
+        assert_eq!(part.bytes(), &elements[8 * size..10 * size]);
+    }
+    get_value(&*store, &Key::new("c/0/0").unwrap(), 1 << 16).unwrap().unwrap().to_vec()
+}
+
+const TYPES: &[(&str, &str, &str)] =
+    &[("dtypes", "dtype", "core"), ("dtypes", "dtype", "struct"), ("dtypes", "dtype", "sub-byte")];
+
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("codecs", "codec", "bitround"),
+    ("codecs", "codec", "bytes"),
+    ("codecs", "codec", "conditional"),
+    ("codecs", "codec", "crc32c"),
+    ("codecs", "codec", "fletcher32"),
+    ("codecs", "codec", "gzip"),
+    ("codecs", "codec", "n5-default"),
+    ("codecs", "codec", "optional"),
+    ("codecs", "codec", "packbits"),
+    ("codecs", "codec", "sharding-indexed"),
+    ("codecs", "codec", "shuffle"),
+    ("codecs", "codec", "transpose"),
+    ("codecs", "codec", "vlen-utf8"),
+    ("dtypes", "dtype", "bfloat16"),
+    ("dtypes", "dtype", "optional"),
+    ("dtypes", "dtype", "string"),
+    ("grids", "grid", "rectilinear"),
+    ("grids", "grid", "regular"),
+    ("key-encodings", "key-encoding", "default"),
+    ("key-encodings", "key-encoding", "v2"),
+    ("layouts", "layout", "c"),
+    ("layouts", "layout", "f"),
+    ("layouts", "layout", "morton"),
+    ("metadata-encodings", "metadata-encoding", "cbor"),
+    ("metadata-encodings", "metadata-encoding", "msgpack"),
+    ("extensions", "extension", "dimension-names"),
+];
+
+/// Plugins of this workspace in two libraries, and what this program alone has: stores, and `zstd`, which some examples need.
+fn loaded() -> Registry {
+    static LIBRARIES: OnceLock<[TempDir; 2]> = OnceLock::new();
+    let libraries = LIBRARIES.get_or_init(|| {
+        [of_the_workspace("types-of-the-workspace", TYPES), of_the_workspace("of-the-workspace", OTHERS)]
+    });
+    let linked = Registry::linked().unwrap();
+    let mut registry = Registry::empty();
+    let zstd = *linked.codecs().find(Format::V3, "zstd", &Reading::new(Mode::Strict)).unwrap();
+    registry.register(zstd).unwrap();
+    linked.stores().iter().for_each(|store| registry.register_store(*store).unwrap());
+    libraries.iter().for_each(|folder| load(folder, &mut registry));
+    registry
 }
 
 /// A library of crates, each given by its folder, its kind and its name.
