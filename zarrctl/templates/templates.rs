@@ -41,14 +41,12 @@ pub(crate) struct Template {
     /// `tests/it.rs`
     pub(crate) test: &'static str,
     pub(crate) uri: Uri,
-    /// Whether the C ABI carries it.
-    pub(crate) is_loadable: bool,
     /// Whether there is something to try with any bytes.
     pub(crate) is_fuzzed: bool,
 }
 
 macro_rules! template {
-    ($kind:ident, $name:literal, $what:literal, $uri:ident, $is_loadable:literal, $is_fuzzed:literal) => {
+    ($kind:ident, $name:literal, $what:literal, $uri:ident, $is_fuzzed:literal) => {
         Template {
             kind: Kind::$kind,
             name: $name,
@@ -56,22 +54,21 @@ macro_rules! template {
             source: include_str!(concat!($name, "/lib.rs")),
             test: include_str!(concat!($name, "/it.rs")),
             uri: Uri::$uri,
-            is_loadable: $is_loadable,
             is_fuzzed: $is_fuzzed,
         }
     };
 }
 
 const TEMPLATES: [Template; 9] = [
-    template!(Codec, "codec", "codec", Possible, true, true),
-    template!(Dtype, "dtype", "data type", None, true, true),
-    template!(Grid, "grid", "chunk grid", None, true, true),
-    template!(KeyEncoding, "key-encoding", "chunk key encoding", None, true, true),
-    template!(Layout, "layout", "memory layout", Needed, true, true),
-    template!(MetadataEncoding, "metadata-encoding", "metadata encoding", Needed, true, true),
-    template!(Extension, "extension", "extension", Needed, true, true),
-    template!(Transformer, "transformer", "storage transformer", Needed, false, false),
-    template!(Store, "store", "store", None, false, false),
+    template!(Codec, "codec", "codec", Possible, true),
+    template!(Dtype, "dtype", "data type", None, true),
+    template!(Grid, "grid", "chunk grid", None, true),
+    template!(KeyEncoding, "key-encoding", "chunk key encoding", None, true),
+    template!(Layout, "layout", "memory layout", Needed, true),
+    template!(MetadataEncoding, "metadata-encoding", "metadata encoding", Needed, true),
+    template!(Extension, "extension", "extension", Needed, true),
+    template!(Transformer, "transformer", "storage transformer", Needed, false),
+    template!(Store, "store", "store", None, false),
 ];
 
 impl Kind {
@@ -142,11 +139,7 @@ impl NewPlugin {
         let uri = self.uri.as_deref().unwrap_or_default();
         let uri_option = self.uri.as_ref().map_or("None".to_owned(), |uri| format!("Some(\"{uri}\")"));
         // What stands at the beginning of a line and does not apply takes the line with it.
-        let conditions = [
-            ("{{draft}}", self.uri.is_some()),
-            ("{{library}}", self.template.is_loadable),
-            ("{{fuzz}}", self.template.is_fuzzed),
-        ];
+        let conditions = [("{{draft}}", self.uri.is_some()), ("{{fuzz}}", self.template.is_fuzzed)];
         let mut filled = String::new();
         for line in text.split_inclusive('\n') {
             match conditions.iter().find(|(mark, _)| line.starts_with(mark)) {

@@ -24,13 +24,11 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
         ("tests/it.rs", template.test),
         ("README.md", of_crate!("README.md")),
         ("LICENSE", of_crate!("LICENSE")),
+        ("plugin/Cargo.toml", of_crate!("plugin-Cargo.toml")),
+        ("plugin/src/lib.rs", of_crate!("plugin-lib.rs")),
         (".gitignore", of_crate!("gitignore")),
         (".github/workflows/ci.yml", of_crate!("ci.yml")),
     ];
-    if template.is_loadable {
-        files.push(("plugin/Cargo.toml", of_crate!("plugin-Cargo.toml")));
-        files.push(("plugin/src/lib.rs", of_crate!("plugin-lib.rs")));
-    }
     if template.is_fuzzed {
         files.push(("tests/fuzzed.rs", of_crate!("fuzzed.rs")));
         files.push(("fuzz/Cargo.toml", of_crate!("fuzz-Cargo.toml")));
@@ -42,7 +40,6 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
         ("zarr-spec", spec.as_str()),
         ("zarr-plugin", &library),
         ("zarr-conformance", &conformance),
-        ("members", if template.is_loadable { "\"plugin\"" } else { "" }),
         ("deps", &about_dependencies(source)),
     ];
     let package = package(plugin);
@@ -112,12 +109,8 @@ pub(super) fn run(
     writeln!(to, "{}: the {} `{}`, an example to change", folder.display(), template.what, plugin.name)?;
     writeln!(to, "  cd {}", folder.display())?;
     writeln!(to, "  cargo test")?;
-    if template.is_loadable {
-        writeln!(to, "  cargo build --release -p {package}-plugin")?;
-        writeln!(to, "  zarrctl plugins pack target/release/lib{}_plugin.so", package.replace('-', "_"))?;
-    } else {
-        writeln!(to, "Programs link it: a {} is not loaded at run time yet.", template.what)?;
-    }
+    writeln!(to, "  cargo build --release -p {package}-plugin")?;
+    writeln!(to, "  zarrctl plugins pack target/release/lib{}_plugin.so", package.replace('-', "_"))?;
     if let Source::Path(root) = &source {
         writeln!(
             to,
