@@ -14,7 +14,7 @@ use zarr_spec::{About, CodecPlugin, Identifiers, Invalid};
 
 use super::lock::{Lock, Pin};
 use super::manifest::{LibraryFile, Manifest, Provides};
-use super::runtime::{platforms, runtime};
+use super::runtime::{platform_of, platforms, runtime};
 use super::search::{Place, Search, Source};
 use crate::abi;
 use crate::ffi::library::{Functions, OpenError, open, user};
@@ -149,6 +149,10 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    fn at(source: Source, path: PathBuf) -> Self {
+        Self { source, manifest: read_manifest(&path), path, shadowed_by: None, opened: OnceLock::new() }
+    }
+
     /// What it says, if it can be read.
     ///
     /// # Errors
@@ -355,6 +359,45 @@ impl Loader {
             lock,
             policy: Mutex::new(policy),
         }))
+    }
+
+    /// One library, whoever trusts it, already open: for those who try it out. `file` is the library or its manifest.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be loaded.
+    pub fn of_one(file: &Path) -> Result<Self, Refusal> {
+        let unreadable = |error: &std::io::Error| Refusal::Unreadable {
+            path: file.to_owned(),
+            message: error.to_string(),
+        };
+        fs::metadata(file).map_err(|error| unreadable(&error))?;
+        let candidate = if file.extension().is_some_and(|extension| extension == "toml") {
+            Candidate::at(Source::Given, file.to_owned())
+        } else {
+            let bytes = read_at_most(file, MAX_LIBRARY).map_err(|error| unreadable(&error))?;
+            let platform = platform_of(&bytes);
+            let contents = contents(&platform, &bytes)?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let manifest = Manifest::of_contents(&contents, platform, &bytes, &name)?;
+            let provided = agree(&manifest, &contents)?;
+            Candidate {
+                source: Source::Given,
+                path: file.to_owned(),
+                manifest: Ok(manifest),
+                shadowed_by: None,
+                opened: OnceLock::from(Ok(Library { contents, provided })),
+            }
+        };
+        let loader = Self(Arc::new(Inner {
+            places: Vec::new(),
+            candidates: vec![candidate],
+            trusted: Vec::new(),
+            lock: Lock::default(),
+            policy: Mutex::new(Policy::Any),
+        }));
+        loader.candidates().iter().try_for_each(|candidate| loader.open(candidate).map(drop))?;
+        Ok(loader)
     }
 
     /// Which libraries may be opened from now on.
