@@ -523,7 +523,8 @@ pub(crate) enum ConformanceVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformancePlugin {
-    /// What a document of any format calls it, or its crate or feature; all plugins if there is none
+    /// What a document of any format calls it, or its crate or feature; all plugins if there is none. Or one file: a library that
+    /// is loaded for this, whoever trusts it, or its manifest
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) told: Told,

@@ -6,6 +6,10 @@ use std::path::Path;
 
 use zarr_conformance::stores::suite_of;
 use zarr_conformance::suite::{Again, Expectations, Report, Suite, suites_of};
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+use zarr_kit::Registry;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+use zarr_kit::loaded::Loader;
 use zarr_kit::open_store;
 use zarr_kit::spec::{Value, json};
 
@@ -27,6 +31,15 @@ pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
 }
 
 fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
+    #[cfg(all(feature = "dynamic", target_os = "linux"))]
+    if let [file] = arguments.ids.as_slice()
+        && Path::new(file).is_file()
+        && Path::new(file)
+            .extension()
+            .is_some_and(|extension| ["so", "toml", "wasm"].iter().any(|it| extension == *it))
+    {
+        return library(file, &arguments.told);
+    }
     let context = context()?;
     if Again::is_asked_for() {
         return Again::serve(context.registry()).map_err(Failure::fault);
@@ -43,6 +56,29 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
         });
     }
     run_and_tell(&suites, &arguments.told, "Conformance of Zarr plugins", "plugin {subject}")
+}
+
+/// A library that is loaded, or the one that a manifest names: every rule again, through the C ABI. Examples may name what is
+/// linked, unless the library has the same itself.
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn library(file: &str, told: &Told) -> Result<(), Failure> {
+    let loader = Loader::of_one(Path::new(file))?;
+    let mut registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    if !loader.register(&mut registry).is_empty() {
+        registry = Registry::empty();
+        if let Some(passed_over) = loader.register(&mut registry).into_iter().next() {
+            return Err(passed_over.refusal.into());
+        }
+    }
+    if Again::is_asked_for() {
+        return Again::serve(&registry).map_err(Failure::fault);
+    }
+    let manifests = loader.candidates().iter().filter_map(|candidate| candidate.manifest().ok());
+    let names: Vec<_> = manifests.map(|manifest| manifest.name.as_str()).collect();
+    let mut suites = suites_of(&registry);
+    suites.retain(|suite| names.contains(&suite.subject.package.as_str()));
+    Again::with(&["conformance", "plugin", file])?.isolate(&mut suites);
+    run_and_tell(&suites, told, "Conformance of a loaded library", &format!("plugin {file}"))
 }
 
 /// The rules are held to the store itself, which is emptied after each of them: so nothing may be in it.

@@ -248,6 +248,18 @@ fn a_library_that_holds_to_the_rules_passes_a_probe_and_one_that_does_not_fails_
 }
 
 #[test]
+fn a_library_or_its_manifest_is_held_to_the_rules_of_its_plugins_alone() {
+    let home = Home::with_trusted_plugin();
+    for file in ["libxor.so", "dist/xor-c.toml"] {
+        let said = home.says(&["conformance", "plugin", file, "--level", "L1"]);
+        assert!(said.starts_with("codec `example.xor`: L1 ("), "{said}");
+        assert_eq!(said.lines().filter(|line| line.contains(": L")).count(), 1, "{said}");
+    }
+    home.0.file("none.so", b"text");
+    assert!(home.refuses(&["conformance", "plugin", "none.so"]).contains("it is no ELF file"));
+}
+
+#[test]
 fn what_crashes_or_hangs_is_told_in_words_and_put_into_quarantine() {
     let home = Home::new();
     let at_start = |what: &str| {
