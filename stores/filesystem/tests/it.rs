@@ -406,7 +406,7 @@ fn a_path_a_url_and_a_description_open_the_same_store() {
         json::from_value::<Box<dyn StoreConfiguration>>(&value).map_err(|error| error.to_string())
     };
     for members in [format!(r#""path": "{path}""#), format!(r#""path": "{path}", "durable": true"#)] {
-        assert_eq!(texts(&described(&members).unwrap().open().unwrap().list().unwrap()), ["k"]);
+        assert_eq!(texts(&described(&members).unwrap().open(None).unwrap().list().unwrap()), ["k"]);
     }
     assert!(described(r#""paths": "x""#).unwrap_err().contains("paths"));
     assert!(described(r#""durable": true"#).unwrap_err().contains("path"));

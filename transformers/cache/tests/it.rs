@@ -464,7 +464,7 @@ struct WriteOnly {}
 
 #[zarr_spec::typetag::deserialize(name = "write-only")]
 impl zarr_spec::store::StoreConfiguration for WriteOnly {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let capabilities = Capabilities { readable: false, ..Capabilities::ALL };
         Ok(Arc::new(MinimalStore::new(capabilities)))
     }
