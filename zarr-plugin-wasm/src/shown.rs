@@ -122,6 +122,7 @@ pub(crate) fn put_array(guest: &mut Guest, array: &ArrayRepresentation) -> Resul
     let at = guest.put::<abi::Array>(&[
         ("data_type_name", name),
         ("element_size", size_number(element_size)?),
+        ("is_variable", u64::from(elements == Elements::Variable)),
         ("kind", kind_number(array.data_type.kind()).into()),
         ("unit_size", size_number(unit_size)?),
         ("units", units_at.into()),
