@@ -37,8 +37,8 @@
 //! come back are looked up in the guest's memory; of a `zarr_output`, `len` alone is read, as elsewhere.
 //!
 //! `_initialize` is called first where a module exports it. There is no `log`, no `get_interface`, and of a data type what
-//! `zarr_array` has in numbers: its functions are NULL. An array-to-array codec keeps the data type. Other items than codecs
-//! are left out.
+//! `zarr_array` has in numbers: its functions are NULL. An array-to-array codec keeps the data type. Codecs with chains
+//! of their own, and other items than codecs, are left out.
 #![cfg(all(target_os = "linux", target_endian = "little"))]
 
 mod codec;
