@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use workspace::Workspace;
 
 mod bench;
+mod fuzz;
 mod instructions;
 mod new;
 mod requirements;
@@ -33,6 +34,10 @@ usage: cargo xtask COMMAND [OPTION]…
                     this engine, zarrs, tensorstore and zarr-python in one run; see docs/performance.md.
                     --large has the cases that grow and take long instead; --publish puts the figures into
                     that page
+  fuzz --minutes N [--target NAME]… [--jobs N] [--keep]
+                    libFuzzer on the targets of fuzz/, which share the time; --keep chooses their corpus anew
+  fuzz --replay FILE
+                    runs one input of a target in an ordinary build
   instructions [--write]
                     how many instructions jobs of the engine take under valgrind, beside the counts that
                     are written down; --write writes new ones down
@@ -90,6 +95,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
     };
     match command.as_str() {
         "bench" => bench::run(&Workspace::find()?, arguments),
+        "fuzz" => fuzz::run(&Workspace::find()?, arguments),
         "instructions" => instructions::run(&Workspace::find()?, arguments),
         "new" => new::run(&Workspace::find()?, arguments),
         "test" => suite::run(&Workspace::find()?, arguments),

@@ -31,6 +31,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         }
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
+        "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         // It shows what its users get: nothing of ours is built into it but the questions and answers.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
         "conformance/library" => Allowed::Only(&["zarr-kit", "zarr-plugin"], &[]),

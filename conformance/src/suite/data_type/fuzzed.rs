@@ -83,7 +83,17 @@ impl Use {
     fn element_and_back(&self, element: &[u8]) {
         assert!(self.printed(element).is_some(), "{}: {element:02x?} is not printed", self.label);
         match self.again(element, self.format) {
-            Ok(Some(again)) => assert_eq!(again, element, "{}: another element came back", self.label),
+            Ok(Some(again)) if again == element => {}
+            // Texts that say the same are one value in a document, as JSON is with spaces and without.
+            Ok(Some(again)) if self.data_type.elements().size().is_none() => {
+                assert_eq!(
+                    self.again(&again, self.format),
+                    Ok(Some(again)),
+                    "{}: {element:02x?}",
+                    self.label
+                );
+            }
+            Ok(Some(again)) => panic!("{}: {element:02x?} comes back as {again:02x?}", self.label),
             Ok(None) => {}
             Err(error) => panic!("{}: {element:02x?}: {error}", self.label),
         }

@@ -1,0 +1,6 @@
+//! Says that `fuzzing` is a name that `cfg` knows: `cargo xtask fuzz` sets it.
+
+fn main() {
+    println!("cargo::rustc-check-cfg=cfg(fuzzing)");
+    println!("cargo::rerun-if-changed=build.rs");
+}

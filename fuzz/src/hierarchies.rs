@@ -1,0 +1,124 @@
+//! Whole hierarchies: a store whose keys and values are the input.
+
+use std::io;
+use std::sync::{Arc, LazyLock};
+
+use zarr_conformance::fuzz::within;
+use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Key, NodePath};
+use zarr_kit::{Along, Array, Context, Hierarchy, Kind, Limits, Mode, Selection, UndefinedFill, open_store};
+
+use crate::formats::{self, Files};
+
+/// What documents and chunks may take, and what all of it may.
+const LIMITS: Limits = Limits { document_size: 1 << 16, chunk_size: 1 << 20, value_size: 1 << 20 };
+const MEMORY: usize = 160 << 20;
+
+/// So many arrays are read, of each so many elements along a dimension, and so many of all.
+const ARRAYS: usize = 8;
+const ALONG: u64 = 9;
+const ELEMENTS: u64 = 1 << 12;
+
+/// Elements of more bytes are not read: whoever reads them asks for them.
+const ELEMENT_SIZE: usize = 1 << 12;
+
+static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {
+    [Mode::Strict, Mode::Lenient, Mode::Compatibility].map(|mode| context().with_mode(mode))
+});
+
+/// What everything is opened with: little memory and one thread.
+#[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
+pub(crate) fn context() -> Context {
+    let context = Context::linked().expect("no two plugins have one identifier");
+    let context = context.with_limits(LIMITS).with_one_thread().with_kept_memory(0);
+    context.with_undefined_fill(UndefinedFill::Zeros)
+}
+
+/// A new store in memory.
+#[expect(clippy::expect_used, reason = "the umbrella has that store")]
+pub(crate) fn memory(context: &Context) -> Arc<dyn Store> {
+    open_store(context.registry(), "memory:").expect("a store in memory")
+}
+
+/// The input is a byte for the mode, and then keys and values with how long they are: a byte, and two.
+pub(crate) fn run(input: &[u8]) {
+    let Some((&mode, mut rest)) = input.split_first() else { return };
+    let context = &CONTEXTS[usize::from(mode) % CONTEXTS.len()];
+    let store = memory(context);
+    while let Some((key, value, after)) = entry(rest) {
+        if let Some(key) = str::from_utf8(key).ok().and_then(|key| Key::new(key).ok()) {
+            let set = store.set(&key, value);
+            assert!(set.is_ok(), "{key}: {set:?}");
+        }
+        rest = after;
+    }
+    within(MEMORY, "a hierarchy", || look_at(store, context));
+}
+
+/// The first key and value, and what follows. What is shorter than it says is all there is.
+fn entry(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (&length, rest) = input.split_first()?;
+    let (key, rest) = rest.split_at_checked(length.into())?;
+    let (length, rest) = rest.split_first_chunk::<2>()?;
+    let (value, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into()).unwrap_or((rest, &[]));
+    Some((key, value, rest))
+}
+
+fn look_at(store: Arc<dyn Store>, context: &Context) {
+    let Ok(hierarchy) = Hierarchy::open(store, context) else { return };
+    let root = NodePath::root();
+    let _children = hierarchy.children(&root);
+    let Ok(nodes) = hierarchy.walk(&root) else { return };
+    for node in &nodes {
+        let exists = hierarchy.node_at(&node.path);
+        assert!(exists.is_ok(), "{} is listed, and then {exists:?}", node.path);
+    }
+    let arrays = nodes.iter().filter(|node| node.kind == Kind::Array).take(ARRAYS);
+    for array in arrays.filter_map(|node| hierarchy.array_at(&node.path).ok()) {
+        read(&array);
+    }
+    let _warnings = hierarchy.warnings();
+}
+
+/// Reads the corners of an array; a part of what was read is that part.
+fn read(array: &Array) {
+    let size = array.data_type().elements().size().unwrap_or(16);
+    let asked: u64 = array.shape().iter().map(|&length| length.min(ALONG)).product();
+    if size > ELEMENT_SIZE || asked > ELEMENTS || array.shape().len() > 12 {
+        return;
+    }
+    let range = |start: u64, stop: u64| Along::Range { start, stop, step: 1 };
+    let first = array.shape().iter().map(|&length| range(0, length.min(ALONG))).collect();
+    let last = array.shape().iter().map(|&length| range(length.saturating_sub(2), length)).collect();
+    let whole = array.read(&Selection::Dimensions(first));
+    let _end = array.read(&Selection::Dimensions(last));
+    let Ok(whole) = whole else { return };
+    assert_eq!(whole.count() as u64, asked, "elements of {}", array.path());
+    if whole.count() == 0 {
+        return;
+    }
+    let one = array.read(&Selection::Dimensions(array.shape().iter().map(|_| Along::Index(0)).collect()));
+    match one {
+        Ok(one) => assert_eq!(one.element(0), whole.element(0), "the first element of {}", array.path()),
+        Err(error) => panic!("{}: all can be read, and one element not: {error}", array.path()),
+    }
+    let _stored = array.chunk_exists(&vec![0; array.shape().len()]);
+}
+
+pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
+    let all = formats::hierarchies()?;
+    let seed = |files: &Files| {
+        let mut seed = vec![1];
+        for (key, value) in files {
+            let (Ok(key_length), Ok(length)) = (u8::try_from(key.len()), u16::try_from(value.len())) else {
+                continue;
+            };
+            seed.push(key_length);
+            seed.extend_from_slice(key.as_bytes());
+            seed.extend_from_slice(&length.to_le_bytes());
+            seed.extend_from_slice(value);
+        }
+        seed
+    };
+    Ok(all.iter().map(seed).filter(|seed| seed.len() <= 4096).collect())
+}

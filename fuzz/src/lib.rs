@@ -1,0 +1,67 @@
+//! Fuzz targets: functions that take any bytes, and panic where the framework does what it must not.
+//!
+//! See `README.md` for how they are run and where what they find is kept. What plugins are tried with is in
+//! [`zarr_conformance::fuzz`].
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+mod documents;
+mod formats;
+mod hierarchies;
+mod plugins;
+mod selections;
+mod shards;
+
+/// Something that is tried with any bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// What commands and the folder of its inputs call it.
+    pub name: &'static str,
+    /// Panics when something is not as it should be.
+    pub run: fn(&[u8]),
+    /// Inputs to begin with.
+    pub seeds: fn() -> io::Result<Vec<Vec<u8>>>,
+}
+
+/// All targets, sorted by name.
+pub const TARGETS: &[Target] = &[
+    Target { name: "chunk-keys", run: plugins::chunk_keys, seeds: plugins::chunk_key_seeds },
+    Target { name: "codec-decode", run: plugins::decode, seeds: plugins::decode_seeds },
+    Target { name: "codec-round-trip", run: plugins::round_trip, seeds: plugins::round_trip_seeds },
+    Target { name: "configurations", run: plugins::configurations, seeds: plugins::configuration_seeds },
+    Target { name: "data-types", run: plugins::data_types, seeds: plugins::data_type_seeds },
+    Target { name: "documents", run: documents::documents, seeds: documents::seeds },
+    Target { name: "hierarchies", run: hierarchies::run, seeds: hierarchies::seeds },
+    Target { name: "json", run: documents::json, seeds: documents::json_seeds },
+    Target { name: "manifests", run: plugins::manifests, seeds: plugins::manifest_seeds },
+    Target { name: "metadata-encodings", run: plugins::metadata, seeds: plugins::metadata_seeds },
+    Target { name: "selections", run: selections::run, seeds: selections::seeds },
+    Target { name: "shards", run: shards::run, seeds: shards::seeds },
+];
+
+impl Target {
+    /// The one of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// Where its inputs are.
+    #[must_use]
+    pub fn corpus(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name)
+    }
+
+    /// Writes the inputs to begin with to `folder`, which it makes.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub fn write_seeds(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let seeds = (self.seeds)()?;
+        let mut files = seeds.iter().enumerate();
+        files.try_for_each(|(number, seed)| fs::write(folder.join(format!("seed-{number:05}")), seed))
+    }
+}

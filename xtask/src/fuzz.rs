@@ -1,0 +1,363 @@
+//! `cargo xtask fuzz`: libFuzzer on the targets of `zarr-fuzz`, one after another or some at once, with the time shared.
+//!
+//! libFuzzer wants to know which branches an input takes. The stable compiler counts them when LLVM is told to, so that no
+//! other toolchain is needed; C code of codecs is counted too where clang is there to build it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::workspace::Workspace;
+use crate::{Failure, say};
+
+/// Inputs that are kept, in a folder for each target.
+const CORPUS: &str = "fuzz/corpus";
+
+/// What once crashed keeps its place when the rest is chosen anew.
+const REGRESSION: &str = "regression-";
+
+/// Counts of branches, where they are, and what is compared.
+const RUSTFLAGS: &str = "--cfg fuzzing -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=4 \
+                         -C llvm-args=-sanitizer-coverage-inline-8bit-counters \
+                         -C llvm-args=-sanitizer-coverage-pc-table -C llvm-args=-sanitizer-coverage-trace-compares";
+
+/// Bytes of an input, seconds and MiB of memory that one may take.
+const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=2048"];
+
+/// The same for inputs that are kept: every clone of the repository has them.
+const KEPT_LIMITS: [&str; 3] = ["-max_len=512", "-timeout=20", "-rss_limit_mb=2048"];
+
+/// The most inputs that are kept for a target.
+const MOST_KEPT: usize = 120;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    minutes: u64,
+    /// All, if there are none.
+    targets: Vec<String>,
+    jobs: usize,
+    is_kept: bool,
+    replay: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let mut options = Self { minutes: 0, targets: Vec::new(), jobs: 1, is_kept: false, replay: None };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                let value = arguments.next();
+                value.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a value")))
+            };
+            let number = |text: &str| {
+                let number = text.parse().ok().filter(|&number| number > 0);
+                number.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a number from 1 up")))
+            };
+            match argument.as_str() {
+                "--minutes" => options.minutes = number(value()?)?,
+                "--jobs" => options.jobs = usize::try_from(number(value()?)?).unwrap_or(usize::MAX),
+                "--target" => options.targets.push(value()?.clone()),
+                "--keep" => options.is_kept = true,
+                "--replay" => options.replay = Some(value()?.into()),
+                unknown => return Err(Failure::Usage(format!("`fuzz` has no option `{unknown}`"))),
+            }
+        }
+        if options.minutes == 0 && !options.is_kept && options.replay.is_none() {
+            return Err(Failure::Usage("`fuzz` wants `--minutes N`, `--keep` or `--replay FILE`".to_owned()));
+        }
+        Ok(options)
+    }
+}
+
+/// Where things are.
+#[derive(Debug)]
+struct Places {
+    root: PathBuf,
+    /// The program, with libFuzzer in it.
+    program: PathBuf,
+    /// Seeds, inputs that were found, findings and logs, in a folder each.
+    work: PathBuf,
+}
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
+    let options = Options::parse(arguments)?;
+    if let Some(file) = &options.replay {
+        return replay(workspace, file);
+    }
+    let targets = chosen(workspace, &options.targets)?;
+    let places = build(workspace)?;
+    let mut has_findings = false;
+    if options.minutes > 0 {
+        let seconds = share(options.minutes, targets.len(), options.jobs);
+        say(&format!("{} targets, {seconds} s each, {} at once\n", targets.len(), options.jobs))?;
+        has_findings = fuzz_all(&places, &targets, seconds, options.jobs)?;
+    }
+    if options.is_kept {
+        targets.iter().try_for_each(|target| keep(&places, target))?;
+    }
+    if has_findings { Err(Failure::Checks) } else { Ok(()) }
+}
+
+/// The folders of the corpus name all targets: each has inputs, or its test fails.
+fn chosen(workspace: &Workspace, wanted: &[String]) -> Result<Vec<String>, Failure> {
+    let all = names(&workspace.root.join(CORPUS))?;
+    if let Some(unknown) = wanted.iter().find(|name| !all.contains(name)) {
+        let all = all.join(", ");
+        return Err(Failure::Usage(format!("there is no target `{unknown}`, only {all}")));
+    }
+    Ok(if wanted.is_empty() { all } else { wanted.to_vec() })
+}
+
+/// The sorted names of what is in a folder.
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let broken = |error| format!("{}: {error}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(broken)? {
+        names.push(entry.map_err(broken)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Seconds for each target.
+fn share(minutes: u64, targets: usize, jobs: usize) -> u64 {
+    let rounds = targets.div_ceil(jobs).max(1) as u64;
+    (minutes * 60 / rounds).max(1)
+}
+
+fn build(workspace: &Workspace) -> Result<Places, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let work = workspace.root.join(target).join("fuzz");
+    let triple = host()?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--package", "zarr-fuzz", "--bin", "zarr-fuzz"]);
+    // With a target named, build scripts and macros are built without these flags.
+    command.args(["--target", &triple, "--target-dir"]).arg(&work);
+    command.env("RUSTFLAGS", RUSTFLAGS);
+    for check in ["DEBUG_ASSERTIONS", "OVERFLOW_CHECKS"] {
+        command.env(format!("CARGO_PROFILE_RELEASE_{check}"), "true");
+    }
+    if is_there("clang") {
+        let triple = triple.replace('-', "_");
+        command.env(format!("CC_{triple}"), "clang");
+        command.env(format!("CFLAGS_{triple}"), "-fsanitize=fuzzer-no-link");
+    } else {
+        say("no clang: branches of C code are not counted\n")?;
+    }
+    let status = command.current_dir(&workspace.root).stdin(Stdio::null()).status();
+    if !status.map_err(|error| format!("cargo: {error}"))?.success() {
+        return Err("zarr-fuzz does not build; libFuzzer needs a C++ compiler".to_owned());
+    }
+    let program = work.join(&triple).join("release/zarr-fuzz");
+    Ok(Places { root: workspace.root.clone(), program, work })
+}
+
+fn is_there(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// What the compiler builds for unless told.
+fn host() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let triple = text.lines().find_map(|line| line.strip_prefix("host: "));
+    triple.map(str::to_owned).ok_or_else(|| "rustc does not say what it builds for".to_owned())
+}
+
+/// Runs all targets, `jobs` at once. True if any of them found something.
+fn fuzz_all(places: &Places, targets: &[String], seconds: u64, jobs: usize) -> Result<bool, String> {
+    let mut has_findings = false;
+    for group in targets.chunks(jobs) {
+        let results: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                group.iter().map(|target| scope.spawn(move || fuzz(places, target, seconds))).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        for result in results {
+            has_findings |= result.map_err(|_panic| "a thread that fuzzes panicked".to_owned())??;
+        }
+    }
+    Ok(has_findings)
+}
+
+/// Fuzzes one target, and goes on after a finding while there is time. True if there was one.
+fn fuzz(places: &Places, target: &str, seconds: u64) -> Result<bool, String> {
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut has_findings = false;
+    loop {
+        let rest = end.saturating_duration_since(Instant::now()).as_secs();
+        if rest == 0 {
+            return Ok(has_findings);
+        }
+        let findings = places.folder("findings", target)?;
+        let before = names(&findings)?;
+        let (mut command, log) = places.libfuzzer(target, "fuzz")?;
+        let seeds = places.folder("seeds", target)?;
+        command.env("ZARR_FUZZ_SEEDS", &seeds).args(LIMITS).arg(format!("-max_total_time={rest}"));
+        command.arg(format!("-artifact_prefix={}/", findings.display()));
+        command.args([places.folder("found", target)?, places.corpus(target), seeds]);
+        let status = command.status().map_err(|error| format!("{}: {error}", places.program.display()))?;
+        let text = fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if status.success() {
+            say(&format!("{target:<20} {}\n", last_count(&text)))?;
+            return Ok(has_findings);
+        }
+        has_findings = true;
+        let new: Vec<_> = names(&findings)?.into_iter().filter(|name| !before.contains(name)).collect();
+        for name in &new {
+            let file = findings.join(name);
+            let file = file.strip_prefix(&places.root).unwrap_or(&file).display();
+            say(&format!(
+                "{target:<20} FOUND {}\n{:>20} cargo xtask fuzz --replay {file}\n",
+                cause(&text),
+                ""
+            ))?;
+        }
+        // What is found at once again, or is no finding at all, would be found for ever.
+        if new.is_empty() {
+            return Err(format!("`{target}` stopped with {status}: see {}", log.display()));
+        }
+    }
+}
+
+/// How far libFuzzer came: branches, inputs, how many a second.
+fn last_count(log: &str) -> String {
+    let counts = log.lines().rev().find(|line| line.starts_with('#') && line.contains(" cov: "));
+    counts.unwrap_or("no input was run").replace('\t', " ")
+}
+
+/// What the log says first about a finding.
+fn cause(log: &str) -> &str {
+    let mut lines = log.lines();
+    let panic = lines.find(|line| line.contains(" panicked at ") || line.contains("ERROR: libFuzzer"));
+    let next = lines.next().filter(|_| panic.is_some_and(|line| line.contains(" panicked at ")));
+    next.or(panic).unwrap_or("an end without a word")
+}
+
+/// Replaces the corpus of a target by few inputs that take all branches that are known and that no seed takes.
+fn keep(places: &Places, target: &str) -> Result<(), String> {
+    let broken = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
+    for name in ["kept", "nothing"] {
+        let folder = places.folder(name, target)?;
+        fs::remove_dir_all(&folder).map_err(|error| broken(&folder, error))?;
+    }
+    let (chosen, nothing) = (places.folder("kept", target)?, places.folder("nothing", target)?);
+    let (corpus, found) = (places.corpus(target), places.folder("found", target)?);
+    let (mut seeds, log_of_seeds) = places.libfuzzer(target, "seeds")?;
+    seeds.env("ZARR_FUZZ_SEEDS", &chosen).arg("-runs=1").arg(&nothing);
+    let (mut merge, log) = places.libfuzzer(target, "merge")?;
+    // Whether a branch is taken, and not how often.
+    merge.args(KEPT_LIMITS).args(["-set_cover_merge=1", "-use_counters=0"]).args([&chosen, &corpus, &found]);
+    for (mut command, log) in [(seeds, log_of_seeds), (merge, log)] {
+        let status = command.status().map_err(|error| format!("{}: {error}", places.program.display()))?;
+        if !status.success() {
+            return Err(format!("the inputs of `{target}` cannot be merged: see {}", log.display()));
+        }
+    }
+    for name in names(&corpus)?.iter().filter(|name| !name.starts_with(REGRESSION)) {
+        fs::remove_file(corpus.join(name)).map_err(|error| broken(&corpus, error))?;
+    }
+    let mut kept = names(&chosen)?;
+    kept.retain(|name| !name.starts_with("seed-"));
+    // Names are hashes, so that the first ones are any of them.
+    kept.truncate(MOST_KEPT);
+    for name in &kept {
+        fs::copy(chosen.join(name), corpus.join(name)).map_err(|error| broken(&corpus, error))?;
+    }
+    say(&format!("{target:<20} {} inputs kept\n", kept.len()))
+}
+
+impl Places {
+    fn corpus(&self, target: &str) -> PathBuf {
+        self.root.join(CORPUS).join(target)
+    }
+
+    /// libFuzzer on one target, and where its log goes.
+    fn libfuzzer(&self, target: &str, log: &str) -> Result<(Command, PathBuf), String> {
+        let log = self.folder("logs", target)?.join(format!("{log}.log"));
+        let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let mut command = Command::new(&self.program);
+        command.env("ZARR_FUZZ_TARGET", target).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        Ok((command, log))
+    }
+
+    /// A folder for one target, which is made.
+    fn folder(&self, name: &str, target: &str) -> Result<PathBuf, String> {
+        let folder = self.work.join(name).join(target);
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+}
+
+/// Runs one input in an ordinary build, where a debugger is at home.
+fn replay(workspace: &Workspace, file: &Path) -> Result<(), Failure> {
+    let file = file.canonicalize().map_err(|error| format!("{}: {error}", file.display()))?;
+    let target = target_of(&file).ok_or_else(|| {
+        Failure::Usage(format!("{}: the folder of an input is named after its target", file.display()))
+    })?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["run", "--quiet", "--package", "zarr-fuzz", "--bin", "zarr-fuzz", "--", target]).arg(&file);
+    let status = command.current_dir(&workspace.root).stdin(Stdio::null()).status();
+    if status.map_err(|error| format!("cargo: {error}"))?.success() { Ok(()) } else { Err(Failure::Checks) }
+}
+
+/// Inputs lie in a folder that is named after their target.
+fn target_of(file: &Path) -> Option<&str> {
+    file.parent()?.file_name()?.to_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options, Failure> {
+        Options::parse(&arguments.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_say_how_long_what_and_how_many_at_once() {
+        let options = parse(&["--minutes", "7", "--target", "json", "--jobs", "2", "--keep"]).ok().unwrap();
+        let targets = vec!["json".to_owned()];
+        assert_eq!(options, Options { minutes: 7, targets, jobs: 2, is_kept: true, replay: None });
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_a_usage_error() {
+        for arguments in [&[][..], &["--minutes"], &["--minutes", "0"], &["--jobs", "x"], &["--hours", "1"]] {
+            assert!(matches!(parse(arguments), Err(Failure::Usage(_))), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_is_shared_among_all_targets() {
+        assert_eq!(share(10, 12, 1), 50);
+        assert_eq!(share(10, 12, 5), 200);
+        assert_eq!(share(1, 1000, 1), 1);
+    }
+
+    #[test]
+    fn the_target_of_an_input_is_its_folder() {
+        assert_eq!(target_of(Path::new("fuzz/corpus/json/regression-1")), Some("json"));
+        assert_eq!(target_of(Path::new("input")), None);
+    }
+
+    #[test]
+    fn what_a_log_says_is_told_in_one_line() {
+        let log = "#12\tINITED cov: 3 ft: 4\n#900\tDONE   cov: 5 ft: 6 exec/s: 30\nstat\n";
+        assert_eq!(last_count(log), "#900 DONE   cov: 5 ft: 6 exec/s: 30");
+        assert_eq!(last_count("Usage\n"), "no input was run");
+        let panic = "INFO: x\nthread 'main' panicked at a.rs:1:2:\nother bytes came back\n";
+        assert_eq!(cause(panic), "other bytes came back");
+        assert_eq!(
+            cause("==1== ERROR: libFuzzer: timeout after 20 seconds\nx\n"),
+            "==1== ERROR: libFuzzer: timeout after 20 seconds"
+        );
+    }
+}
