@@ -1,14 +1,18 @@
 //! Suites as tests of a crate: one trial per rule, which `cargo test` and other runners list and choose from.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{env, fs, io};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};
 use zarr_spec::Registry;
 use zarr_spec::registry::DuplicateIdentifier;
 
 use super::codec::{Fixture, add_fixtures};
-use super::{Again, Level, Report, Suite, Verdict, suites_of};
+use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, suites_of};
 
 /// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
 ///
@@ -30,6 +34,9 @@ use super::{Again, Level, Report, Suite, Verdict, suites_of};
 /// Bytes from elsewhere that a codec has to read are a list of [`Fixture`]s: `conformance_tests!(my_codec; fixtures: FIXTURES)`.
 ///
 /// [`Fixture`]: crate::suite::Fixture
+///
+/// Where the environment variable `ZARR_CONFORMANCE_REPORT` names a file, a report is written to it: a page (`.html`), JSON
+/// (`.json`), JUnit's XML (`.xml`), or text. A relative path begins in the folder of the crate.
 ///
 /// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
 #[macro_export]
@@ -75,6 +82,8 @@ pub fn run_linked(
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let arguments = Arguments::from_args();
+    let collected = Collected::default();
+    let mut subjects = Vec::new();
     let mut tests = vec![Test::test("every test of this file is run", {
         let file =
             Path::new(manifest_folder).join("tests").join(Path::new(file).file_name().unwrap_or_default());
@@ -92,14 +101,62 @@ pub fn run_linked(
             if let Ok(again) = Again::with(&[]) {
                 again.isolate(&mut suites);
             }
-            tests.extend(suites.into_iter().flat_map(tests_of));
+            subjects = suites.iter().map(|suite| suite.subject.clone()).collect();
+            let of_one = |(number, suite)| tests_of(number, suite, &collected);
+            tests.extend(suites.into_iter().enumerate().flat_map(of_one));
         }
         Err(error) => {
             let what = error.to_string();
             tests.push(Test::test("identifiers are not taken", move || Err(Failed::from(what))));
         }
     }
-    libtest_mimic::run(&arguments, tests).exit_code()
+    let status = libtest_mimic::run(&arguments, tests).exit_code();
+    let Some(file) = env::var_os(REPORT).map(PathBuf::from) else { return status };
+    if let Err(error) = write_to(&file, &collected.report(&subjects)) {
+        eprintln!("{}: {error}", file.display());
+        return ExitCode::FAILURE;
+    }
+    status
+}
+
+/// Names the file that a report is written to.
+const REPORT: &str = "ZARR_CONFORMANCE_REPORT";
+
+/// What became of the rules that were looked at, by the place of their suite and their own place in that.
+#[derive(Debug, Clone, Default)]
+struct Collected(Arc<Mutex<BTreeMap<(usize, usize), Outcome>>>);
+
+impl Collected {
+    fn add(&self, suite: usize, trial: usize, outcome: Outcome) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((suite, trial), outcome);
+    }
+
+    /// Of those subjects that were looked at: the command line may choose.
+    fn report(&self, subjects: &[Subject]) -> Report {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcomes = |suite: usize| -> Vec<Outcome> {
+            all.range((suite, 0)..=(suite, usize::MAX)).map(|(_, outcome)| outcome.clone()).collect()
+        };
+        let subjects = subjects.iter().enumerate().map(|(number, it)| (it.clone(), outcomes(number)));
+        Report {
+            version: VERSION,
+            up_to: Level::L4,
+            subjects: subjects.filter(|(_, outcomes)| !outcomes.is_empty()).collect(),
+        }
+    }
+}
+
+fn write_to(file: &Path, report: &Report) -> io::Result<()> {
+    let text = match file.extension().and_then(OsStr::to_str) {
+        Some("html") => {
+            report.to_html("Conformance of Zarr plugins", "cargo test --test conformance -- {subject}")
+        }
+        Some("json") => report.to_json().to_string(),
+        Some("xml") => report.to_junit(),
+        _ => report.to_string(),
+    };
+    fs::write(file, text)
 }
 
 /// What the plugins that are linked from `package`, or all, come to, up to `level`.
@@ -119,12 +176,17 @@ fn linked(package: Option<&str>, fixtures: &'static [Fixture]) -> Result<Vec<Sui
     Ok(suites)
 }
 
-fn tests_of(suite: Suite) -> impl Iterator<Item = Test> {
-    let subject = suite.subject.to_string();
-    suite.trials.into_iter().map(move |trial| {
-        let rule = trial.rule();
+fn tests_of(number: usize, suite: Suite, collected: &Collected) -> impl Iterator<Item = Test> + use<> {
+    let (subject, collected) = (suite.subject.to_string(), collected.clone());
+    suite.trials.into_iter().enumerate().map(move |(place, trial)| {
+        let (rule, collected) = (trial.rule(), collected.clone());
         let name = format!("{subject}: {} {}", rule.level, rule.id);
-        Test::ignorable_test(name, move || match trial.run().verdict {
+        let run = move || {
+            let outcome = trial.run();
+            collected.add(number, place, outcome.clone());
+            outcome.verdict
+        };
+        Test::ignorable_test(name, move || match run() {
             Verdict::Passed { .. } => Ok(Completion::Completed),
             Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
             Verdict::Failed(failures) => {
@@ -140,7 +202,7 @@ fn tests_of(suite: Suite) -> impl Iterator<Item = Test> {
 
 /// A `#[test]` in a file without a harness is compiled to nothing.
 fn no_other_tests(file: &Path) -> Result<(), Failed> {
-    let source = std::fs::read_to_string(file)
+    let source = fs::read_to_string(file)
         .map_err(|error| Failed::from(format!("`{}` cannot be read: {error}", file.display())))?;
     let Some(line) = source.lines().position(|line| line.trim_start().starts_with("#[test]")) else {
         return Ok(());

@@ -1,0 +1,118 @@
+//! A crate in a folder of its own, as anybody has it: one dev-dependency, a `[[test]]` entry and one line, and its plugin is
+//! held to the suite.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A codec that is its own configuration. `DECODE` stands for what decoding makes of a byte.
+const SOURCE: &str = r##"//! Every byte of a chunk, and a key.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size};
+
+zarr_spec::register!(
+    CodecPlugin::new(Identifiers::name("example.xor"), create)
+        .configuration::<Xor>()
+        .about("Flips the bits of a key in every byte.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v3(r#"{"name": "example.xor", "configuration": {"key": 165}}"#)];
+
+#[derive(Debug, Deserialize)]
+struct Xor {
+    key: u8,
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?)))
+}
+
+impl BytesToBytesCodec for Xor {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(encoded.put(&decoded.iter().map(|byte| byte ^ self.key).collect::<Vec<u8>>())?)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        Ok(decoded.put(&encoded.iter().map(|byte| DECODE).collect::<Vec<u8>>())?)
+    }
+}
+"##;
+
+/// The crate, in a folder that is in no workspace.
+fn third_party(decode: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(ROOT).canonicalize().unwrap();
+    let manifest = format!(
+        "[package]\nname = 'example-xor'\nversion = '1.2.3'\nedition = '2024'\n\n\
+         [dependencies]\nserde = {{ version = '1', features = ['derive'] }}\nzarr-spec.path = '{0}/zarr-spec'\n\n\
+         [dev-dependencies]\nzarr-conformance.path = '{0}/conformance'\n\n\
+         [[test]]\nname = 'conformance'\nharness = false\n",
+        root.display()
+    );
+    let write = |file: &str, text: &str| {
+        let file = folder.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    write("Cargo.toml", &manifest);
+    write("src/lib.rs", &SOURCE.replace("DECODE", decode));
+    write("tests/conformance.rs", "zarr_conformance::conformance_tests!(example_xor);\n");
+    // The versions that are here already: nothing is fetched.
+    fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+    folder
+}
+
+/// Runs `cargo test` there: what it says, and whether all is well.
+fn tested(folder: &TempDir, report: &str) -> (String, bool) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--offline", "--quiet", "--test", "conformance", "--", "--color", "never"]);
+    cargo.current_dir(folder.path()).env("CARGO_TARGET_DIR", target).env("ZARR_CONFORMANCE_REPORT", report);
+    let output = cargo.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&said).into_owned(), output.status.success())
+}
+
+#[test]
+fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
+    let right = third_party("byte ^ self.key");
+    let (said, is_well) = tested(&right, "report.txt");
+    assert!(is_well, "{said}");
+    assert!(said.contains("test result: ok. "), "{said}");
+    let report = fs::read_to_string(right.path().join("report.txt")).unwrap();
+    assert!(report.starts_with("codec `example.xor`: L4 ("), "{report}");
+    assert!(report.contains(" 0 failed, "), "{report}");
+
+    let wrong = third_party("(byte ^ self.key) & 0x7f");
+    let (said, is_well) = tested(&wrong, "report.html");
+    assert!(!is_well, "{said}");
+    for line in [
+        "codec `example.xor`: L1 codec-round-trip",
+        "(source: ",
+        "- {\"name\": \"example.xor\", \"configuration\": {\"key\": 165}} in v3, ",
+        "test result: FAILED. ",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    // Nothing else is blamed.
+    assert!(
+        !said.contains("L0 identifiers ... FAILED") && !said.contains("codec-truncated ... FAILED"),
+        "{said}"
+    );
+    let report = fs::read_to_string(wrong.path().join("report.html")).unwrap();
+    assert!(report.contains("<h3>codec `example.xor`: L1 <code>codec-round-trip</code></h3>"), "{report}");
+    assert!(report.contains("cargo test --test conformance -- example.xor</code>"), "{report}");
+}
