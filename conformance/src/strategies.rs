@@ -1,4 +1,4 @@
-//! Strategies for [`proptest`], with the feature `proptest`: representations, chunks, documents and selections that tests
+//! Strategies for [`mod@proptest`], with the feature `proptest`: representations, chunks, documents and selections that tests
 //! of plugins and readers are tried with.
 //!
 //! Whatever comes out is valid, and shrinks towards less: fewer dimensions, fill values, empty documents. A codec of one's

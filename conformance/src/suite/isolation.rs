@@ -112,7 +112,7 @@ impl Again {
         let file = |path: &Path| fs::File::create(path).map_err(failed);
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env(VARIABLE, name).env("MALLOC_ARENA_MAX", "1");
-        command.env_remove("RUST_BACKTRACE").current_dir(folder.path());
+        command.env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::null()).stdout(file(&said)?).stderr(file(&complaints)?);
         let ended = ended(&mut command, TIME).map_err(failed)?;
         let read = |path: &Path| -> Result<String, String> {
@@ -261,7 +261,8 @@ fn address_space() -> Result<(u64, u64), String> {
 fn limit(bytes: u64) -> Result<(), String> {
     let (process, limit) = (std::process::id().to_string(), format!("--as={bytes}:"));
     let mut command = Command::new("prlimit");
-    let run = command.args(["--pid", &process, &limit]).stdin(Stdio::null()).output();
+    // What ends by a signal leaves no file.
+    let run = command.args(["--pid", &process, &limit, "--core=0"]).stdin(Stdio::null()).output();
     match run {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!("prlimit: {}", String::from_utf8_lossy(&output.stderr).trim())),
