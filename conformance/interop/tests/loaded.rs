@@ -8,8 +8,13 @@ use std::thread;
 
 use zarr_conformance::suite::{Level, Report, Suite, suites_of};
 use zarr_kit::loaded::Loader;
+use zarr_kit::spec::Key;
 use zarr_kit::spec::registry::{Plugin, Table};
-use zarr_kit::{Context, Format, Hierarchy, Registry, Selection, open_store};
+use zarr_kit::spec::store::get_value;
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
+
+// Linked as well, so that the same plugins are there both ways.
+use zarr_conformance_library as _;
 
 /// What does not cross the ABI: plugin, rule, and why. The list is neither longer nor shorter than it has to be.
 const NOT_CARRIED: &[(&str, &str, &str)] = &[];
@@ -82,6 +87,41 @@ fn said<P: Plugin>(table: &Table<P>) -> BTreeMap<String, (&'static str, usize)> 
     plugins.collect()
 }
 
+/// A transformer of a library gets the host's store, and the engine gets the transformer's. A grid of a library begins before
+/// its array, and chunks keep their keys when it grows there.
+#[test]
+fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
+    let context = Context::new(loaded());
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let grid = json!({
+        "extension": "https://zarr-kit.example/spec/grids/origin/1.0",
+        "type": "origin",
+        "configuration": {"chunk_shape": [4], "origin": [(-2)]}
+    });
+    let builder = ArrayBuilder::new([6], "uint8").chunk_grid(grid).uncompressed();
+    let hierarchy = Hierarchy::create(store.clone(), &context, Format::V3Draft).unwrap();
+    hierarchy.create_array("/x", &builder).unwrap();
+    let document = Key::new("meta/x.array.json").unwrap();
+    let text = get_value(&*store, &document, 1 << 12).unwrap().unwrap();
+    let text = String::from_utf8(text.into()).unwrap();
+    let transformer = r#"{"storage_transformers": [{"type": "complement", "configuration": {},
+        "extension": "https://example.org/storage-transformers/complement/1.0"}], "#;
+    store.set(&document, text.replacen('{', transformer, 1).as_bytes()).unwrap();
+
+    let mut array = Hierarchy::open(store.clone(), &context).unwrap().array("/x").unwrap();
+    array.write(&Selection::All, &[1, 2, 3, 4, 5, 6]).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
+    let value = |key: &str| get_value(&*store, &Key::new(key).unwrap(), 9).unwrap().map(Vec::from);
+    // Chunk -1 is 1 in keys; elements before the array hold the fill value.
+    let stored = [Some(vec![!0, !0, !1, !2]), Some(vec![!3, !4, !5, !6])];
+    assert_eq!([value("data/x/c1"), value("data/x/c0")], stored);
+    array.resize_at(&[-3], &[9]).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), [0, 0, 0, 1, 2, 3, 4, 5, 6]);
+    array.resize_at(&[5], &[4]).unwrap();
+    assert_eq!(array.read(&Selection::All).unwrap().bytes(), [3, 4, 5, 6]);
+    assert_eq!([value("data/x/c1"), value("data/x/c0")], [None, stored[1].clone()]);
+}
+
 /// A linked store may be around a loaded one and the other way round, and names with a number find their type.
 #[test]
 fn a_hierarchy_is_written_and_read_with_nothing_linked() {
@@ -93,7 +133,7 @@ fn a_hierarchy_is_written_and_read_with_nothing_linked() {
     );
     let store = open_store(context.registry(), &description).unwrap();
     let hierarchy = Hierarchy::create(store.clone(), &context, Format::V3).unwrap();
-    let builder = zarr_kit::ArrayBuilder::new([4, 6], "r16").chunks([2, 4]);
+    let builder = ArrayBuilder::new([4, 6], "r16").chunks([2, 4]);
     let array = hierarchy.create_array("/x", &builder).unwrap();
     let all: Vec<u8> = (0..48).collect();
     array.write(&Selection::All, &all).unwrap();
