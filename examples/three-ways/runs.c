@@ -237,7 +237,10 @@ static const zarr_item item = {
     .examples_json =
         TEXT("[{\"format\": \"v3\", \"document\": {\"name\": \"example.runs\"}, \"data_types\": [\"uint8\"]}, "
              "{\"format\": \"v3\", \"document\": {\"name\": \"example.runs\", \"configuration\": {\"width\": 4}}}]"),
-    .vtable = &runs};
+    .vtable = &runs,
+    .configuration_schema_json =
+        TEXT("{\"v3\": {\"type\": \"object\", \"properties\": {\"width\": {\"enum\": [1, 2, 4, 8]}}, "
+             "\"additionalProperties\": false}}")};
 
 static const zarr_item *const items[] = {&item};
 

@@ -113,7 +113,8 @@ impl Texts<'_> {
         };
         let summary = self.text::<Item>(item, "summary")?;
         let examples = examples(self.text::<Item>(item, "examples_json")?)?;
-        Ok((identifiers, About::new(summary, examples)))
+        let schemas = self.text::<Item>(item, "configuration_schema_json")?;
+        Ok((identifiers, with_schemas(About::new(summary, examples), schemas)?))
     }
 
     fn text<T: abi::describe::Described>(
@@ -145,6 +146,19 @@ fn at_most(count: u32) -> Result<u32, Failure> {
         return Err(Failure::broken(format!("it lists {count} of something, and {MAX_ITEMS} is the most")));
     }
     Ok(count)
+}
+
+/// With the schemas of the configuration, by the names of formats, as `zarr_item` has them.
+fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
+    if json.is_empty() {
+        return Ok(about);
+    }
+    let schemas = parse(json.as_bytes())?;
+    let Some(schemas) = schemas.as_object() else {
+        return Err(Failure::broken("its schemas are not as the header has them"));
+    };
+    let known = Format::ALL.into_iter().filter_map(|format| Some((format, schemas.get(format.name())?)));
+    Ok(known.fold(about, |about, (format, schema)| about.with_schema_text(format, schema.to_string().leak())))
 }
 
 /// As `zarr_item` has them.

@@ -4,30 +4,22 @@ use std::ops::Range;
 
 use wasmi::errors::{ErrorKind, InstantiationError, MemoryError};
 use wasmi::{
-    AsContext, AsContextMut, Caller, Func, Instance, Memory, Nullable, Ref, Store, StoreContextMut,
-    StoreLimits, StoreLimitsBuilder, Table, TrapCode, TypedFunc, WasmParams, WasmResults,
+    AsContextMut, Func, Instance, Memory, Nullable, Ref, Store, Table, TrapCode, TypedFunc, WasmParams,
+    WasmResults,
 };
 use zarr_plugin::abi::describe::Described;
 use zarr_plugin::abi::{self, Buf, Output, Str};
 
 use crate::failure::Failure;
+use crate::host::{self, Lent, State};
 use crate::library::Module;
 use crate::{FUEL_OF_A_CALL, FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
 
 /// An address in a guest, or the number of a function there.
 pub(crate) type Address = u32;
 
-const PAGE: u64 = 1 << 16;
-
 /// The longest text or document that is taken from a guest, in bytes.
 const MAX_TEXT: u32 = 16 << 20;
-
-/// Warnings of one call, and bytes of each, that are passed on.
-const MAX_WARNINGS: usize = 16;
-const MAX_WARNING: u32 = 4 << 10;
-
-/// Bytes that are lent at first for a result whose size is not known.
-const FIRST_CAPACITY: usize = 1 << 16;
 
 /// An instance of a module. Nobody else has it.
 #[derive(Debug)]
@@ -42,71 +34,10 @@ pub(crate) struct Guest {
     is_dead: bool,
 }
 
-/// What belongs to the host while a guest runs.
-#[derive(Debug)]
-pub(crate) struct State {
-    memory: Option<Memory>,
-    /// Pages of the guest's memory that the host has added for itself.
-    regions: Vec<Region>,
-    limits: StoreLimits,
-    /// Bytes that this call has been given.
-    given: usize,
-    fuel: u64,
-    lent: Option<Lent>,
-    /// The most that was lent so far.
-    usual: usize,
-    warnings: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Region {
-    bytes: Range<u64>,
-    /// Where the part begins that is free in this call.
-    free: u64,
-}
-
-/// The output of a call, as the host knows it.
-#[derive(Debug, Clone, Copy)]
-struct Lent {
-    shown: Address,
-    start: Address,
-    capacity: u32,
-    limit: u32,
-    refused: bool,
-}
-
-impl State {
-    fn own_limit(&self) -> usize {
-        GUEST_MEMORY.saturating_add(self.given.saturating_mul(MEMORY_PER_BYTE))
-    }
-
-    /// Lets the guest have what this call may, beside what is the host's.
-    fn limit_memory(&mut self) {
-        let hosts: u64 = self.regions.iter().map(|region| region.bytes.end - region.bytes.start).sum();
-        let hosts = usize::try_from(hosts).unwrap_or(usize::MAX);
-        self.limits = limits(hosts.saturating_add(self.own_limit()));
-    }
-}
-
-fn limits(memory: usize) -> StoreLimits {
-    let limits = StoreLimitsBuilder::new().instances(1).memories(1).tables(4).table_elements(1 << 16);
-    limits.memory_size(memory).trap_on_grow_failure(true).build()
-}
-
 impl Guest {
     /// A new instance, in which nothing but its own start has run.
     pub(crate) fn new(module: &Module) -> Result<Self, Failure> {
-        let state = State {
-            memory: None,
-            regions: Vec::new(),
-            limits: limits(GUEST_MEMORY),
-            given: 0,
-            fuel: FUEL_PER_CALL,
-            lent: None,
-            usual: FIRST_CAPACITY,
-            warnings: Vec::new(),
-        };
-        let mut store = Store::new(module.engine(), state);
+        let mut store = Store::new(module.engine(), State::new());
         store.limiter(|state| &mut state.limits);
         refuel(&mut store)?;
         let instance = Instance::new(&mut store, module.code(), &[]);
@@ -115,9 +46,9 @@ impl Guest {
         store.data_mut().memory = memory;
         let table = instance.get_table(&store, crate::library::TABLE);
         let table = table.ok_or_else(|| Failure::broken("it has no table of functions"))?;
-        let reserve = Func::wrap(&mut store, reserve);
+        let reserve = Func::wrap(&mut store, host::reserve);
         let reserve = add_function(&mut store, table, reserve)?;
-        let warn = Func::wrap(&mut store, warn);
+        let warn = Func::wrap(&mut store, host::warn);
         let warn = add_function(&mut store, table, warn)?;
         Ok(Self { store, instance, table, reserve, warn, is_dead: false })
     }
@@ -153,15 +84,7 @@ impl Guest {
 
     /// What comes from here on belongs to a call that is given so many bytes: all that earlier ones were shown is gone.
     pub(crate) fn begin(&mut self, given: usize) {
-        let state = self.store.data_mut();
-        for region in &mut state.regions {
-            region.free = region.bytes.start;
-        }
-        state.lent = None;
-        state.warnings.clear();
-        state.given = 0;
-        state.fuel = FUEL_PER_CALL;
-        state.give(given);
+        self.store.data_mut().begin(given);
     }
 
     /// Calls a function, with the fuel of a call.
@@ -201,7 +124,7 @@ impl Guest {
         if bytes.is_empty() {
             return Ok(0);
         }
-        let at = place(&mut self.store.as_context_mut(), bytes.len())?;
+        let at = host::place(&mut self.store.as_context_mut(), bytes.len())?;
         self.bytes_mut(at, bytes.len())?.copy_from_slice(bytes);
         Ok(at)
     }
@@ -215,7 +138,7 @@ impl Guest {
     /// Shows a struct: these members, and zeros.
     pub(crate) fn put<T: Described>(&mut self, members: &[(&str, u64)]) -> Result<Address, Failure> {
         let size = T::WASM32.size;
-        let at = place(&mut self.store.as_context_mut(), size)?;
+        let at = host::place(&mut self.store.as_context_mut(), size)?;
         self.bytes_mut(at, size)?.fill(0);
         if T::WASM32.member("struct_size").is_some() {
             self.set::<T>(at, "struct_size", size as u64)?;
@@ -294,12 +217,12 @@ impl Guest {
         let first = likely.max(self.store.data().usual).min(limit as usize);
         let shown = self.put::<Output>(&[("limit", limit.into()), ("reserve", self.reserve.into())])?;
         let mut context = self.store.as_context_mut();
-        let start = place(&mut context, first.max(1))?;
+        let start = host::place(&mut context, first.max(1))?;
         let lent =
             Lent { shown, start, capacity: u32::try_from(first).unwrap_or(limit), limit, refused: false };
         context.data_mut().lent = Some(lent);
         context.data_mut().give(first);
-        show(&mut context, &lent)?;
+        host::show(&mut context, &lent)?;
         Ok(shown)
     }
 
@@ -348,15 +271,6 @@ impl Guest {
     }
 }
 
-impl State {
-    /// The call has so many bytes more to do with.
-    fn give(&mut self, bytes: usize) {
-        self.given = self.given.saturating_add(bytes);
-        self.fuel = self.fuel.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE));
-        self.limit_memory();
-    }
-}
-
 fn refuel(store: &mut Store<State>) -> Result<(), Failure> {
     let fuel = store.data().fuel;
     store.set_fuel(fuel).map_err(|error| Failure::broken(error.to_string()))
@@ -393,7 +307,7 @@ fn memory_of(store: &Store<State>) -> Result<Memory, Failure> {
     store.data().memory.ok_or_else(|| Failure::broken("it has no memory"))
 }
 
-fn member_of<T: Described>(member: &str) -> Result<Range<usize>, Failure> {
+pub(crate) fn member_of<T: Described>(member: &str) -> Result<Range<usize>, Failure> {
     let place = T::WASM32.member(member);
     place.ok_or_else(|| Failure::broken(format!("{} has no member `{member}`", T::WASM32.name)))
 }
@@ -402,7 +316,7 @@ fn no_number<T: Described>(member: &str) -> Failure {
     Failure::broken(format!("`{member}` of {} is no number of that size", T::WASM32.name))
 }
 
-fn offset(at: Address, bytes: usize) -> Result<Address, Failure> {
+pub(crate) fn offset(at: Address, bytes: usize) -> Result<Address, Failure> {
     let moved = u32::try_from(bytes).ok().and_then(|bytes| at.checked_add(bytes));
     moved.ok_or_else(|| Failure::broken(format!("it points to {at}, behind which there is no memory")))
 }
@@ -413,7 +327,7 @@ fn part(size: usize, at: Address, len: usize) -> Option<Range<usize>> {
     (end <= size).then_some(start..end)
 }
 
-fn outside(at: Address, len: usize, size: usize) -> Failure {
+pub(crate) fn outside(at: Address, len: usize, size: usize) -> Failure {
     Failure::broken(format!("it points to {len} bytes at {at}, and its memory has {size}"))
 }
 
@@ -422,129 +336,4 @@ fn add_function(store: &mut Store<State>, table: Table, function: Func) -> Resul
     let index = table.grow(store, 1, Ref::from(Nullable::Val(function)));
     let index = index.ok().and_then(|index| u32::try_from(index).ok()).filter(|&index| index != 0);
     index.ok_or_else(|| Failure::broken("its table of functions cannot grow: link it with --growable-table"))
-}
-
-/// A free place for `size` bytes, in pages of the host.
-fn place(context: &mut StoreContextMut<'_, State>, size: usize) -> Result<Address, Failure> {
-    const ALIGN: u64 = 16;
-    let size = (size as u64).next_multiple_of(ALIGN);
-    let fits = |region: &&mut Region| region.bytes.end - region.free >= size;
-    let region = context
-        .data_mut()
-        .regions
-        .iter_mut()
-        .filter(fits)
-        .min_by_key(|region| region.bytes.end - region.free);
-    let at = match region {
-        Some(region) => {
-            let at = region.free;
-            region.free += size;
-            at
-        }
-        None => {
-            // Of few sizes, so that there are few of them, however many sizes chunks have.
-            let room = size.next_power_of_two().max(PAGE);
-            let (start, room) = match grow(context, room) {
-                Ok(start) => (start, room),
-                Err(_) => (grow(context, size)?, size),
-            };
-            context.data_mut().regions.push(Region { bytes: start..start + room, free: start + size });
-            context.data_mut().limit_memory();
-            start
-        }
-    };
-    u32::try_from(at).map_err(|_| Failure::broken("its memory is used up"))
-}
-
-/// Adds pages for `size` bytes to the guest's memory, and says where they begin.
-fn grow(context: &mut StoreContextMut<'_, State>, size: u64) -> Result<u64, Failure> {
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
-    context.data_mut().limits = limits(usize::MAX);
-    let before = memory.grow(&mut *context, size.div_ceil(PAGE));
-    context.data_mut().limit_memory();
-    match before {
-        Ok(pages) => Ok(pages * PAGE),
-        Err(_) => Err(Failure::new(
-            abi::UNSUPPORTED,
-            format!(
-                "its memory, of {} bytes, cannot take {size} more",
-                memory.data_size(context.as_context())
-            ),
-        )),
-    }
-}
-
-/// Lets the guest see what it is lent now.
-fn show(context: &mut StoreContextMut<'_, State>, lent: &Lent) -> Result<(), Failure> {
-    for (member, value) in [("start", lent.start), ("capacity", lent.capacity)] {
-        write_u32(context, offset(lent.shown, member_of::<Output>(member)?.start)?, value)?;
-    }
-    Ok(())
-}
-
-fn write_u32(context: &mut StoreContextMut<'_, State>, at: Address, value: u32) -> Result<(), Failure> {
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
-    let written = memory.write(&mut *context, at as usize, &value.to_le_bytes());
-    written.map_err(|_| outside(at, 4, memory.data_size(context.as_context())))
-}
-
-/// `reserve` of `zarr_output`.
-fn reserve(mut caller: Caller<'_, State>, shown: Address, more: u32) -> i32 {
-    let mut context = caller.as_context_mut();
-    match reserved(&mut context, shown, more) {
-        Ok(given) => {
-            let fuel = (given as u64).saturating_mul(FUEL_PER_BYTE);
-            let left = context.get_fuel().unwrap_or(0).saturating_add(fuel);
-            if context.set_fuel(left).is_ok() { abi::OK } else { abi::INTERNAL }
-        }
-        Err(failure) => failure.status,
-    }
-}
-
-/// Makes room behind what was written, and says how many bytes more are lent.
-fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32) -> Result<usize, Failure> {
-    let lent = context.data().lent.filter(|lent| lent.shown == shown);
-    let mut lent = lent.ok_or_else(|| Failure::broken("nothing was lent there"))?;
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
-    let mut len = [0; 4];
-    let at = offset(shown, member_of::<Output>("len")?.start)?;
-    memory.read(&*context, at as usize, &mut len).map_err(|_| outside(at, 4, 0))?;
-    let wanted = u32::from_le_bytes(len).checked_add(more).filter(|&wanted| wanted <= lent.limit);
-    let Some(wanted) = wanted else {
-        lent.refused = true;
-        context.data_mut().lent = Some(lent);
-        return Err(Failure::new(abi::LIMIT_EXCEEDED, "more than may come out"));
-    };
-    let before = lent.capacity;
-    if wanted > before {
-        let capacity = wanted.max(before.saturating_mul(2)).min(lent.limit);
-        let start = place(context, capacity as usize)?;
-        let (from, to) = (lent.start as usize, start as usize);
-        let bytes = memory.data_mut(&mut *context);
-        // Both are places that the host has chosen in this memory.
-        bytes.copy_within(from..from + before as usize, to);
-        (lent.start, lent.capacity) = (start, capacity);
-        let state = context.data_mut();
-        state.lent = Some(lent);
-        state.usual = state.usual.max(capacity as usize);
-        state.give((capacity - before) as usize);
-    }
-    show(context, &lent)?;
-    Ok((lent.capacity - before) as usize)
-}
-
-/// `warn` of `zarr_creation`. What cannot be read is no warning.
-fn warn(mut caller: Caller<'_, State>, _context: Address, message: Address) {
-    let context = caller.as_context_mut();
-    let Some(memory) = context.data().memory else { return };
-    let mut text = [0; 8];
-    if memory.read(&context, message as usize, &mut text).is_err() {
-        return;
-    }
-    let text = u64::from_le_bytes(text);
-    let (at, len) = ((text & 0xffff_ffff) as usize, (text >> 32) as usize);
-    let mut bytes = vec![0; len.min(MAX_WARNING as usize)];
-    if memory.read(&context, at, &mut bytes).is_ok() && context.data().warnings.len() < MAX_WARNINGS {
-        caller.data_mut().warnings.push(String::from_utf8_lossy(&bytes).into_owned());
-    }
 }

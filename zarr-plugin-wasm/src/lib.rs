@@ -45,6 +45,7 @@ mod codec;
 mod entry;
 mod failure;
 mod guest;
+mod host;
 mod library;
 mod shown;
 

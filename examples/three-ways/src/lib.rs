@@ -94,10 +94,15 @@ impl BytesToBytesCodec for Runs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunsConfiguration {
-    width: Option<usize>,
+    #[serde(default = "one")]
+    width: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    let width = creation.parse::<RunsConfiguration>()?.width.unwrap_or(1);
+    let RunsConfiguration { width } = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Runs::new(width)?)))
 }
