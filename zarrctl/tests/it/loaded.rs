@@ -72,6 +72,9 @@ impl Home {
     }
 }
 
+/// What manifests call this machine.
+const MACHINE: &str = if cfg!(target_arch = "aarch64") { "linux_arm64" } else { "linux_amd64" };
+
 const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}}, "chunk_key_encoding": {"name": "default"},
     "codecs": [{"name": "bytes"}, {"name": "example.xor", "configuration": {"key":255}}]}"#;
@@ -105,7 +108,7 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
 
     assert!(!home.configuration("plugins.lock").exists());
     let trusted = home.says(&["plugins", "trust", "xor-c"]);
-    let file = home.plugins().join("xor-c-1.2.0-linux_amd64.so");
+    let file = home.plugins().join(format!("xor-c-1.2.0-{MACHINE}.so"));
     for line in
         ["plugin   xor-c 1.2.0\n", &format!("library  {}\n", file.display()), "has      codec example.xor\n"]
     {
@@ -330,7 +333,7 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     refuses(&["trust", "nobody"], "no plugin that is installed is called `nobody`; none is installed");
     let library = home.library("libxor.so", "");
     home.says(&["plugins", "pack", &library]);
-    fs::write(home.0.path("dist/xor-c-1.2.0-linux_amd64.so"), "another").unwrap();
+    fs::write(home.0.path(&format!("dist/xor-c-1.2.0-{MACHINE}.so")), "another").unwrap();
     refuses(&["install", "dist"], "its library is not the one that its manifest names");
     home.says(&["plugins", "pack", &library]);
     home.says(&["plugins", "install", "dist/xor-c.toml"]);

@@ -14,17 +14,19 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
     // Its name is known only by what it says itself.
     let mut manifest = Manifest::of_library(&bytes, "")
         .map_err(|refusal| Failure::fault(format!("{} is no plugin: {refusal}", library.display())))?;
-    rename(&mut manifest)?;
+    let file = rename(&mut manifest, library)?;
     let path = folder.join(format!("{}.toml", manifest.name));
     if let Ok(text) = fs::read_to_string(&path) {
         let before = Manifest::parse(&text)
             .map_err(|what| Failure::fault(format!("{}, which is there already: {what}", path.display())))?;
         if before.version == manifest.version && before.provides == manifest.provides {
-            let others = before.library.into_iter().filter(|(machine, _)| *machine != platform());
+            let others =
+                before.library.into_iter().filter(|(machine, _)| !manifest.library.contains_key(machine));
+            let others: Vec<_> = others.collect();
             manifest.library.extend(others);
         }
     }
-    write_all(&manifest, &bytes, folder)?;
+    write_all(&manifest, &file, &bytes, folder)?;
     say(&manifest, "packed", &path, to)?;
     let (folder, path) = (folder.display(), path.display());
     writeln!(
@@ -47,8 +49,8 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     if sha256(&bytes) != pin.sha256 {
         return Err(Failure::fault(format!("{} changes while it is read", pin.path.display())));
     }
-    manifest.library.retain(|machine, _| *machine == platform());
-    rename(&mut manifest)?;
+    manifest.library.retain(|_, file| file.sha256 == pin.sha256);
+    let file = rename(&mut manifest, &pin.path)?;
 
     let search = Search::from_environment();
     let folder = search.user_folder().ok_or_else(|| {
@@ -56,7 +58,7 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     })?;
     let installed = folder.join(format!("{}.toml", manifest.name));
     let before = fs::read_to_string(&installed).ok().and_then(|text| Manifest::parse(&text).ok());
-    write_all(&manifest, &bytes, folder)?;
+    write_all(&manifest, &file, &bytes, folder)?;
     if let Some(before) = before {
         remove_what_is_replaced(&before, &manifest, folder)?;
     }
@@ -110,19 +112,19 @@ fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Libraries of several plugins, versions and machines may lie in one folder.
-fn rename(manifest: &mut Manifest) -> Result<(), Failure> {
-    let path = format!("{}-{}-{}.so", manifest.name, manifest.version, platform());
-    let file = manifest.library.get_mut(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
-    file.path = path;
-    Ok(())
+/// Names the file of the one library that the manifest has, so that those of several plugins, versions and machines may lie
+/// in one folder.
+fn rename(manifest: &mut Manifest, library: &Path) -> Result<String, Failure> {
+    let (machine, file) = manifest.library.iter_mut().next().ok_or_else(|| Refusal::Platform(platform()))?;
+    let extension = library.extension().unwrap_or_default().to_string_lossy();
+    file.path = format!("{}-{}-{machine}.{extension}", manifest.name, manifest.version);
+    Ok(file.path.clone())
 }
 
-fn write_all(manifest: &Manifest, library: &[u8], folder: &Path) -> Result<(), Failure> {
+fn write_all(manifest: &Manifest, file: &str, library: &[u8], folder: &Path) -> Result<(), Failure> {
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| named(folder, error))?;
-    let file = manifest.library.get(&platform()).ok_or_else(|| Refusal::Platform(platform()))?;
     let text = manifest.to_toml().map_err(Failure::fault)?;
-    write(&folder.join(&file.path), library)?;
+    write(&folder.join(file), library)?;
     write(&folder.join(format!("{}.toml", manifest.name)), text.as_bytes())
 }
 

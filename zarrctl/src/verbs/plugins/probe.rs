@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use zarr_conformance::suite::{Level, Report, suites_of};
 use zarr_kit::Registry;
-use zarr_kit::loaded::{Loader, Lock, Manifest, Policy, Quarantined, Search, platform, sha256};
+use zarr_kit::loaded::{Loader, Lock, Manifest, Policy, Quarantined, Search, sha256};
 
 use super::trust::files;
 use crate::failure::Failure;
@@ -45,7 +45,10 @@ pub(super) fn run(plugin: &Path, limits: &Limits, level: Level, to: &mut dyn Wri
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("plugin.so"), &subject.library)?;
     if let Some(manifest) = &subject.manifest {
-        write_manifest(manifest.clone(), folder.path())?;
+        let mut manifest = manifest.clone();
+        let hash = sha256(&subject.library);
+        manifest.library.retain(|_, file| file.sha256 == hash);
+        write_manifest(manifest, folder.path())?;
     }
     to.flush()?;
     let ended = in_a_process(folder.path(), limits, level)?;
@@ -188,7 +191,6 @@ fn manifest_path(folder: &Path) -> PathBuf {
 
 /// The manifest of what lies in the folder.
 fn write_manifest(mut manifest: Manifest, folder: &Path) -> Result<(), Failure> {
-    manifest.library.retain(|machine, _| *machine == platform());
     manifest.library.values_mut().for_each(|file| file.path = "plugin.so".to_owned());
     Ok(fs::write(manifest_path(folder), manifest.to_toml().map_err(Failure::fault)?)?)
 }
