@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::guest::{Address, Guest};
 use crate::library::Module;
 use crate::shown::{Entry, encoded_of, format_number, parse, put_array, put_representation, size_at};
+use crate::{ENCODED_PER_BYTE, GUEST_MEMORY};
 
 /// The longest checksum of a plugin, in bytes.
 const MAX_CHECKSUM: u32 = 1 << 16;
@@ -183,6 +184,11 @@ fn value_codec(value: &Value) -> Result<Codec, Failure> {
     codec().ok_or_else(|| Failure::broken(format!("it made a codec of the unknown value {value}")))
 }
 
+/// Bytes that may come out of so many that are encoded: nothing else says how many there can be.
+fn most_encoded(decoded: usize) -> usize {
+    GUEST_MEMORY.saturating_add(decoded.saturating_mul(ENCODED_PER_BYTE))
+}
+
 /// A codec of a module, and guests that wait for a call.
 #[derive(Debug)]
 struct WasmCodec {
@@ -232,7 +238,7 @@ impl WasmCodec {
         to: &mut Output<'_>,
         is_encoding: bool,
     ) -> Result<(), CodecError> {
-        let limit = to.remaining();
+        let limit = if is_encoding { to.remaining().min(most_encoded(from.len())) } else { to.remaining() };
         let run = self.with(from.len(), |made| {
             let step = if is_encoding { &made.functions.encode } else { &made.functions.decode };
             let step = required(step, if is_encoding { "encode" } else { "decode" })?;

@@ -19,6 +19,7 @@
 //!
 //! - Memory of its own: [`GUEST_MEMORY`] and [`MEMORY_PER_BYTE`] times the bytes that the call has been given. `memory.grow`
 //!   fails beyond that.
+//! - Results: a chunk as large as it is; what is encoded, [`GUEST_MEMORY`] and [`ENCODED_PER_BYTE`] times the chunk at most.
 //! - Time: each call has [`FUEL_PER_CALL`] units of fuel and [`FUEL_PER_BYTE`] for each byte that it is given, to read from or
 //!   to write to. An instruction takes one, a call of a function [`FUEL_OF_A_CALL`].
 //! - Calls within calls: as deep as 1000, and 256 KiB of values.
@@ -54,6 +55,9 @@ pub const GUEST_MEMORY: usize = 48 << 20;
 
 /// Bytes more for each byte that a call is given.
 pub const MEMORY_PER_BYTE: usize = 4;
+
+/// Bytes that may come out for each byte that is encoded, besides [`GUEST_MEMORY`].
+pub const ENCODED_PER_BYTE: usize = 16;
 
 /// Units of fuel that each call has, whatever it is called with.
 pub const FUEL_PER_CALL: u64 = 100_000_000;

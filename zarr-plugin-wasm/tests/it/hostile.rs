@@ -9,7 +9,7 @@ use zarr_conformance::suite::highest;
 use zarr_plugin::abi::describe::Described;
 use zarr_plugin::abi::{self, CodecInstance, CodecVtable, Item, Output as Lent, Plugin, Str};
 use zarr_plugin::host::{Loader, Lock, Policy, Refusal, Search, sha256};
-use zarr_plugin_wasm::{GUEST_MEMORY, MAX_MODULE, MEMORY_PER_BYTE};
+use zarr_plugin_wasm::{ENCODED_PER_BYTE, GUEST_MEMORY, MAX_MODULE, MEMORY_PER_BYTE};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::output::Output;
 use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Reading, Registry, Representation, Size, Value};
@@ -72,7 +72,8 @@ impl Module<'_> {
         ];
         plugin.extend_from_slice(self.plugin);
         item.extend_from_slice(self.item);
-        let vtable = [("struct_size", CodecVtable::WASM32.size as u64), ("create", 1), ("decode", 2)];
+        let vtable =
+            [("struct_size", CodecVtable::WASM32.size as u64), ("create", 1), ("encode", 2), ("decode", 2)];
         let parts = [
             (PLUGIN, bytes::<Plugin>(&plugin)),
             (ITEM, bytes::<Item>(&item)),
@@ -379,6 +380,20 @@ fn what_a_guest_writes_down_of_the_output_is_believed_no_further_than_it_goes() 
     // Something else than what was lent.
     let error = Module { decode: &reserve("$from", "1"), ..GOOD }.error();
     assert!(error.contains("it does not say why"), "{error}");
+}
+
+/// Of a chunk the engine knows the size; of what is encoded, nobody does.
+#[test]
+fn what_is_encoded_is_bounded_by_what_is_given() {
+    let decode = "(call_indirect (param i32 i32) (result i32) (local.get $to) (i32.const 1000000000)
+        (i32.load (i32.add (local.get $to) (i32.const TO_RESERVE))))";
+    let codec = Module { decode, ..GOOD }.codec();
+    let mut error = None;
+    let most = highest(|| error = codec.encode(&[1], &mut Output::at_most(usize::MAX)).err()).unwrap();
+    let limit = GUEST_MEMORY + ENCODED_PER_BYTE;
+    let error = error.unwrap();
+    assert!(matches!(error, CodecError::TooLarge(found) if found.limit == limit), "{error}");
+    assert!(most < 10 << 20, "{most} bytes");
 }
 
 #[test]
