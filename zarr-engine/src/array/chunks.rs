@@ -405,3 +405,55 @@ fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<Vec<Along>>> {
     }
     Some(boxes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4 chunks of one element; a grid that fails does not know its keys.
+    #[derive(Debug)]
+    struct Grid {
+        shape: [u64; 1],
+        fails: bool,
+    }
+
+    impl ChunkGrid for Grid {
+        fn grid_shape(&self) -> &[u64] {
+            &self.shape
+        }
+
+        fn chunk_range(&self, _dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
+            Ok(chunk..chunk + 1)
+        }
+
+        fn chunk_of(&self, _dimension: usize, element: u64) -> Result<u64, GridError> {
+            Ok(element)
+        }
+
+        fn chunk_shape(&self) -> Option<&[u64]> {
+            Some(&[1])
+        }
+
+        fn largest_chunk(&self) -> Vec<u64> {
+            vec![1]
+        }
+
+        fn chunk_of_key(&self, _dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
+            match self.fails {
+                true => Err(GridError::OutOfBounds("on purpose".to_owned())),
+                false => Ok((key_index < self.shape[0]).then_some(key_index)),
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_that_a_grid_cannot_tell_are_not_taken_for_ones_that_it_lacks() {
+        let (old, new) = (Grid { shape: [4], fails: false }, Grid { shape: [3], fails: false });
+        let stay = chunks_that_stay(&old, &new).unwrap().unwrap();
+        assert_eq!(stay, [0..3]);
+        assert_eq!(boxes_outside(&[4], &stay).unwrap().iter().flatten().map(Along::count).sum::<u64>(), 1);
+        assert_eq!(chunks_that_stay(&old, &Grid { shape: [0], fails: false }).unwrap().unwrap(), [4..4]);
+        let error = chunks_that_stay(&old, &Grid { shape: [3], fails: true }).unwrap_err();
+        assert_eq!(error.to_string(), "on purpose");
+    }
+}

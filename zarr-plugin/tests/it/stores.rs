@@ -107,6 +107,17 @@ fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
 }
 
 #[test]
+fn a_store_that_nobody_trusts_says_where_it_is() {
+    let installed = Installed::new(&compiled("store.c", &[]), &STORE_C);
+    let mut registry = Registry::empty();
+    assert_eq!(installed.loader(Policy::Pinned).register(&mut registry).len(), 1);
+    let error = open_described(&registry, &json!({"type": "two"})).unwrap_err().to_string();
+    let part = "store `two` is in plugin store-c 1.2.0";
+    assert!(error.contains(part) && error.contains("`zarrctl plugins trust store-c`"), "{error}");
+    assert!(registry.unknown_store("two:").to_string().contains("`two:` is in plugin store-c 1.2.0"));
+}
+
+#[test]
 fn a_store_that_fails_says_so_with_the_name_of_its_plugin() {
     let error = get_value(&*two(&["FAILS"]), &key("a"), 10).unwrap_err();
     assert!(matches!(error, StoreError::Io { operation: "reading", .. }));
