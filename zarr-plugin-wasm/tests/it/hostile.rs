@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zarr_conformance::suite::highest;
 use zarr_plugin::abi::describe::Described;
 use zarr_plugin::abi::{self, CodecInstance, CodecVtable, Item, Output as Lent, Plugin, Str};
-use zarr_plugin::host::{Loader, Lock, Policy, Refusal, Search, sha256};
+use zarr_plugin::host::{Loader, Lock, Policy, Refusal, Search, platform, sha256};
 use zarr_plugin_wasm::{ENCODED_PER_BYTE, GUEST_MEMORY, MAX_MODULE, MEMORY_PER_BYTE};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::output::Output;
@@ -204,6 +204,33 @@ fn trust_is_asked_for_as_of_any_other_library() {
     lock.trust(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap());
     let trusting = Loader::new(&Search::nowhere().given(folder.path()), Policy::Pinned, lock);
     assert!(trusting.open(&trusting.candidates()[0]).is_ok());
+}
+
+#[test]
+fn a_library_for_the_machine_goes_before_a_module() {
+    let folder = installed(&GOOD.library());
+    let native = b"no library";
+    fs::write(folder.path().join("native.so"), native).unwrap();
+    let manifest = folder.path().join("hostile.toml");
+    let both = format!(
+        "library.{} = {{ path = 'native.so', sha256 = '{}' }}\nlibrary.wasm32",
+        platform(),
+        sha256(native)
+    );
+    let text = fs::read_to_string(&manifest).unwrap().replace("library.wasm32", &both);
+    fs::write(&manifest, text).unwrap();
+    let loader = loader(&folder, Policy::Any);
+    let refusal = loader.open(&loader.candidates()[0]).unwrap_err();
+    assert_eq!(refusal, Refusal::Open("it is no ELF file".to_owned()));
+    assert_eq!(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap().sha256, sha256(native));
+}
+
+/// Bytes are run as what their manifest says, and never by the machine if that is WebAssembly.
+#[test]
+fn a_library_of_the_machine_is_no_module() {
+    let machine = fs::read(std::env::current_exe().unwrap()).unwrap();
+    let refusal = refusal_of(&machine[..1 << 20]);
+    assert!(matches!(refusal, Refusal::Open(_)), "{refusal}");
 }
 
 #[test]
