@@ -8,6 +8,7 @@ use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Key, NodePath};
 use zarr_kit::{Along, Array, Context, Hierarchy, Kind, Limits, Mode, Selection, UndefinedFill, open_store};
 
+use crate::far::Far;
 use crate::formats::{self, Files};
 
 /// What documents and chunks may take, and what all of it may.
@@ -74,14 +75,19 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
         assert!(exists.is_ok(), "{} is listed, and then {exists:?}", node.path);
     }
     let arrays = nodes.iter().filter(|node| node.kind == Kind::Array).take(ARRAYS);
+    let far = Hierarchy::open(Arc::new(Far(Arc::clone(hierarchy.store()))), context);
     for array in arrays.filter_map(|node| hierarchy.array_at(&node.path).ok()) {
-        read(&array);
+        let far = far.as_ref().ok().and_then(|far| far.array_at(array.path()).ok());
+        assert!(far.is_some(), "{} is opened, and not from far", array.path());
+        if let Some(far) = far {
+            read(&array, &far);
+        }
     }
     let _warnings = hierarchy.warnings();
 }
 
-/// Reads the corners of an array; a part of what was read is that part.
-fn read(array: &Array) {
+/// Reads the corners of an array; a part of what was read is that part, also from far.
+fn read(array: &Array, far: &Array) {
     let size = array.data_type().elements().size().unwrap_or(16);
     let asked: u64 = array.shape().iter().map(|&length| length.min(ALONG)).product();
     if size > ELEMENT_SIZE || asked > ELEMENTS || array.shape().len() > 12 {
@@ -90,9 +96,15 @@ fn read(array: &Array) {
     let range = |start: u64, stop: u64| Along::Range { start, stop, step: 1 };
     let first = array.shape().iter().map(|&length| range(0, length.min(ALONG))).collect();
     let last = array.shape().iter().map(|&length| range(length.saturating_sub(2), length)).collect();
-    let whole = array.read(&Selection::Dimensions(first));
+    let first = Selection::Dimensions(first);
+    let (whole, from_far) = (array.read(&first), far.read(&first));
     let _end = array.read(&Selection::Dimensions(last));
-    let Ok(whole) = whole else { return };
+    let (whole, from_far) = match (whole, from_far) {
+        (Ok(whole), Ok(from_far)) => (whole, from_far),
+        (Err(_), Err(_)) => return,
+        (near, far) => panic!("{}: {near:?} where it is, and {far:?} from far", array.path()),
+    };
+    assert_eq!(whole.bytes(), from_far.bytes(), "{} from far", array.path());
     assert_eq!(whole.count() as u64, asked, "elements of {}", array.path());
     if whole.count() == 0 {
         return;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 mod documents;
+mod far;
 mod formats;
 mod hierarchies;
 mod plugins;

@@ -1,12 +1,13 @@
 //! Shards that somebody else made, read through an array.
 
 use std::io;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use zarr_conformance::fuzz::within;
 use zarr_kit::spec::Key;
 use zarr_kit::{Array, Context, Hierarchy, Selection};
 
+use crate::far::Far;
 use crate::hierarchies::{context, memory};
 
 const MEMORY: usize = 96 << 20;
@@ -82,16 +83,31 @@ pub(crate) fn run(input: &[u8]) {
     within(MEMORY, "a shard", || {
         let array = array(key, document, shard_key, shard);
         let whole = texts(&array, &Selection::All);
+        let far = from_far(&array);
+        match (&whole, texts(&far, &Selection::All)) {
+            (Ok(near), Ok(far)) => assert_eq!(*near, far, "from far: {document}"),
+            (Err(_), Err(_)) => {}
+            (near, far) => panic!("{document}: {near:?} where it is, and {far:?} from far"),
+        }
         for part in PARTS.iter().filter_map(|part| Selection::parse(part, array.shape()).ok()) {
             let read = texts(&array, &part);
             if let Ok(whole) = &whole {
                 let wanted: Vec<_> = places(&part).into_iter().map(|place| whole[place].clone()).collect();
-                assert_eq!(read.as_deref().ok(), Some(&wanted[..]), "{part:?} of {document}");
+                assert_eq!(read.as_deref(), Ok(&wanted[..]), "{part:?} of {document}");
+                assert_eq!(texts(&far, &part).as_deref(), Ok(&wanted[..]), "{part:?} from far of {document}");
             }
         }
         let _stored = array.stored_inner_chunks(&[0, 0]);
         write(&array);
     });
+}
+
+/// The same array, as if its store were far away.
+#[expect(clippy::expect_used, reason = "it has been opened before")]
+fn from_far(array: &Array) -> Array {
+    let store = Arc::new(Far(Arc::clone(array.hierarchy().store())));
+    let hierarchy = Hierarchy::open(store, &CONTEXT).expect("a hierarchy");
+    hierarchy.array_at(array.path()).expect("an array")
 }
 
 /// Elements as people read them, or why not.

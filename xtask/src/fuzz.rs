@@ -19,9 +19,10 @@ const CORPUS: &str = "fuzz/corpus";
 const REGRESSION: &str = "regression-";
 
 /// Counts of branches, where they are, and what is compared.
-const RUSTFLAGS: &str = "--cfg fuzzing -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=4 \
+const RUSTFLAGS: &str = "-C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=4 \
                          -C llvm-args=-sanitizer-coverage-inline-8bit-counters \
-                         -C llvm-args=-sanitizer-coverage-pc-table -C llvm-args=-sanitizer-coverage-trace-compares";
+                         -C llvm-args=-sanitizer-coverage-pc-table \
+                         -C llvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
 /// Bytes of an input, seconds and MiB of memory that one may take.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=2048"];
