@@ -450,9 +450,10 @@ mod tests {
     fn chunks_that_a_grid_cannot_tell_are_not_taken_for_ones_that_it_lacks() {
         let (old, new) = (Grid { shape: [4], fails: false }, Grid { shape: [3], fails: false });
         let stay = chunks_that_stay(&old, &new).unwrap().unwrap();
-        assert_eq!(stay, [0..3]);
+        assert_eq!(stay, vec![Range { start: 0, end: 3 }]);
         assert_eq!(boxes_outside(&[4], &stay).unwrap().iter().flatten().map(Along::count).sum::<u64>(), 1);
-        assert_eq!(chunks_that_stay(&old, &Grid { shape: [0], fails: false }).unwrap().unwrap(), [4..4]);
+        let none = chunks_that_stay(&old, &Grid { shape: [0], fails: false }).unwrap().unwrap();
+        assert!(none[0].is_empty(), "{none:?}");
         let error = chunks_that_stay(&old, &Grid { shape: [3], fails: true }).unwrap_err();
         assert_eq!(error.to_string(), "on purpose");
     }
