@@ -12,7 +12,7 @@ mod templates;
 
 use templates::{Kind, NewPlugin};
 
-const MANIFEST: &str = include_str!("../../zarrctl/templates/workspace/Cargo.toml");
+const MANIFEST: &str = include_str!("../../zarrctl/templates/workspace/manifest.toml");
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
     let (kind, name, uri) = match arguments {

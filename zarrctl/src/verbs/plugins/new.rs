@@ -18,7 +18,7 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     }
     let template = &plugin.template;
     let mut files = vec![
-        ("Cargo.toml", of_crate!("Cargo.toml")),
+        ("Cargo.toml", of_crate!("manifest.toml")),
         ("src/lib.rs", template.source),
         ("tests/conformance.rs", of_crate!("conformance.rs")),
         ("tests/it.rs", template.test),
