@@ -150,8 +150,18 @@ fn in_format(
     configuration: &str,
     chunk: &ArrayRepresentation,
 ) -> Result<Codec, CodecError> {
+    in_mode(Mode::Strict, format, identifier, configuration, chunk)
+}
+
+fn in_mode(
+    mode: Mode,
+    format: Format,
+    identifier: &str,
+    configuration: &str,
+    chunk: &ArrayRepresentation,
+) -> Result<Codec, CodecError> {
     let registry = registry();
-    creation(format, identifier, configuration, Mode::Strict, |creation| {
+    creation(format, identifier, configuration, mode, |creation| {
         let creation = Creation { registry: &registry, ..*creation };
         let plugin = registry.codecs().find(format, identifier, creation.reading).unwrap();
         (plugin.create)(&creation, &Representation::Array(chunk.clone()))
@@ -225,13 +235,16 @@ fn codecs_may_compress_inside() {
     assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
 }
 
+/// As for other arrays of `bool`, to which strict readers allow 0 and 1.
 #[test]
 fn any_byte_of_the_mask_but_zero_is_true() {
     let chunk = chunk(&[3], maybe(UINT8));
-    let codec = created(&with(PLAIN, PLAIN), &chunk).unwrap();
+    let codec = |mode| in_mode(mode, Format::V3, "zarrs.optional", &with(PLAIN, PLAIN), &chunk).unwrap();
     let encoded = hex("0300000000000000 0200000000000000 ff0002 0708");
     let expected = items(&[there(&[7]), Vec::new(), there(&[8])]);
-    assert_eq!(decode(&codec, &chunk, &encoded, 1 << 10).unwrap(), expected);
+    assert_eq!(decode(&codec(Mode::Lenient), &chunk, &encoded, 1 << 10).unwrap(), expected);
+    let error = decode(&codec(Mode::Strict), &chunk, &encoded, 1 << 10).unwrap_err();
+    assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
 }
 
 #[test]
