@@ -88,7 +88,7 @@ fn a_description_and_a_url_open_a_new_store() {
         let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
         let description: Box<dyn StoreConfiguration> =
             json::from_value(&value).map_err(|error| error.to_string())?;
-        description.open().map_err(|error| error.to_string())
+        description.open(None).map_err(|error| error.to_string())
     };
     let store = open(r#"{"type": "memory"}"#).unwrap();
     store.set(&Key::new("k").unwrap(), b"v").unwrap();
