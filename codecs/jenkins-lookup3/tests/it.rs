@@ -1,4 +1,5 @@
 //! `jenkins_lookup3` against hashes that other programs wrote.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use zarr_codec_jenkins_lookup3::JenkinsLookup3;
 use zarr_conformance::hex;
