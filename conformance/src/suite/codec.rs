@@ -50,7 +50,8 @@ type Answer = Result<Result<Vec<u8>, CodecError>, String>;
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     for &plugin in registry.codecs().iter() {
         let tried = Tried { plugin, registry: Arc::clone(registry) };
-        let groups = [documents::RULES, round_trips::RULES, robustness::RULES, promises::RULES];
+        let groups =
+            [documents::RULES, round_trips::RULES, robustness::RULES, fixtures::RULES, promises::RULES];
         suites.push(suite(tried, &groups));
     }
 }

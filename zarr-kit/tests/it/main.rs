@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 #[cfg(feature = "full")]
-use zarr_conformance::suite::{Level, Report, suites_of};
+use zarr_conformance::suite::{Level, Report, Verdict, suites_of};
 use zarr_kit::CATALOGUE;
 #[cfg(feature = "full")]
 use zarr_kit::spec::Format;
@@ -150,6 +150,35 @@ fn every_plugin_says_what_it_does_and_has_examples_that_work() {
     let report = Report::of(&suites_of(&registry), Level::L0);
     assert_eq!(report.subjects.len(), all_with_examples(&registry));
     assert_eq!(report.failures().count(), 0, "{report}");
+}
+
+/// Codecs without bytes from elsewhere, and why they have none.
+#[cfg(feature = "full")]
+const ALONE: &[(&str, &str)] = &[
+    ("conditional", "nobody else has it"),
+    ("sharding_indexed", "the engine does it: the format suite has shards of other programs"),
+];
+
+#[cfg(feature = "full")]
+#[test]
+fn every_codec_reads_what_another_program_wrote_where_there_is_one() {
+    let registry = Registry::linked().expect("no identifier is taken twice");
+    let (mut alone, mut all) = (Vec::new(), 0);
+    let suites = suites_of(&registry);
+    for suite in suites.iter().filter(|suite| suite.subject.point == ExtensionPoint::Codec) {
+        let rule = suite.trials.iter().find(|trial| trial.rule().id == "codec-fixtures");
+        match rule.map(|rule| rule.run().verdict) {
+            Some(Verdict::Passed { cases: cases @ 2.., skipped }) => {
+                assert_eq!(skipped, [""; 0], "{}", suite.subject);
+                all += cases;
+            }
+            Some(Verdict::Skipped(_)) => alone.push(suite.subject.name.as_str()),
+            other => panic!("{}: {other:?}", suite.subject),
+        }
+    }
+    assert_eq!(alone, ALONE.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let table = include_str!("../../../conformance/src/suite/codec/fixtures.tsv");
+    assert_eq!(all, table.lines().skip(1).count() as u64, "each row is some codec's");
 }
 
 /// The example of the README, word for word. A build without what it uses has nothing to run.

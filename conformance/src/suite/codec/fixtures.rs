@@ -1,25 +1,30 @@
 //! Bytes from elsewhere, which a codec has to read.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::codec::RunChain as _;
 use zarr_spec::metadata::parse_entry;
 use zarr_spec::registry::ExtensionPoint;
 use zarr_spec::registry::Plugin as _;
-use zarr_spec::{Example, Mode, Reading, Registry};
+use zarr_spec::{Codec, CodecChain, Example, Format, Mode, Output, Reading, Registry};
 
-use super::{CodecOnTrial, Use};
+use super::{CodecOnTrial, CodecRule, Use};
+use crate::chains::StepByStep;
 use crate::hex;
 use crate::suite::codec::round_trips::same_bytes;
 use crate::suite::tried::{OnTrial as _, Tried, text, value, with_stand_ins};
-use crate::suite::{Cases, Level, Rule, Suite, Trial};
+use crate::suite::{Cases, Level, Rule, Suite};
 
-static FIXTURES: Rule = Rule {
+const FIXTURES: Rule = Rule {
     id: "codec-fixtures",
     level: Level::L3,
     sentence: "What another program wrote, or a standard prints, decodes to what it stands for.",
     source: "each fixture names its own",
     since: "0.1",
 };
+
+pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| check(trial, &OF_OTHERS, cases))];
 
 /// A chunk that another program encoded.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +39,31 @@ pub struct Fixture {
     pub source: &'static str,
 }
 
-/// Holds the codecs of `suites` to `fixtures`, each to its own.
+/// Chunks that other programs encoded, one a line, which any codec of these names is held to.
+/// `conformance/interop/python/fixtures.py` prints them and says what the columns are.
+const TABLE: &str = include_str!("fixtures.tsv");
+
+/// The rows of [`TABLE`].
+#[expect(clippy::expect_used, reason = "the table is part of a test")]
+static OF_OTHERS: LazyLock<Vec<Fixture>> =
+    LazyLock::new(|| TABLE.lines().skip(1).map(|line| row(line).expect("a row of the table")).collect());
+
+fn row(line: &'static str) -> Option<Fixture> {
+    let mut columns = line.split('\t');
+    let mut column = || columns.next();
+    let of_format = match column()? {
+        "v2" => Example::v2,
+        "v3" => Example::v3,
+        _ => return None,
+    };
+    let (document, data_type, shape) = (column()?, column()?, column()?);
+    let shape: Vec<u64> = shape.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+    // Once for each row, and for as long as the program runs.
+    let example = of_format(document).with_data_types(vec![data_type].leak()).with_shape(shape.leak());
+    Some(Fixture { example, decoded: column()?, encoded: column()?, source: column()? })
+}
+
+/// Holds the codecs of `suites` to `fixtures` as well, each to its own.
 pub(in crate::suite) fn add_fixtures(
     registry: &Registry,
     fixtures: &'static [Fixture],
@@ -44,16 +73,16 @@ pub(in crate::suite) fn add_fixtures(
     for &plugin in registry.codecs().iter() {
         let trial = Tried { plugin, registry: Arc::clone(&registry) };
         let subject = trial.subject();
-        if let Some(suite) = suites.iter_mut().find(|suite| suite.subject == subject) {
-            suite.trials.push(Trial::new(&FIXTURES, move |cases| check(&trial, fixtures, cases)));
+        let suite = suites.iter_mut().find(|suite| suite.subject == subject);
+        let rule =
+            suite.and_then(|suite| suite.trials.iter_mut().find(|trial| trial.rule().id == FIXTURES.id));
+        if let Some(rule) = rule {
+            rule.also(move |cases| check(&trial, fixtures, cases));
         }
     }
 }
 
 fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
-    if fixtures.is_empty() {
-        cases.skip("there are no bytes from elsewhere");
-    }
     for fixture in fixtures {
         let reading = Reading::new(Mode::Strict);
         let Example { format, document, shape, .. } = fixture.example;
@@ -75,12 +104,24 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
             let created = trial.create(&fixture.example, &document, &array, &reading).map_err(text);
             let used = created.map(|codec| Use { example: &fixture.example, array, codec });
             let result = used.and_then(|used| {
-                let decoded = used.decoded(&hex(fixture.encoded), wanted.len())?;
+                let decoded = decoded(trial, &used, &hex(fixture.encoded), wanted.len())?;
                 same_bytes(&decoded, &wanted)
             });
             cases.check(format!("{}, of {}", fixture.example.document, fixture.source), result);
         }
     }
+}
+
+/// What the codec makes of `encoded`; of what the engine does for a codec, a chain makes it that has nothing else.
+fn decoded(trial: &CodecOnTrial, used: &Use<'_>, encoded: &[u8], limit: usize) -> Result<Vec<u8>, String> {
+    let (Codec::Permutation(_) | Codec::Binary(_)) = used.codec else { return used.decoded(encoded, limit) };
+    let reading = Reading::new(Mode::Strict);
+    // v2 writes elements in little endian where no codec says it.
+    let creation = ChainCreation { format: Format::V2, registry: &trial.registry, reading: &reading };
+    let chain = CodecChain::create(&creation, Some(used.codec.clone()), &[], &used.array).map_err(text)?;
+    let mut decoded = Output::at_most(limit);
+    StepByStep.decode(&chain, &used.array, encoded, &mut decoded).map_err(text)?;
+    Ok(decoded.into_written())
 }
 
 #[cfg(test)]
@@ -91,7 +132,7 @@ mod tests {
     use crate::suite::{Verdict, suites_of};
 
     const SUM: Example = Example::v3(r#""sum""#).with_data_types(&["uint8"]).with_shape(&[2]);
-    const FIXTURES: &[Fixture] = &[
+    const GIVEN: &[Fixture] = &[
         Fixture { example: SUM, decoded: "0102", encoded: "0102 03", source: "right" },
         Fixture { example: SUM, decoded: "0103", encoded: "0102 03", source: "other elements" },
         Fixture { example: SUM, decoded: "0102", encoded: "0102 04", source: "another sum" },
@@ -118,8 +159,9 @@ mod tests {
         let sum = CodecPlugin::new(Identifiers::name("sum"), |_, _| Ok(Codec::Checksum(Arc::new(Sum))));
         registry.register(sum).unwrap();
         let mut suites = suites_of(&registry);
-        add_fixtures(&registry, FIXTURES, &mut suites);
-        let verdict = suites[0].trials.last().unwrap().run().verdict;
+        add_fixtures(&registry, GIVEN, &mut suites);
+        let rule = suites[0].trials.iter().find(|trial| trial.rule().id == FIXTURES.id).unwrap();
+        let verdict = rule.run().verdict;
         let Verdict::Failed(failures) = verdict else { panic!("{verdict:?}") };
         let failed: Vec<_> =
             failures.iter().map(|failure| failure.case.rsplit(", of ").next().unwrap()).collect();

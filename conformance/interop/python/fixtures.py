@@ -1,0 +1,245 @@
+"""Prints chunks that other programs encoded, which `conformance/src/suite/codec/fixtures.tsv` holds:
+
+    TABLE=conformance/src/suite/codec/fixtures.tsv
+    target/interop/zarr3-.../bin/python conformance/interop/python/fixtures.py $TABLE > new.tsv && mv new.tsv $TABLE
+
+What stands in the table that is given stays where Python's own libraries encode, of which each machine has others, as long as
+it decodes to the same. A line is one chunk, in columns that tabs separate; `COLUMNS` says which. Elements are as they lie in the memory of a little
+endian machine; those of variable size are offsets in 64 bits, one more than there are elements, and then the payload. Every
+chunk is decoded again by the program that encoded it, and what comes out is what stands in the table.
+"""
+
+import json
+import lzma
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import numcodecs
+import numpy as np
+import tensorstore
+import zarr
+import zfpy
+
+COLUMNS = ("format", "codec", "data type", "shape", "decoded", "encoded", "program")
+NUMCODECS = f"numcodecs {numcodecs.__version__}"
+TABLE = Path(sys.argv[1]).read_text().splitlines() if sys.argv[1:] else []
+TEXTS = ["", "a", "é", "日本", "😀"]
+ITEMS = [None, True, -1, 0.5, "é", [1, [2.5, "x"]], {"a": {"b": None}}]
+
+
+def line(form: str, codec: dict, data_type: str, shape: tuple, decoded: bytes, encoded: bytes, program: str) -> str:
+    document = json.dumps(codec, ensure_ascii=False)
+    cells = (form, document, data_type, ",".join(map(str, shape)), decoded.hex(), encoded.hex(), program)
+    return "\t".join(cells)
+
+
+def ramp(dtype: str, shape: tuple = (4, 6)) -> np.ndarray:
+    """Numbers of which each differs from the one before."""
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    return ((numbers * 7 - 30) / (8 if dtype[1] == "f" else 1)).astype(dtype)
+
+
+def steps(dtype: str) -> np.ndarray:
+    """Numbers that compress."""
+    return (np.arange(48) // 8).astype(dtype).reshape(6, 8)
+
+
+def of_variable_size(items: list[bytes]) -> bytes:
+    offsets = np.cumsum([0, *map(len, items)]).astype("<u8")
+    return offsets.tobytes() + b"".join(items)
+
+
+def by_numcodecs(codec: dict, given: np.ndarray) -> str:
+    """Elements of fixed size; filters of numcodecs forget shapes."""
+    made = numcodecs.get_codec(dict(codec))
+    encoded = bytes(numcodecs.compat.ensure_bytes(made.encode(given)))
+    if codec["id"] in BY_PYTHON:
+        encoded = next((old for old in known(codec, given) if bytes(made.decode(old)) == given.tobytes()), encoded)
+    stored = np.frombuffer(encoded, made.encode(given).dtype) if codec["id"] in FILTERS else encoded
+    decoded = bytes(numcodecs.compat.ensure_bytes(made.decode(stored)))
+    return line("v2", codec, given.dtype.name, given.shape, decoded, encoded, NUMCODECS)
+
+
+# Encoded by libraries that come with Python or the machine.
+BY_PYTHON = ("bz2", "gzip", "lzma", "zlib")
+FILTERS = ("astype", "bitround", "delta", "fixedscaleoffset", "packbits", "quantize")
+
+
+def known(codec: dict, given: np.ndarray) -> Iterator[bytes]:
+    """What the table has for these elements and this codec."""
+    wanted = line("v2", codec, given.dtype.name, given.shape, given.tobytes(), b"", NUMCODECS).split("\t")
+    for row in TABLE:
+        cells = row.split("\t")
+        if cells[:5] == wanted[:5]:
+            yield bytes.fromhex(cells[5])
+
+
+def of_bytes() -> Iterator[str]:
+    """Compressors and checksums."""
+    for given in (steps("<i2"), ramp("|u1")):
+        yield by_numcodecs({"id": "base64"}, given)
+        yield by_numcodecs({"id": "bz2", "level": 9}, given)
+        yield by_numcodecs({"id": "gzip", "level": 6}, given)
+        yield by_numcodecs({"id": "lz4", "acceleration": 1}, given)
+        yield by_numcodecs({"id": "zlib", "level": 6}, given)
+        yield by_numcodecs({"id": "zstd", "level": 3, "checksum": False}, given)
+        yield by_numcodecs({"id": "zstd", "level": 19, "checksum": True}, given)
+        for location in ("start", "end"):
+            for checksum in ("adler32", "crc32", "crc32c"):
+                yield by_numcodecs({"id": checksum, "location": location}, given)
+        yield by_numcodecs({"id": "fletcher32"}, given)
+        yield by_numcodecs({"id": "jenkins_lookup3", "initval": 5, "prefix": None}, given)
+    for form, check, filters in (
+        (lzma.FORMAT_XZ, lzma.CHECK_CRC32, None),
+        (lzma.FORMAT_ALONE, -1, None),
+        (lzma.FORMAT_RAW, -1, [{"id": lzma.FILTER_DELTA, "dist": 2}, {"id": lzma.FILTER_LZMA2, "preset": 6}]),
+    ):
+        preset = None if filters else 1
+        codec = {"id": "lzma", "format": form, "check": check, "preset": preset, "filters": filters}
+        yield by_numcodecs(codec, steps("<i2"))
+    for cname in numcodecs.blosc.list_compressors():
+        for shuffle in (0, 1, 2):
+            codec = {"id": "blosc", "cname": cname, "clevel": 5, "shuffle": shuffle, "blocksize": 0}
+            yield by_numcodecs(codec, steps("<i2"))
+    for dtype in ("<i2", "<f8"):
+        yield by_numcodecs({"id": "shuffle", "elementsize": np.dtype(dtype).itemsize}, ramp(dtype))
+
+
+def of_numbers() -> Iterator[str]:
+    """Filters, and compressors that know the elements."""
+    for dtype, narrow in (("<i4", "<i2"), ("<f8", "<f4")):
+        yield by_numcodecs({"id": "astype", "encode_dtype": narrow, "decode_dtype": dtype}, ramp(dtype))
+        yield by_numcodecs({"id": "delta", "dtype": dtype}, ramp(dtype, (24,)))
+        yield by_numcodecs({"id": "delta", "dtype": dtype, "astype": narrow}, ramp(dtype, (24,)))
+        scaled = {"id": "fixedscaleoffset", "scale": 2, "offset": 5, "dtype": dtype, "astype": narrow}
+        yield by_numcodecs(scaled, ramp(dtype))
+    for dtype in ("<f4", "<f8"):
+        yield by_numcodecs({"id": "bitround", "keepbits": 4}, ramp(dtype))
+        yield by_numcodecs({"id": "quantize", "digits": 1, "dtype": dtype}, ramp(dtype))
+    for count in (8, 13):
+        yield by_numcodecs({"id": "packbits"}, np.arange(count) % 3 == 0)
+    for dtype in ("<i2", "<u4", "<f8"):
+        yield by_numcodecs(numcodecs.PCodec(level=8).get_config(), ramp(dtype))
+    yield from of_zfp()
+
+
+def of_zfp() -> Iterator[str]:
+    """With the header that numcodecs asks for, and without it, which is `zfp` of v3."""
+    for dtype in ("<i4", "<f4", "<f8"):
+        given = ramp(dtype)
+        for options in ({}, {"tolerance": 0.25}, {"rate": 16.0}, {"precision": 20}):
+            if dtype == "<i4" and options:
+                continue
+            name, value = next(iter(options.items()), ("reversible", None))
+            mode = {"reversible": 4, "tolerance": 4, "rate": 2, "precision": 3}[name]
+            codec = {"id": "zfpy", "mode": mode, "tolerance": -1, "rate": -1, "precision": -1} | options
+            yield by_numcodecs(codec, given)
+            encoded = zfpy.compress_numpy(given, write_header=False, **options)
+            kind = zfpy.dtype_to_ztype(given.dtype)
+            decoded = zfpy._decompress(encoded, kind, given.shape, **options)
+            named = {"tolerance": "fixed_accuracy", "rate": "fixed_rate", "precision": "fixed_precision"}
+            codec = {"name": "zfp", "configuration": {"mode": named.get(name, name)} | options}
+            yield line("v3", codec, given.dtype.name, given.shape, decoded.tobytes(), encoded, f"zfpy {version('zfpy')}")
+
+
+def of_objects() -> Iterator[str]:
+    """Texts, byte strings, and whatever is JSON."""
+    for texts in (TEXTS, ["word " * 6]):
+        given = np.array(texts, object)
+        encoded = [text.encode() for text in texts]
+        yield object_line({"id": "vlen-utf8"}, "string", given, encoded)
+        blobs = np.empty(len(texts), object)
+        blobs[:] = [text + b"\x00\xff" for text in encoded]
+        yield object_line({"id": "vlen-bytes"}, "bytes", blobs, list(blobs))
+    for labels in (TEXTS[1:], ["a", "é"]):
+        codec = {"id": "categorize", "labels": labels, "dtype": "|O", "astype": "|u1"}
+        given = np.array(["é", "a", "", "a"], object)
+        yield object_line(codec, "string", given, [text.encode() for text in given])
+    for items in (ITEMS, ITEMS[4:]):
+        given = np.empty(len(items), object)
+        given[:] = items
+        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() for item in items]
+        for made in (numcodecs.JSON(), numcodecs.MsgPack()):
+            yield object_line(made.get_config(), "zarr-kit.json", given, texts)
+
+
+def object_line(codec: dict, data_type: str, given: np.ndarray, items: list[bytes]) -> str:
+    made = numcodecs.get_codec(dict(codec))
+    encoded = made.encode(given)
+    if (decoded := made.decode(encoded)).tolist() != given.tolist():
+        raise ValueError(f"{codec}: {decoded} instead of {given}")
+    stored = bytes(numcodecs.compat.ensure_bytes(encoded))
+    return line("v2", codec, data_type, given.shape, of_variable_size(items), stored, NUMCODECS)
+
+
+def of_zarr_python() -> Iterator[str]:
+    """Codecs of v3, before which stands what lays out the elements of a chunk."""
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    for order in ("little", "big"):
+        yield by_zarr_python({"name": "bytes", "configuration": {"endian": order}}, ramp("<i2"), [])
+        yield by_zarr_python({"name": "bytes", "configuration": {"endian": order}}, ramp("<f8", (2, 3)), [])
+    yield by_zarr_python({"name": "transpose", "configuration": {"order": [1, 0]}}, ramp("<i2"), [little])
+    yield by_zarr_python({"name": "transpose", "configuration": {"order": [2, 0, 1]}}, ramp("<i2", (2, 3, 4)), [little])
+    for configuration in ({"data_type": "int16", "out_of_range": "clamp"}, {"data_type": "float32"}):
+        yield by_zarr_python({"name": "cast_value", "configuration": configuration}, ramp("<f8"), [little])
+    scaled = {"name": "scale_offset", "configuration": {"offset": 5, "scale": 2}}
+    for dtype in ("<i4", "<f8"):
+        yield by_zarr_python(scaled, ramp(dtype), [little])
+
+
+def by_zarr_python(codec: dict, given: np.ndarray, behind: list[dict]) -> str:
+    """An array of one chunk, and nothing that compresses it."""
+    chain = [codec, *behind]
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(given.shape),
+        "data_type": given.dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(given.shape)}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 0,
+        "codecs": chain,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "zarr.json").write_text(json.dumps(document))
+        array = zarr.open_array(folder, mode="r+")
+        array[...] = given
+        encoded = Path(folder, "c", *["0"] * given.ndim).read_bytes()
+        decoded = np.ascontiguousarray(array[...]).astype(given.dtype).tobytes()
+    return line("v3", codec, given.dtype.name, given.shape, decoded, encoded, f"zarr-python {zarr.__version__}")
+
+
+def of_tensorstore() -> Iterator[str]:
+    """Blocks of N5, whose first dimension is the last one in memory."""
+    for dtype in ("<u2", "<f4"):
+        given = steps(dtype)
+        # With codecs alone that the examples of the plugin have: a library may bring no others.
+        codecs = [
+            {"name": "transpose", "configuration": {"order": [1, 0]}},
+            {"name": "bytes", "configuration": {"endian": "big"}},
+        ]
+        metadata = {"dimensions": list(given.shape), "blockSize": list(given.shape), "dataType": given.dtype.name}
+        metadata["compression"] = {"type": "raw"}
+        with tempfile.TemporaryDirectory() as folder:
+            store = {"driver": "file", "path": f"{folder}/"}
+            spec = {"driver": "n5", "kvstore": store, "metadata": metadata, "create": True}
+            array = tensorstore.open(spec).result()
+            array.write(given).result()
+            encoded = Path(folder, "0", "0").read_bytes()
+            decoded = np.ascontiguousarray(array.read().result()).tobytes()
+        codec = {"name": "n5_default", "configuration": {"codecs": codecs}}
+        program = f"tensorstore {version('tensorstore')}"
+        yield line("v3", codec, given.dtype.name, given.shape, decoded, encoded, program)
+
+
+def main() -> None:
+    print("\t".join(COLUMNS))
+    for group in (of_bytes, of_numbers, of_objects, of_zarr_python, of_tensorstore):
+        for printed in group():
+            print(printed)
+
+
+main()
