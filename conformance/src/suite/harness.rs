@@ -32,6 +32,7 @@ use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, sui
 /// is held to its suite, whatever crate it comes from.
 ///
 /// Bytes from elsewhere that a codec has to read are a list of [`Fixture`]s: `conformance_tests!(my_codec; fixtures: FIXTURES)`.
+/// Codecs that other programs have under the same name are held to bytes of those in any case.
 ///
 /// [`Fixture`]: crate::suite::Fixture
 ///
