@@ -4,22 +4,23 @@
 //! tried (a codec as one of its examples has it, with an array of one type and shape), and what that is given. A panic is
 //! a finding. A fuzz target of a plugin crate, for `cargo fuzz` or any other driver, is three lines:
 //!
-//! ```ignore
+//! ```text
 //! #![no_main]
 //! use my_plugin as _;
 //! static TARGETS: LazyLock<Targets> = LazyLock::new(|| Targets::of_package("my-plugin"));
 //! libfuzzer_sys::fuzz_target!(|input: &[u8]| TARGETS.run(input));
 //! ```
 //!
-//! What a fuzzer found stays in a folder, which a test replays; the examples that plugins declare are inputs that are always
-//! there:
+//! What a fuzzer found stays in a folder, which a test of the crate replays; the examples that plugins declare are inputs
+//! that are always there:
 //!
-//! ```ignore
-//! #[test]
-//! fn what_a_fuzzer_found_is_mended() {
-//!     let replayed = Targets::of_package(env!("CARGO_PKG_NAME")).replay(Path::new("fuzz/corpus")).unwrap();
-//!     assert!(replayed > 0);
-//! }
+//! ```no_run
+//! use std::path::Path;
+//! use zarr_conformance::fuzz::Targets;
+//!
+//! let replayed = Targets::of_package(env!("CARGO_PKG_NAME")).replay(Path::new("fuzz/corpus"))?;
+//! assert!(replayed > 0);
+//! # Ok::<(), std::io::Error>(())
 //! ```
 
 use std::fmt;
