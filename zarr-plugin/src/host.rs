@@ -23,14 +23,14 @@ mod elf;
 mod loader;
 mod lock;
 mod manifest;
+mod refusal;
 mod registration;
 mod runtime;
 mod search;
 
-pub use self::loader::{
-    Candidate, Explanation, Library, Loader, PassedOver, Policy, Refusal, Verdict, sha256,
-};
+pub use self::loader::{Candidate, Explanation, Library, Loader, Policy, Verdict, sha256};
 pub use self::lock::{Lock, LockError, LockFiles, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
+pub use self::refusal::{PassedOver, Refusal};
 pub use self::runtime::{Opened, Runtime};
 pub use self::search::{Place, Search, Source};

@@ -6,7 +6,8 @@ use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
 use zarr_spec::registry::ExtensionPoint;
 
-use super::loader::{Contents, Refusal, contents, sha256};
+use super::loader::{Contents, contents, sha256};
+use super::refusal::Refusal;
 use super::runtime::platform_of;
 
 /// A manifest: `NAME.toml`. Members that it does not know are an error.

@@ -17,8 +17,9 @@ use zarr_spec::{
     Origin, Registry, Representation, Value,
 };
 
-use super::loader::{Candidate, Library, Loader, PassedOver, Refusal};
+use super::loader::{Candidate, Library, Loader};
 use super::manifest::Provides;
+use super::refusal::{PassedOver, Refusal};
 use crate::abi::StoreVtable;
 use crate::ffi::import::Imported;
 use crate::ffi::library::Functions;

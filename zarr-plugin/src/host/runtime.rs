@@ -2,8 +2,8 @@
 
 use zarr_spec::CodecPlugin;
 
-use super::loader::Refusal;
 use super::manifest::platform;
+use super::refusal::Refusal;
 
 /// Runs libraries of a platform that is none of this machine's. A crate that has one submits it to `inventory`, and
 /// every [`super::Loader`] of a program that links the crate knows it.

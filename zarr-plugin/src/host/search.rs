@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::loader::{Refusal, refused_folder};
+use super::loader::refused_folder;
+use super::refusal::Refusal;
 
 /// Why a place is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

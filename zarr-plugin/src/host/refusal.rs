@@ -1,0 +1,92 @@
+//! Why plugins are not used.
+
+use std::path::PathBuf;
+
+use crate::abi;
+
+/// Why a plugin is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The policy lets no library in.
+    #[error("loading plugins is switched off (policy `off`)")]
+    Off,
+    /// The manifest cannot be read.
+    #[error("its manifest is not right: {0}")]
+    Manifest(String),
+    /// Another major version of the ABI.
+    #[error("it speaks version {0} of the plugin ABI, and this program {ours}", ours = abi::ABI_MAJOR)]
+    AbiMajor(u16),
+    /// No library for this machine.
+    #[error("it has no library for {0}")]
+    Platform(String),
+    /// The manifest names a file outside of its folder.
+    #[error("its manifest names `{0}`, which leads out of its folder")]
+    LeadsOut(String),
+    /// The library cannot be read.
+    #[error("its library {} cannot be read: {message}", .path.display())]
+    Unreadable {
+        /// The library.
+        path: PathBuf,
+        /// What the system says.
+        message: String,
+    },
+    /// Others could have changed it.
+    #[error("{} may be written by others than you and root; `chmod go-w` closes it", .0.display())]
+    WritableByOthers(PathBuf),
+    /// A manifest of the same name was found before.
+    #[error("{} comes first", .0.display())]
+    Shadowed(PathBuf),
+    /// Another plugin has one of its identifiers.
+    #[error("{0}")]
+    Claimed(String),
+    /// Nobody has trusted it.
+    #[error("it is not trusted yet; `zarrctl plugins trust {0}` says that you trust it")]
+    Untrusted(String),
+    /// It is not the library that was trusted.
+    #[error(
+        "its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {pinned}; \
+         `zarrctl plugins trust` trusts the new one"
+    )]
+    Changed {
+        /// In the lock file.
+        pinned: String,
+        /// Of the file.
+        found: String,
+    },
+    /// The file is not the one that the manifest is for.
+    #[error(
+        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {named}"
+    )]
+    OtherBytes {
+        /// In the manifest.
+        named: String,
+        /// Of the file.
+        found: String,
+    },
+    /// It failed when it was tried.
+    #[error("it is in quarantine: {0}; `zarrctl plugins probe` lets it out when it passes")]
+    Quarantined(String),
+    /// The system cannot open it.
+    #[error("its library cannot be opened: {0}")]
+    Open(String),
+    /// It is no plugin.
+    #[error("its library has no symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
+    NoSymbol,
+    /// It failed to say what it has.
+    #[error("its library failed: {0}")]
+    Failed(String),
+    /// It has something else than its manifest says.
+    #[error("its library and its manifest do not agree: {0}")]
+    Disagree(String),
+}
+
+/// A plugin that is not used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plugin {} is not used: {refusal}", .manifest.display())]
+pub struct PassedOver {
+    /// Where its manifest is.
+    pub manifest: PathBuf,
+    /// Why.
+    pub refusal: Refusal,
+}
