@@ -37,6 +37,9 @@ const LEAST_ROUNDS: usize = 3;
 /// Seconds of the first run from which on it is the only one.
 const SLOW: f64 = 60.0;
 
+/// The same where it is asked how times grow, which differ tenfold from case to case.
+const SLOW_GROWTH: f64 = 10.0;
+
 /// Bytes from which on it is asked whether there is room.
 const LARGE: u64 = 1 << 30;
 
@@ -54,6 +57,8 @@ pub(crate) struct Comparison {
     /// The names of the datasets that are written.
     written: BTreeSet<&'static str>,
     clock: Clock,
+    /// Seconds of the first run from which on it is the only one.
+    slow: f64,
 }
 
 /// What a program has done of a case so far.
@@ -90,10 +95,12 @@ impl Comparison {
             runners: BTreeMap::new(),
             elements: Vec::new(),
             written: BTreeSet::new(),
+            slow: SLOW,
         })
     }
 
     pub(crate) fn run(mut self, cases: &[Case], is_quick: bool, is_large: bool) -> Result<Report, String> {
+        self.slow = if is_large { SLOW_GROWTH } else { SLOW };
         let mut versions = Vec::new();
         for program in self.programs.clone() {
             let version = self.runner(program, 2)?.version().map_err(Trouble::text)?;
@@ -151,7 +158,7 @@ impl Comparison {
                 .prepare(case, track.program)
                 .and_then(|()| self.one(case, track.program, expected, Runner::weigh));
             match first {
-                Ok(run) if run.seconds > SLOW => {
+                Ok(run) if run.seconds > self.slow => {
                     (track.peak, track.is_slow) = (run.peak, true);
                     track.seconds.push(run.seconds);
                 }
