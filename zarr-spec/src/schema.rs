@@ -259,13 +259,15 @@ pub(crate) fn expectation(schema: &Value, path: &str) -> Option<String> {
         let member = schema.get("properties").and_then(|members| members.as_object()?.get(&named));
         member.or_else(|| schema.get("items"))
     });
-    described(place?)
+    describe(place?)
 }
 
-fn described(schema: &Value) -> Option<String> {
+/// What a schema as [`of`] makes them asks for, in words: `an integer from 0 to 9`. None if it asks for nothing.
+#[must_use]
+pub fn describe(schema: &Value) -> Option<String> {
     let schema = schema.as_object()?;
     if let Some(either) = schema.get("anyOf").and_then(Value::as_array) {
-        return Some(either.iter().map(described).collect::<Option<Vec<_>>>()?.join(" or "));
+        return Some(either.iter().map(describe).collect::<Option<Vec<_>>>()?.join(" or "));
     }
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -282,7 +284,7 @@ fn described(schema: &Value) -> Option<String> {
 
 fn noun(schema: &Object, name: &str) -> Option<String> {
     Some(match name {
-        "integer" => format!("an integer from {} to {}", schema.get("minimum")?, schema.get("maximum")?),
+        "integer" => integers(schema.get("minimum")?, schema.get("maximum")?),
         "number" => "a number".to_owned(),
         "boolean" => "true or false".to_owned(),
         "string" if schema.contains("maxLength") => "one character".to_owned(),
@@ -294,6 +296,16 @@ fn noun(schema: &Object, name: &str) -> Option<String> {
         "object" => "an object".to_owned(),
         other => other.to_owned(),
     })
+}
+
+/// Ends of the types of 64 bits are told to nobody.
+fn integers(least: &Value, most: &Value) -> String {
+    let is_open = |most: &Value| [Value::from(u64::MAX), Value::from(i64::MAX)].contains(most);
+    match (*least == Value::from(i64::MIN), is_open(most)) {
+        (true, true) => "an integer".to_owned(),
+        (false, true) => format!("an integer from {least} on"),
+        (_, false) => format!("an integer from {least} to {most}"),
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! What can be said on the command line.
 
+mod conformance;
+mod plugins;
+
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use zarr_conformance::formats::FormatName;
-use zarr_conformance::suite::Level;
 use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
 
-use crate::templates::Kind;
 use crate::values::{self, Codec, Counts, Member, Shape};
+
+pub(crate) use conformance::{ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(crate) use plugins::LoadedVerb;
+pub(crate) use plugins::{Plugins, PluginsVerb, Source};
 
 /// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
@@ -362,257 +365,6 @@ pub(crate) struct Consolidate {
     pub(crate) path: String,
     #[command(flatten)]
     pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Plugins {
-    #[command(subcommand)]
-    pub(crate) verb: Option<PluginsVerb>,
-    /// Also says what each format calls them, and which crates they come from
-    #[arg(long)]
-    pub(crate) long: bool,
-    /// Prints a JSON array
-    #[arg(long, conflicts_with = "long")]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginsVerb {
-    /// The same as `plugins` alone.
-    List {
-        /// Also says what each format calls them, and which crates they come from
-        #[arg(long)]
-        long: bool,
-        /// Prints a JSON array
-        #[arg(long, conflicts_with = "long")]
-        json: bool,
-    },
-    /// Says what a plugin does and what it is called, and how documents use it.
-    ///
-    /// Several plugins may have one name, such as the codec and the data type `bytes`: all of them are shown.
-    Show {
-        /// What a document of any format calls it, or its crate or feature
-        id: String,
-        /// Prints a JSON array
-        #[arg(long)]
-        json: bool,
-    },
-    /// Begins a plugin of your own: a crate with tests, a library of it, a fuzz target, and a small example to change.
-    New {
-        /// What kind of plugin
-        #[arg(value_parser = PossibleValuesParser::new(Kind::names()).try_map(|name| name.parse::<Kind>()))]
-        kind: Kind,
-        /// What documents call it, such as `example.xor`; the crate is called so too, with `-` for `.`
-        name: String,
-        /// The URI by which the draft of v3 names it; ends in a version such as `/1.0`
-        #[arg(long)]
-        uri: Option<String>,
-        /// Where the crates of this framework come from: `registry`, `path:FOLDER` or `git:URL`. They are not published yet:
-        /// the source tree that this program was built from, if left out
-        #[arg(long, value_name = "SOURCE")]
-        deps: Option<Source>,
-        /// The folder to make; that of the crate's name, here, if left out
-        #[arg(long, value_name = "FOLDER")]
-        folder: Option<PathBuf>,
-    },
-    #[cfg(all(feature = "dynamic", target_os = "linux"))]
-    #[command(flatten)]
-    Loaded(LoadedVerb),
-}
-
-/// Where the crates of the framework come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    Registry,
-    Path(PathBuf),
-    Git(String),
-}
-
-impl FromStr for Source {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "registry" => Ok(Self::Registry),
-            Some(("path", folder)) if !folder.is_empty() => Ok(Self::Path(folder.into())),
-            Some(("git", url)) if !url.is_empty() => Ok(Self::Git(url.to_owned())),
-            _ => Err("it is `registry`, `path:FOLDER` or `git:URL`".to_owned()),
-        }
-    }
-}
-
-/// What there is to do with plugins that are loaded at run time.
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
-#[derive(Debug, Subcommand)]
-pub(crate) enum LoadedVerb {
-    /// Says where a plugin was looked for, and why each one that was found is used or not.
-    Why {
-        /// What a document of any format calls it, or the name of a plugin
-        id: String,
-    },
-    /// Lets a plugin be loaded from now on: writes its SHA-256 to your plugins.lock.
-    ///
-    /// What is trusted is this library, byte by byte: another one of the same name is not. A plugin is code that runs with
-    /// your rights; its hash says which code it is, not that it is good.
-    Trust {
-        /// The name of the plugin, as its manifest and `zarrctl plugins` have it
-        name: String,
-    },
-    /// Copies a plugin to your folder for plugins. Its code does not run, and it is not trusted yet.
-    Install {
-        /// A folder with a manifest and its library, or the manifest
-        from: PathBuf,
-    },
-    /// Makes what others can install: writes the manifest of a library that you have built, and a copy of it beside.
-    ///
-    /// The library says what it provides: its code runs. A manifest of the same version that is there already keeps its
-    /// libraries for other machines.
-    Pack {
-        /// The library
-        library: PathBuf,
-        /// The folder to write to
-        #[arg(short, long, value_name = "FOLDER", default_value = "dist")]
-        output: PathBuf,
-    },
-    /// Tries a plugin out in a process of its own: loads it and holds it to the conformance suite.
-    ///
-    /// A library that crashes or hangs is put into quarantine: it is not loaded any more, trusted or not, until it passes.
-    /// The status is 1 when it fails in any way.
-    Probe {
-        /// A library, its manifest, or the name of a plugin that is installed
-        plugin: PathBuf,
-        /// How long it may take as a whole
-        #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds)]
-        time_limit: Duration,
-        /// MiB of address space that the process may have
-        #[arg(long, value_name = "MIB", default_value = "4096")]
-        memory_limit: u64,
-        /// The highest level of rules that it is held to: L0 to L4
-        #[arg(long, default_value = "L4")]
-        level: Level,
-    },
-    /// What `probe` runs in a process of its own.
-    #[command(hide = true)]
-    ProbeHere {
-        /// Where the library lies, and where it is written what came of it
-        folder: PathBuf,
-        level: Level,
-    },
-    /// Lists the folders that plugins are looked for in, and where it is written which of them you trust.
-    Dirs,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConformanceVerb {
-    /// Holds plugins to the rules of their kind. The status is 1 when a rule is broken.
-    Plugin(ConformancePlugin),
-    /// Holds a store that is opened as always to the rules for stores. The status is 1 when a rule is broken.
-    ///
-    /// Where anything is there already, nothing is done, unless it is asked for with `--inside`. What the rules write is gone
-    /// afterwards.
-    Store(ConformanceStore),
-    /// Holds any program that reads Zarr to stored hierarchies, valid ones and others. The status is 1 when one comes out
-    /// wrong.
-    ///
-    /// The program is started once for each hierarchy, with limits. It writes all elements of an array to a file and ends
-    /// with status 0, or says why it does not and ends with another: elements in C order, little endian, as `get --format
-    /// raw` writes them.
-    Format(ConformanceFormat),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConformancePlugin {
-    /// What a document of any format calls it, or its crate or feature; all plugins if there is none. Or one file: a library that
-    /// is loaded for this, whoever trusts it, or its manifest
-    pub(crate) ids: Vec<String>,
-    #[command(flatten)]
-    pub(crate) told: Told,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConformanceStore {
-    /// Folder, URL or JSON description. Nothing may be there: values come and go
-    pub(crate) store: String,
-    /// Works below a prefix of its own that is new and is gone afterwards, whatever else is there
-    #[arg(long)]
-    pub(crate) inside: bool,
-    #[command(flatten)]
-    pub(crate) told: Told,
-}
-
-/// Which rules are looked at, and how it is told what came of them.
-#[derive(Debug, Args)]
-pub(crate) struct Told {
-    /// The highest level that is looked at: L0 to L4
-    #[arg(long, default_value = "L4")]
-    pub(crate) level: Level,
-    /// A file with rules that are known to be broken: on each line the name of a plugin or store and the id of a rule
-    #[arg(long, value_name = "FILE")]
-    pub(crate) expect: Option<PathBuf>,
-    /// Writes the report as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Writes the report as a page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Writes the report as JUnit's XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Writes what shields.io draws a badge from, for a single plugin
-    #[arg(long, value_name = "FILE")]
-    pub(crate) badge: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConformanceFormat {
-    /// The command line of the program, for `sh`: `{store}` is the folder of a hierarchy, `{array}` the path of an array,
-    /// `{out}` the file to write. Example: "zarrctl get {store} {array} --output {out} --format raw"
-    #[arg(long, value_name = "COMMAND", required_unless_present = "list")]
-    pub(crate) reader: Option<String>,
-    /// The name of the program in reports
-    #[arg(long, default_value = "reader")]
-    pub(crate) name: String,
-    /// Reads examples of this format alone: v2, draft or v3; may be repeated
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Vec<FormatName>,
-    /// Reads this example alone, or those whose names begin so; may be repeated
-    #[arg(long, value_name = "EXAMPLE")]
-    pub(crate) only: Vec<String>,
-    /// Lists the examples, and reads none
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Instead of the stored hierarchies, reads as many of each format that are made up: valid combinations of data types, fill
-    /// values, codecs, shapes, chunks and shards, some of which are missing. What of it a reader need not know, it may refuse
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) generated: Option<u64>,
-    /// What they are made from: the same ones for the same number
-    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "generated")]
-    pub(crate) seed: u64,
-    /// A file with examples that are known to come out wrong: on each line the name of one, and how
-    #[arg(long, value_name = "FILE")]
-    pub(crate) expect: Option<PathBuf>,
-    /// Where the hierarchies are written and kept; a temporary folder if left out
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Seconds that the program may take for one example
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = values::seconds)]
-    pub(crate) time_limit: Duration,
-    /// MiB of address space that the program may have
-    #[arg(long, value_name = "MIB", default_value = "4096")]
-    pub(crate) memory_limit: u64,
-    /// Writes the report as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Writes the report as a page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Writes the report as JUnit's XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Writes what shields.io draws a badge from
-    #[arg(long, value_name = "FILE")]
-    pub(crate) badge: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use super::{expectation, of};
+use super::{describe, expectation, of};
 use crate::json;
 use crate::json::{Number, Object, Value};
 
@@ -190,4 +190,6 @@ fn what_is_expected_is_said_in_words() {
     for of_which_nothing_is_known in ["/whatever", "/whatever/1", "/nowhere"] {
         assert_eq!(said(of_which_nothing_is_known), "");
     }
+    let whole = [of::<u64>(), of::<i64>(), of::<u8>()].map(|schema| describe(&schema).unwrap());
+    assert_eq!(whole, ["an integer from 0 on", "an integer", "an integer from 0 to 255"]);
 }

@@ -103,12 +103,12 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
         }
         #[cfg(all(feature = "dynamic", target_os = "linux"))]
         Some(PluginsVerb::Loaded(verb)) => run_loaded(verb, &mut output)?,
-        Some(PluginsVerb::Show { id, json }) => {
+        Some(PluginsVerb::Show { id, schema, json }) => {
             let known = known(Some(id))?;
             let found = show::find(&known, id)?;
             match json {
                 true => write_json(&found.rows.iter().map(|row| show::value(row)).collect(), &mut output)?,
-                false => show::write(&found, &mut output)?,
+                false => show::write(&found, *schema, &mut output)?,
             }
         }
         Some(PluginsVerb::List { long, json }) => list(*long, *json, &mut output)?,

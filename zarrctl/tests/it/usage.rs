@@ -23,6 +23,7 @@ fn wrong_usage_ends_with_status_two() {
         &["bench", "store", "/a", "--seconds", "soon"],
         &["plugins", "show"],
         &["plugins", "show", "zstd", "gzip"],
+        &["plugins", "show", "zstd", "--schema", "--json"],
         &["plugins", "--json", "show", "zstd"],
         &["plugins", "--json", "--long"],
         &["completions", "no-such-shell"],
@@ -230,6 +231,40 @@ fn a_plugin_is_shown_with_what_it_does_and_how_documents_use_it() {
     }
     let bitround = text(&["plugins", "show", "bitround"]);
     assert!(bitround.contains("(for float32, float64; off by 0.0005 of the number at most)"), "{bitround}");
+}
+
+#[test]
+fn members_of_configurations_are_listed_once_for_the_formats_that_have_the_same() {
+    let zstd = text(&["plugins", "show", "zstd"]);
+    let members = "\n  configuration\n    level     an integer from -2147483648 to 2147483647 or null\n    checksum  true or false \
+                   or null\n\n";
+    assert!(zstd.contains(members), "{zstd}");
+    let crc32c = text(&["plugins", "show", "crc32c"]);
+    let members = "\n  configuration in v2, v3-draft\n    location  one of \"start\", \"end\"\n\n  configuration in v3: none\n";
+    assert!(crc32c.contains(members), "{crc32c}");
+    let blosc = text(&["plugins", "show", "blosc"]);
+    for line in [
+        "\n    clevel     an integer from 0 to 255; required\n",
+        "\n    typesize   an integer from 1 on\n",
+        "\n    shuffle    as the examples show\n",
+    ] {
+        assert!(blosc.contains(line), "{line} in {blosc}");
+    }
+    let store = text(&["plugins", "show", "filesystem"]);
+    assert!(store.contains("\n  members\n    path     a string; required\n"), "{store}");
+    assert!(!text(&["plugins", "show", "uint8"]).contains("configuration"));
+    // v2 has no name for a grid.
+    let json = text(&["plugins", "show", "regular", "--json"]);
+    assert_eq!(json.matches("\"additionalProperties\"").count(), 1, "{json}");
+
+    let whole = text(&["plugins", "show", "vlen-bytes", "--schema"]);
+    let schema = "\n  configuration, as a JSON Schema\n    {\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n";
+    assert!(whole.contains(schema), "{whole}");
+    let none = text(&["plugins", "show", "uint8", "--schema"]);
+    assert!(
+        none.contains("\n  no JSON Schema: it takes no configuration, or does not say which\n"),
+        "{none}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Reading, Value, json};
+use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value, json, schema};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
 use super::{Known, Library, Row, without_kind};
@@ -149,12 +149,15 @@ fn page(row: &Row) -> Option<String> {
     Some(format!("docs/spec/{}.md", kind_and_name.trim_start_matches('/').replace('/', "-")))
 }
 
-pub(super) fn write(found: &Found<'_>, to: &mut dyn Write) -> Result<(), Failure> {
+/// All of them in words; the JSON Schemas of their configurations as they are if `whole_schemas`.
+pub(super) fn write(found: &Found<'_>, whole_schemas: bool, to: &mut dyn Write) -> Result<(), Failure> {
     for (number, row) in found.rows.iter().enumerate() {
         if number > 0 {
             writeln!(to)?;
         }
-        write_row(row, to)?;
+        write_facts(row, to)?;
+        write_configuration(row, whole_schemas, to)?;
+        write_examples(row, to)?;
     }
     for told in &found.elsewhere {
         writeln!(to, "\n{told}")?;
@@ -162,7 +165,7 @@ pub(super) fn write(found: &Found<'_>, to: &mut dyn Write) -> Result<(), Failure
     Ok(())
 }
 
-fn write_row(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
+fn write_facts(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     writeln!(to, "{} {}", row.point, row.name)?;
     if !row.about.summary.is_empty() {
         writeln!(to, "{}", row.about.summary)?;
@@ -184,6 +187,69 @@ fn write_row(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     if let Some(library) = &row.library {
         fact("library", &library.display().to_string())?;
     }
+    Ok(())
+}
+
+/// What the formats take for its configuration: once if that is the same in all of them.
+fn write_configuration(row: &Row, whole_schemas: bool, to: &mut dyn Write) -> Result<(), Failure> {
+    let schemas = schemas(row);
+    if whole_schemas && schemas.is_empty() {
+        writeln!(to, "\n  no JSON Schema: it takes no configuration, or does not say which")?;
+    }
+    let mut different: Vec<(&Value, Vec<&str>)> = Vec::new();
+    for (format, schema) in &schemas {
+        match different.iter_mut().find(|(other, _)| *other == schema) {
+            Some((_, formats)) => formats.push(format.name()),
+            None => different.push((schema, vec![format.name()])),
+        }
+    }
+    let is_one = different.len() == 1;
+    for (schema, formats) in different {
+        let of = if row.point == ExtensionPoint::Store { "members" } else { "configuration" };
+        let formats = if is_one { String::new() } else { format!(" in {}", formats.join(", ")) };
+        if whole_schemas {
+            writeln!(to, "\n  {of}{formats}, as a JSON Schema\n    {}", laid_out(schema, 4, 4))?;
+            continue;
+        }
+        let members = members(schema);
+        let none = if members.is_empty() { ": none" } else { "" };
+        writeln!(to, "\n  {of}{formats}{none}")?;
+        let longest = members.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, what) in members {
+            writeln!(to, "    {name:longest$}  {what}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What the plugin says of its configuration in each format that has a name for it.
+fn schemas(row: &Row) -> Vec<(Format, Value)> {
+    let is_named = |format: &Format| match row.own {
+        Some(own) => {
+            let names = row.identifiers.iter().find(|(of, _)| *of == format.name());
+            own.in_format(*format).is_some() && names.is_some_and(|(_, names)| !names.is_empty())
+        }
+        // Descriptions of stores are the same in all formats.
+        None => *format == Format::V3,
+    };
+    let schema = |format: Format| Some((format, row.about.configuration_schema(format)?));
+    Format::ALL.into_iter().filter(is_named).filter_map(schema).collect()
+}
+
+/// The members of a configuration, and what each takes.
+fn members(schema: &Value) -> Vec<(&str, String)> {
+    let member_of = |name: &str| schema.as_object().and_then(|schema| schema.get(name));
+    let required = member_of("required").and_then(Value::as_array).unwrap_or_default();
+    let properties = member_of("properties").and_then(Value::as_object).into_iter().flat_map(Object::iter);
+    let member = |(name, schema)| {
+        let what = schema::describe(schema).unwrap_or_else(|| "as the examples show".to_owned());
+        let is_required = required.iter().any(|required| required.as_str() == Some(name));
+        (name, if is_required { format!("{what}; required") } else { what })
+    };
+    properties.map(member).collect()
+}
+
+fn write_examples(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     let mut format = None;
     for example in row.about.examples {
         if format != Some(example.format) {
@@ -268,13 +334,7 @@ pub(super) fn value(row: &Row) -> Value {
     object.insert("feature", row.catalogued().map_or(Value::Null, |entry| Value::from(entry.feature)));
     object.insert("page", page(row).map_or(Value::Null, Value::String));
     object.insert("examples", row.about.examples.iter().map(example_value).collect::<Value>());
-    // Descriptions of stores are the same in all formats.
-    let is_named = |format: &Format| match row.own {
-        Some(own) => own.in_format(*format).is_some(),
-        None => *format == Format::V3,
-    };
-    let schema = |format: Format| Some((format.name(), row.about.configuration_schema(format)?));
-    let schemas = Format::ALL.into_iter().filter(is_named).filter_map(schema);
+    let schemas = schemas(row).into_iter().map(|(format, schema)| (format.name(), schema));
     object.insert("schemas", schemas.collect::<Value>());
     value
 }
