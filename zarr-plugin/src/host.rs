@@ -20,6 +20,8 @@
 //! ```
 
 mod elf;
+mod files;
+mod library;
 mod loader;
 mod lock;
 mod manifest;
@@ -28,7 +30,9 @@ mod registration;
 mod runtime;
 mod search;
 
-pub use self::loader::{Candidate, Explanation, Library, Loader, Policy, Verdict, sha256};
+pub use self::files::sha256;
+pub use self::library::Library;
+pub use self::loader::{Candidate, Explanation, Loader, Policy, Verdict};
 pub use self::lock::{Lock, LockError, LockFiles, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
 pub use self::refusal::{PassedOver, Refusal};

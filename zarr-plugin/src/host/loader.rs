@@ -1,24 +1,22 @@
 //! Which plugins there are, which of them may be opened, and opening them.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use sha2::{Digest as _, Sha256};
-use zarr_spec::registry::{ExtensionPoint, stands_for};
-use zarr_spec::{About, CodecPlugin, Identifiers, Invalid};
+use zarr_spec::registry::stands_for;
+use zarr_spec::{About, Invalid};
 
+use super::files::{checked_bytes, manifests, read_library, read_manifest, sha256, unreadable};
+use super::library::{Library, contents};
 use super::lock::{Lock, Pin};
-use super::manifest::{LibraryFile, Manifest, Provides};
+use super::manifest::{LibraryFile, Manifest};
 use super::refusal::Refusal;
-use super::runtime::{platform_of, platforms, runtime};
+use super::runtime::{platform_of, platforms};
 use super::search::{Place, Search, Source};
 use crate::abi;
-use crate::ffi::library::{Functions, OpenError, open, user};
 
 /// Which libraries may be opened. Each lets in less than the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -88,138 +86,6 @@ impl Candidate {
     }
 }
 
-/// A library that was opened, and stays open.
-#[derive(Debug)]
-pub struct Library {
-    contents: Contents,
-    /// For each entry of the manifest, which item it is.
-    provided: Vec<usize>,
-}
-
-impl Library {
-    /// Major and minor version of the ABI that it speaks.
-    #[must_use]
-    pub fn abi(&self) -> (u16, u16) {
-        self.contents.abi
-    }
-
-    /// Its license, as it says itself.
-    #[must_use]
-    pub fn license(&self) -> &str {
-        self.contents.license
-    }
-
-    /// What it was built with, as it says itself.
-    #[must_use]
-    pub fn build(&self) -> &str {
-        self.contents.build
-    }
-
-    /// Kind, identifiers, and sentence and examples of everything that its manifest names.
-    pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
-        self.provided.iter().map(|&item| {
-            let (identifiers, about, item) = &self.contents.items[item];
-            (item.point(), identifiers, about)
-        })
-    }
-
-    pub(super) fn functions(&self, entry: usize) -> Option<&Functions> {
-        match self.item(entry)? {
-            Item::Native(functions) => Some(functions),
-            Item::Run(_) => None,
-        }
-    }
-
-    /// The codec of a library that a runtime has opened.
-    pub(super) fn run(&self, entry: usize) -> Option<&CodecPlugin> {
-        match self.item(entry)? {
-            Item::Native(_) => None,
-            Item::Run(codec) => Some(codec),
-        }
-    }
-
-    fn item(&self, entry: usize) -> Option<&Item> {
-        Some(&self.contents.items.get(*self.provided.get(entry)?)?.2)
-    }
-}
-
-/// What an open library says it has, whatever runs it.
-#[derive(Debug)]
-pub(super) struct Contents {
-    pub(super) abi: (u16, u16),
-    pub(super) name: &'static str,
-    pub(super) version: &'static str,
-    pub(super) license: &'static str,
-    pub(super) build: &'static str,
-    pub(super) items: Vec<(Identifiers, About, Item)>,
-}
-
-/// One extension of an open library.
-#[derive(Debug)]
-pub(super) enum Item {
-    /// Over the C ABI.
-    Native(Functions),
-    /// By a runtime.
-    Run(CodecPlugin),
-}
-
-impl Item {
-    pub(super) fn point(&self) -> ExtensionPoint {
-        match self {
-            Self::Native(functions) => point_of(functions),
-            Self::Run(_) => ExtensionPoint::Codec,
-        }
-    }
-}
-
-/// What the library for `platform` has that these bytes are. Its code runs.
-pub(super) fn contents(platform: &str, library: &[u8]) -> Result<Contents, Refusal> {
-    if let Some(runtime) = runtime(platform) {
-        let opened = (runtime.open)(library)?;
-        let item = |codec: CodecPlugin| (codec.identifiers, codec.about, Item::Run(codec));
-        return Ok(Contents {
-            abi: opened.abi,
-            name: opened.name,
-            version: opened.version,
-            license: opened.license,
-            build: opened.build,
-            items: opened.codecs.into_iter().map(item).collect(),
-        });
-    }
-    if let Some(what) = super::elf::missing(library) {
-        return Err(Refusal::Open(what));
-    }
-    let opened = open(library).map_err(|error| match error {
-        OpenError::Loader(message) => Refusal::Open(message),
-        OpenError::NoSymbol => Refusal::NoSymbol,
-        OpenError::Major(major) => Refusal::AbiMajor(major),
-        OpenError::Failed(failure) => Refusal::Failed(failure.message),
-    })?;
-    let items = opened.items.into_iter();
-    Ok(Contents {
-        abi: opened.abi,
-        name: opened.name,
-        version: opened.version,
-        license: opened.license,
-        build: opened.build,
-        items: items.map(|(names, about, functions)| (names, about, Item::Native(functions))).collect(),
-    })
-}
-
-fn point_of(functions: &Functions) -> ExtensionPoint {
-    match functions {
-        Functions::Codec(_) => ExtensionPoint::Codec,
-        Functions::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
-        Functions::DataType(_) => ExtensionPoint::DataType,
-        Functions::ChunkGrid(_) => ExtensionPoint::ChunkGrid,
-        Functions::ChunkKeyEncoding(_) => ExtensionPoint::ChunkKeyEncoding,
-        Functions::MetadataEncoding(_) => ExtensionPoint::MetadataEncoding,
-        Functions::StorageTransformer(_) => ExtensionPoint::StorageTransformer,
-        Functions::GenericExtension(_) => ExtensionPoint::GenericExtension,
-        Functions::Store(_) => ExtensionPoint::Store,
-    }
-}
-
 /// Finds plugins and opens them. Clones share what is open, and the policy.
 #[derive(Debug, Clone)]
 pub struct Loader(Arc<Inner>);
@@ -281,26 +147,22 @@ impl Loader {
     ///
     /// Why it cannot be loaded.
     pub fn of_one(file: &Path) -> Result<Self, Refusal> {
-        let unreadable = |error: &std::io::Error| Refusal::Unreadable {
-            path: file.to_owned(),
-            message: error.to_string(),
-        };
-        fs::metadata(file).map_err(|error| unreadable(&error))?;
+        fs::metadata(file).map_err(|error| unreadable(file, &error))?;
         let candidate = if file.extension().is_some_and(|extension| extension == "toml") {
             Candidate::at(Source::Given, file.to_owned())
         } else {
-            let bytes = read_at_most(file, MAX_LIBRARY).map_err(|error| unreadable(&error))?;
+            let bytes = read_library(file)?;
             let platform = platform_of(&bytes);
             let contents = contents(&platform, &bytes)?;
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let manifest = Manifest::of_contents(&contents, platform, &bytes, &name)?;
-            let provided = agree(&manifest, &contents)?;
+            let library = Library::of(&manifest, contents)?;
             Candidate {
                 source: Source::Given,
                 path: file.to_owned(),
                 manifest: Ok(manifest),
                 shadowed_by: None,
-                opened: OnceLock::from(Ok(Library { contents, provided })),
+                opened: OnceLock::from(Ok(library)),
             }
         };
         let loader = Self(Arc::new(Inner {
@@ -390,9 +252,7 @@ impl Loader {
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
         let (manifest, Chosen { platform, file }) = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {
-            let contents = contents(&platform, &checked_bytes(&candidate.path, file)?)?;
-            let provided = agree(manifest, &contents)?;
-            Ok(Library { contents, provided })
+            Library::of(manifest, contents(&platform, &checked_bytes(&candidate.path, file)?)?)
         });
         opened.as_ref().map_err(Clone::clone)
     }
@@ -503,134 +363,4 @@ impl fmt::Display for Explanation {
         }
         Ok(())
     }
-}
-
-/// The manifests at a place, sorted: itself, or the files `*.toml` in it.
-fn manifests(place: &Path) -> Vec<PathBuf> {
-    if place.is_file() {
-        return vec![place.to_owned()];
-    }
-    let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<_> =
-        paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
-    paths.sort();
-    paths
-}
-
-/// The longest manifest, in bytes.
-const MAX_MANIFEST: u64 = 1 << 20;
-
-/// The longest library, in bytes.
-const MAX_LIBRARY: u64 = 1 << 30;
-
-fn read_manifest(path: &Path) -> Result<Manifest, Refusal> {
-    if let Some(path) = writable_by_others(path) {
-        return Err(Refusal::WritableByOthers(path));
-    }
-    let bytes = read_at_most(path, MAX_MANIFEST).map_err(|error| Refusal::Manifest(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| Refusal::Manifest("it is not UTF-8".to_owned()))?;
-    Manifest::parse(&text).map_err(Refusal::Manifest)
-}
-
-fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(std::io::Error::other(format!("it has more than {limit} bytes")));
-    }
-    Ok(bytes)
-}
-
-/// The file, its folder or a folder above that others than the user and root may write, so that they could change what is read. A
-/// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
-pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
-    open_to_others(path, 2)
-}
-
-/// As [`writable_by_others`]; the `closed` lowest parts of the path may be written by nobody else at all.
-fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
-    let path = path.canonicalize().ok()?;
-    for (height, part) in path.ancestors().enumerate() {
-        let metadata = fs::metadata(part).ok()?;
-        let (mode, owner) = (metadata.mode(), metadata.uid());
-        let is_foreign = owner != 0 && owner != user();
-        let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
-        let is_open = if height < closed { by_others || is_foreign } else { by_all && !is_sticky };
-        if is_open {
-            return Some(part.to_owned());
-        }
-    }
-    None
-}
-
-/// Why no plugin of a folder is used, whatever is in it.
-pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
-    open_to_others(folder, 1).map(Refusal::WritableByOthers)
-}
-
-/// The bytes of the library that a manifest names, which have the hash that the manifest has.
-fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
-    let leads_out = || Refusal::LeadsOut(file.path.clone());
-    let relative = Path::new(&file.path);
-    let is_plain = |part| matches!(part, std::path::Component::Normal(_));
-    if !relative.components().all(is_plain) || relative.as_os_str().is_empty() {
-        return Err(leads_out());
-    }
-    let unreadable = |path: &Path, error: &std::io::Error| Refusal::Unreadable {
-        path: path.to_owned(),
-        message: error.to_string(),
-    };
-    let folder = manifest.parent().unwrap_or(manifest);
-    let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
-    let joined = folder.join(relative);
-    let path = joined.canonicalize().map_err(|error| unreadable(&joined, &error))?;
-    if !path.starts_with(&folder) {
-        return Err(leads_out());
-    }
-    if let Some(path) = writable_by_others(&path) {
-        return Err(Refusal::WritableByOthers(path));
-    }
-    let bytes = read_at_most(&path, MAX_LIBRARY).map_err(|error| unreadable(&path, &error))?;
-    let found = sha256(&bytes);
-    if found != file.sha256 {
-        return Err(Refusal::OtherBytes { named: file.sha256.clone(), found });
-    }
-    Ok(bytes)
-}
-
-/// SHA-256 as manifests and lock files have it.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Finds the item of each entry of the manifest, and refuses a library that is another plugin or has something else.
-fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal> {
-    let version = manifest.version.to_string();
-    if (contents.name, contents.version) != (manifest.name.as_str(), version.as_str()) {
-        return Err(Refusal::Disagree(format!(
-            "the library is {} {}, and the manifest {} {version}",
-            contents.name, contents.version, manifest.name
-        )));
-    }
-    let is_same = |provides: &Provides, identifiers: &Identifiers| {
-        (provides.uri.as_deref(), provides.name.as_deref().unwrap_or(""), provides.id.as_deref())
-            == (identifiers.uri, identifiers.name, identifiers.id)
-            && provides.aliases.iter().eq(identifiers.aliases.iter())
-    };
-    let item = |provides: &Provides| {
-        let found = contents.items.iter().position(|(identifiers, _, item)| {
-            item.point() == provides.kind && is_same(provides, identifiers)
-        });
-        found.ok_or_else(|| {
-            let names: Vec<_> = provides.identifiers().collect();
-            Refusal::Disagree(format!(
-                "the library has no {} with just the identifiers {}",
-                provides.kind,
-                names.join(", ")
-            ))
-        })
-    };
-    manifest.provides.iter().map(item).collect()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::loader::writable_by_others;
+use super::files::writable_by_others;
 
 /// What the file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
 use zarr_spec::registry::ExtensionPoint;
 
-use super::loader::{Contents, contents, sha256};
+use super::files::sha256;
+use super::library::{Contents, contents};
 use super::refusal::Refusal;
 use super::runtime::platform_of;
 

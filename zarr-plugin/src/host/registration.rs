@@ -17,7 +17,8 @@ use zarr_spec::{
     Origin, Registry, Representation, Value,
 };
 
-use super::loader::{Candidate, Library, Loader};
+use super::library::Library;
+use super::loader::{Candidate, Loader};
 use super::manifest::Provides;
 use super::refusal::{PassedOver, Refusal};
 use crate::abi::StoreVtable;

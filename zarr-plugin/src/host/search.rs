@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::loader::refused_folder;
+use super::files::refused_folder;
 use super::refusal::Refusal;
 
 /// Why a place is looked at.

@@ -1,0 +1,117 @@
+//! Manifests and libraries as files: which of them nobody else may write, and their bytes.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::{LibraryFile, Manifest};
+use super::refusal::Refusal;
+use crate::ffi::library::user;
+
+/// The manifests at a place, sorted: itself, or the files `*.toml` in it.
+pub(super) fn manifests(place: &Path) -> Vec<PathBuf> {
+    if place.is_file() {
+        return vec![place.to_owned()];
+    }
+    let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    paths.sort();
+    paths
+}
+
+/// The longest manifest, in bytes.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+/// The longest library, in bytes.
+const MAX_LIBRARY: u64 = 1 << 30;
+
+pub(super) fn read_manifest(path: &Path) -> Result<Manifest, Refusal> {
+    if let Some(path) = writable_by_others(path) {
+        return Err(Refusal::WritableByOthers(path));
+    }
+    let bytes = read_at_most(path, MAX_MANIFEST).map_err(|error| Refusal::Manifest(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| Refusal::Manifest("it is not UTF-8".to_owned()))?;
+    Manifest::parse(&text).map_err(Refusal::Manifest)
+}
+
+/// The bytes of a library.
+pub(super) fn read_library(path: &Path) -> Result<Vec<u8>, Refusal> {
+    read_at_most(path, MAX_LIBRARY).map_err(|error| unreadable(path, &error))
+}
+
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::Unreadable { path: path.to_owned(), message: error.to_string() }
+}
+
+fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("it has more than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The file, its folder or a folder above that others than the user and root may write, so that they could change what is read. A
+/// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
+pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
+    open_to_others(path, 2)
+}
+
+/// As [`writable_by_others`]; the `closed` lowest parts of the path may be written by nobody else at all.
+fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    for (height, part) in path.ancestors().enumerate() {
+        let metadata = fs::metadata(part).ok()?;
+        let (mode, owner) = (metadata.mode(), metadata.uid());
+        let is_foreign = owner != 0 && owner != user();
+        let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
+        let is_open = if height < closed { by_others || is_foreign } else { by_all && !is_sticky };
+        if is_open {
+            return Some(part.to_owned());
+        }
+    }
+    None
+}
+
+/// Why no plugin of a folder is used, whatever is in it.
+pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
+    open_to_others(folder, 1).map(Refusal::WritableByOthers)
+}
+
+/// The bytes of the library that a manifest names, which have the hash that the manifest has.
+pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
+    let leads_out = || Refusal::LeadsOut(file.path.clone());
+    let relative = Path::new(&file.path);
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    if !relative.components().all(is_plain) || relative.as_os_str().is_empty() {
+        return Err(leads_out());
+    }
+    let folder = manifest.parent().unwrap_or(manifest);
+    let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
+    let joined = folder.join(relative);
+    let path = joined.canonicalize().map_err(|error| unreadable(&joined, &error))?;
+    if !path.starts_with(&folder) {
+        return Err(leads_out());
+    }
+    if let Some(path) = writable_by_others(&path) {
+        return Err(Refusal::WritableByOthers(path));
+    }
+    let bytes = read_library(&path)?;
+    let found = sha256(&bytes);
+    if found != file.sha256 {
+        return Err(Refusal::OtherBytes { named: file.sha256.clone(), found });
+    }
+    Ok(bytes)
+}
+
+/// SHA-256 as manifests and lock files have it.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
