@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::tidy::spec_pages;
 use crate::workspace::{PLUGIN_FAMILIES, Workspace};
 use crate::{Failure, say};
 
@@ -13,6 +14,20 @@ mod templates;
 use templates::{Kind, NewPlugin};
 
 const MANIFEST: &str = include_str!("../../zarrctl/templates/workspace/manifest.toml");
+
+macro_rules! page {
+    ($kind:ident, $family:literal, $template:literal) => {
+        (Kind::$kind, $family, include_str!(concat!("../../zarrctl/templates/", $template, "/page.md")))
+    };
+}
+
+/// What URIs of our own have behind their base, and the page that one leads to, for the kinds that have pages.
+const PAGES: [(Kind, &str, &str); 4] = [
+    page!(Codec, "codecs", "codec"),
+    page!(Layout, "layouts", "layout"),
+    page!(MetadataEncoding, "metadata-encodings", "metadata-encoding"),
+    page!(Extension, "extensions", "extension"),
+];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
     let (kind, name, uri) = match arguments {
@@ -30,8 +45,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
         return Err(Failure::Checks);
     }
     say(&format!(
-        "{package} is an example to change, and is told everywhere. What is left: `cargo test -p {package}`, `cargo xtask \
-         tidy`, a page in docs/spec where its URI is one of our own, and its row in README.md.\n"
+        "{package} is an example to change, and stands in every list. `cargo test -p {package}` tests it; its row in \
+         README.md has an empty column.\n"
     ))?;
     Ok(())
 }
@@ -49,6 +64,7 @@ fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
         return Err(format!("{folder} is there already"));
     }
     let mut files = edits(workspace, plugin, &package, &folder)?;
+    files.extend(page(workspace, plugin, &package)?);
     let template = &plugin.template;
     for (file, text) in
         [("Cargo.toml", MANIFEST), ("src/lib.rs", template.source), ("tests/it.rs", template.test)]
@@ -73,12 +89,7 @@ fn edits(
 ) -> Result<Vec<(PathBuf, String)>, String> {
     let (kind, name) = (plugin.template.name, plugin.name.as_str());
     let feature = format!("{kind}-{name}");
-    let edit = |file: &str, change: &dyn Fn(&str) -> Option<String>| -> Result<(PathBuf, String), String> {
-        let path = PathBuf::from(file);
-        let text = workspace.read(&path)?;
-        let changed = change(&text).ok_or_else(|| format!("{file} is not as this command knows it"))?;
-        Ok((path, changed))
-    };
+    let edit = |file: &str, change: &dyn Fn(&str) -> Option<String>| edited(workspace, file, change);
     let crate_name = package.replace('-', "_");
     let version = env!("CARGO_PKG_VERSION");
     Ok(vec![
@@ -119,6 +130,48 @@ fn edits(
             with_line(text, "| `zarr-codec-", is_row, package, &row(plugin, package, &feature))
         })?,
     ])
+}
+
+/// The page of a URI of our own, and the index of pages; of another URI nothing.
+fn page(workspace: &Workspace, plugin: &NewPlugin, package: &str) -> Result<Vec<(PathBuf, String)>, String> {
+    let base = spec_pages::base(workspace).ok_or("there is nothing that URIs of our own begin with")?;
+    let Some(path) = plugin.uri.as_ref().and_then(|uri| uri.strip_prefix(&base)) else {
+        return Ok(Vec::new());
+    };
+    let template = &plugin.template;
+    let Some((_, family, text)) = PAGES.iter().find(|(kind, ..)| *kind == template.kind) else {
+        return Err(format!(
+            "a {} has no page in {}: its URI is another one",
+            template.what,
+            spec_pages::FOLDER
+        ));
+    };
+    let parts: Vec<&str> = path.split('/').collect();
+    let ["", found, name, version] = parts[..] else {
+        return Err(format!("`{base}{path}` is not {base}/{family}/NAME/MAJOR.MINOR"));
+    };
+    if found != *family {
+        return Err(format!("a {} of our own is {base}/{family}/{name}/{version}", template.what));
+    }
+    let file = format!("{family}-{name}.md");
+    let row = format!("| `{path}` | [{file}]({file}) |");
+    let is_row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    let index =
+        edited(workspace, spec_pages::INDEX, &|text| with_line(text, "| `/codecs/", is_row, path, &row))?;
+    let text = plugin.fill(text, package, &[("page", name), ("version", version)]);
+    Ok(vec![(PathBuf::from(spec_pages::FOLDER).join(file), text), index])
+}
+
+/// A file of the workspace with a change.
+fn edited(
+    workspace: &Workspace,
+    file: &str,
+    change: &dyn Fn(&str) -> Option<String>,
+) -> Result<(PathBuf, String), String> {
+    let path = PathBuf::from(file);
+    let text = workspace.read(&path)?;
+    let changed = change(&text).ok_or_else(|| format!("{file} is not as this command knows it"))?;
+    Ok((path, changed))
 }
 
 /// What a line of a manifest is about.
@@ -247,8 +300,12 @@ mod tests {
         for kind in Kind::names() {
             // At the beginning, in the middle and at the end of its family.
             for name in ["aaa", "new-one", "zzz"] {
-                let uri = format!("https://example.org/{kind}/{name}/1.0");
                 let kind: Kind = kind.parse().unwrap();
+                let own = PAGES.iter().find(|(other, ..)| *other == kind).filter(|_| name != "zzz");
+                let family =
+                    own.map(|(_, family, _)| format!("{}/{family}", spec_pages::base(&old).unwrap()));
+                let family = family.unwrap_or_else(|| "https://example.org/plugins".to_owned());
+                let uri = format!("{family}/{name}/1.0");
                 let plugin =
                     NewPlugin::new(kind, name, Some(&uri)).or_else(|_| NewPlugin::new(kind, name, None));
                 write(&old, &plugin.unwrap()).unwrap();
@@ -259,7 +316,7 @@ mod tests {
         let read = |file: &str| fs::read_to_string(copy.path().join(file)).unwrap();
         let catalogue = read("zarr-kit/src/catalogue.rs");
         assert!(catalogue.contains(
-            "    entry(Codec, \"codec-zzz\", &[\"https://example.org/codec/zzz/1.0\", \"zzz\"]),\n"
+            "    entry(Codec, \"codec-zzz\", &[\"https://example.org/plugins/zzz/1.0\", \"zzz\"]),\n"
         ));
         let numbers = catalogue.split_once("\nsubmit! { ").unwrap().1.split_once(" }").unwrap().0;
         assert_eq!(numbers.split(' ').count(), catalogue.matches("\n    entry(").count());
@@ -270,6 +327,11 @@ mod tests {
         let rows: Vec<_> =
             rows.lines().filter_map(|line| line.strip_prefix("| `zarr-")?.split('`').next()).collect();
         assert!(rows.is_sorted() && rows.contains(&"store-new-one"), "{rows:?}");
+        let index = read("docs/spec/README.md");
+        let index: Vec<_> = index.lines().filter(|line| line.starts_with("| `/")).collect();
+        let layout = "| `/layouts/new-one/1.0` | [layouts-new-one.md](layouts-new-one.md) |";
+        assert!(index.is_sorted() && index.contains(&layout), "{index:?}");
+        assert!(read("docs/spec/codecs-aaa.md").contains("Final v3 and v2 have it as `aaa`."));
         let list = read("zarr-kit/tests/it/main.rs");
         assert!(
             list.contains("\"codec-aaa\" \"codec-adler32\"") && list.contains("\"transformer-zzz\"\n    }")
@@ -292,6 +354,36 @@ mod tests {
         };
         assert_eq!(refused("there"), "codecs/there is there already");
         assert!(refused("a.b").contains("have `-` alone"));
+    }
+
+    #[test]
+    fn a_uri_of_our_own_leads_to_a_page() {
+        let tree = crate::workspace::made_up::Tree::new(&[(
+            "zarr-spec/src/lib.rs",
+            "pub const OWN_URI_BASE: &str = \"https://e.org/s\";",
+        )]);
+        let page_of = |kind, uri: &str| {
+            page(&tree.load(), &NewPlugin::new(kind, "new", Some(uri)).unwrap(), "zarr-codec-new")
+        };
+        assert_eq!(page_of(Kind::Codec, "https://e.org/other/new/1.0"), Ok(Vec::new()));
+        let refused = |kind, uri: &str| page_of(kind, uri).unwrap_err();
+        assert_eq!(
+            refused(Kind::Codec, "https://e.org/s/layouts/new/1.0"),
+            "a codec of our own is https://e.org/s/codecs/new/1.0"
+        );
+        assert!(
+            refused(Kind::Codec, "https://e.org/s/new/1.0")
+                .ends_with("is not https://e.org/s/codecs/NAME/MAJOR.MINOR")
+        );
+        assert!(
+            refused(Kind::Transformer, "https://e.org/s/transformers/new/1.0")
+                .contains("has no page in docs/spec")
+        );
+    }
+
+    #[test]
+    fn a_command_line_that_makes_no_sense_is_refused() {
+        let tree = crate::workspace::made_up::Tree::new(&[]);
         for arguments in [&["codec"][..], &["codecs", "a"], &["codec", "A"], &["codec", "a", "--url", "b"]] {
             let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
             assert!(matches!(run(&tree.load(), &arguments), Err(Failure::Usage(_))), "{arguments:?}");

@@ -9,7 +9,7 @@ mod arrows;
 mod manifests;
 mod names;
 mod sources;
-mod spec_pages;
+pub(crate) mod spec_pages;
 
 /// One thing that is not as it should be.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use super::Finding;
 use crate::workspace::Workspace;
 
 /// Where pages are.
-const FOLDER: &str = "docs/spec";
+pub(crate) const FOLDER: &str = "docs/spec";
 /// Its index.
-const INDEX: &str = "docs/spec/README.md";
+pub(crate) const INDEX: &str = "docs/spec/README.md";
 /// Where all URIs of plugins stand.
 const CATALOGUE: &str = "zarr-kit/src/catalogue.rs";
 /// Where [`BASE`] stands.
@@ -62,10 +62,15 @@ pub(super) fn uris(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
+/// What all URIs of our own begin with.
+pub(crate) fn base(workspace: &Workspace) -> Option<String> {
+    let text = workspace.read(Path::new(BASE_FILE)).ok()?;
+    Some(text.split_once(BASE)?.1.split_once('"')?.0.to_owned())
+}
+
 /// URIs of our own in the catalogue.
 fn catalogued(workspace: &Workspace) -> Option<BTreeSet<String>> {
-    let text = workspace.read(Path::new(BASE_FILE)).ok()?;
-    let (base, _) = text.split_once(BASE)?.1.split_once('"')?;
+    let base = base(workspace)?;
     let catalogue = workspace.read(Path::new(CATALOGUE)).ok()?;
     let beginning = format!("\"{base}");
     let rest = catalogue.split(&beginning).skip(1);
