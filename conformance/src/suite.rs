@@ -144,6 +144,7 @@ pub struct Cases {
     passed: u64,
     failures: Vec<Failure>,
     skipped: Vec<String>,
+    lacking: Vec<String>,
 }
 
 /// A case in which a rule was broken.
@@ -183,9 +184,20 @@ impl Cases {
         }
     }
 
+    /// Notes that a part cannot be looked at on this machine, and why: the rule is not held to have passed then.
+    pub fn lack(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.lacking.contains(&reason) {
+            self.lacking.push(reason);
+        }
+    }
+
     fn verdict(self) -> Verdict {
         match (self.failures.is_empty(), self.passed) {
             (false, _) => Verdict::Failed(self.failures),
+            (true, _) if !self.lacking.is_empty() => {
+                Verdict::Skipped(format!("not on this machine: {}", self.lacking.join("; ")))
+            }
             (true, 0) if self.skipped.is_empty() => {
                 Verdict::Skipped("no example that it applies to".to_owned())
             }
@@ -309,4 +321,24 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         _ => "of an unknown kind",
     };
     format!("a panic: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_of_which_a_part_cannot_be_looked_at_here_has_not_passed() {
+        let mut cases = Cases::default();
+        cases.check("one", Ok(()));
+        cases.skip("strings have no order");
+        cases.lack("`prlimit` cannot be run");
+        cases.lack("`prlimit` cannot be run");
+        let told = "not on this machine: `prlimit` cannot be run";
+        assert_eq!(cases.verdict(), Verdict::Skipped(told.to_owned()));
+        let mut broken = Cases::default();
+        broken.lack("`prlimit` cannot be run");
+        broken.check("one", Err("nothing came".to_owned()));
+        assert!(matches!(broken.verdict(), Verdict::Failed(failures) if failures.len() == 1));
+    }
 }

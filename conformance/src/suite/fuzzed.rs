@@ -8,7 +8,7 @@ use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::registry::Plugin;
-use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value, json};
+use zarr_spec::{Codec, Creation, Example, Key, Mode, Reading, Registry, Value, json};
 
 use super::tried::{Tried, shape_of, value, with_stand_ins};
 use super::{codec, data_type, extension};
@@ -232,17 +232,24 @@ fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &
     }
 }
 
+/// The examples that something can be made of, and what.
+fn made<P: Plugin, T>(
+    plugin: &Tried<P>,
+    create: impl Fn(&Creation<'_>) -> Option<T>,
+) -> Vec<(&'static Example, T)> {
+    let made = |example: &'static Example| {
+        let (document, reading) = (plugin.document(example).ok()?, Reading::new(Mode::Strict));
+        Some((example, create(&plugin.creation(example.format, &document, &reading))?))
+    };
+    plugin.examples().iter().filter_map(made).collect()
+}
+
 /// Text in the place of keys: a byte says how many dimensions there are.
 fn chunk_keys(
     plugin: &Arc<Tried<zarr_spec::key_encoding::ChunkKeyEncodingPlugin>>,
     targets: &mut Vec<Target>,
 ) {
-    for example in plugin.examples() {
-        let (Ok(document), reading) = (plugin.document(example), Reading::new(Mode::Strict)) else {
-            continue;
-        };
-        let creation = plugin.creation(example.format, &document, &reading);
-        let Ok(encoding) = (plugin.plugin.create)(&creation) else { continue };
+    for (example, encoding) in made(plugin, |creation| (plugin.plugin.create)(creation).ok()) {
         let seeds = Arc::clone(&encoding);
         targets.push(Target {
             aspect: Aspect::ChunkKey,
@@ -283,12 +290,7 @@ fn metadata(
     plugin: &Arc<Tried<zarr_spec::metadata_encoding::MetadataEncodingPlugin>>,
     targets: &mut Vec<Target>,
 ) {
-    for example in plugin.examples() {
-        let (Ok(document), reading) = (plugin.document(example), Reading::new(Mode::Strict)) else {
-            continue;
-        };
-        let creation = plugin.creation(example.format, &document, &reading);
-        let Ok(encoding) = (plugin.plugin.create)(&creation) else { continue };
+    for (example, encoding) in made(plugin, |creation| (plugin.plugin.create)(creation).ok()) {
         let seeds = Arc::clone(&encoding);
         targets.push(Target {
             aspect: Aspect::Metadata,

@@ -97,7 +97,7 @@ impl Again {
     /// Starts the process and notes what came of it.
     fn hold(&self, name: &str, cases: &mut Cases) {
         if let Err(reason) = self.held(name, cases) {
-            cases.skip(reason);
+            cases.lack(reason);
         }
     }
 

@@ -44,11 +44,15 @@ impl Counts {
         Ok(Outcome::Failed(shown(command)))
     }
 
-    /// Adds `test result: ok. 5 passed; 0 failed; 1 ignored; …`. Other lines are nothing.
+    /// Adds `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and what the machine lacks. Other lines are nothing.
     fn add(&mut self, line: &str) {
         // `#[ignore]` is shown without parentheses.
-        if line.starts_with("test ") && line.contains("... ignored (") {
+        if let Some((name, reason)) = line.strip_prefix("test ").and_then(|it| it.split_once("... ignored ("))
+        {
             self.not_applicable += 1;
+            if reason.starts_with("not on this machine: ") {
+                self.skips.push(format!("{}: {}", name.trim(), reason.trim_end_matches(')')));
+            }
         }
         let Some((_, result)) = line.split_once("test result: ") else { return };
         for part in result.split([';', '.']) {
@@ -86,6 +90,15 @@ mod tests {
         }
         assert_eq!((counts.passed, counts.failed, counts.ignored), (15, 2, 2));
         assert_eq!((counts.not_applicable, counts.skipped()), (1, 1));
+        counts.add(
+            "test codec `a`: L2 codec-allocation ... ignored (not on this machine: `prlimit` is missing)",
+        );
+        counts.add("test result: ok. 1 passed; 0 failed; 1 ignored");
+        assert_eq!(counts.skipped(), 2);
+        assert_eq!(
+            counts.skips,
+            ["codec `a`: L2 codec-allocation: not on this machine: `prlimit` is missing"]
+        );
     }
 
     #[cfg(unix)]
