@@ -1,7 +1,19 @@
 /* The plugin ABI of zarr-kit, version 1. Generated from zarr-plugin/src/abi.rs: do not edit.
  *
- * A library exports one symbol, zarr_plugin_v1. A struct that begins with struct_size may get more members at
- * its end: whoever makes one says its size, and whoever reads one takes members beyond that as zero. */
+ * A library exports one symbol, zarr_plugin_v1, which may be called more than once, also by several hosts.
+ *
+ * Growth: a struct that begins with struct_size may get more members at its end: whoever makes one says its
+ * size, and whoever reads one takes members beyond that as zero. Other structs never grow. Objects in JSON may
+ * get more members, too: one that is not known is passed over, but for the `value` of a codec, which is refused.
+ * Members that are called reserved are 0 and are not looked at; so are flags that a version does not have. A
+ * status that is not known is taken as ZARR_INTERNAL.
+ *
+ * Threads: all functions may be called by many threads at the same time, also `create` and `open`; `destroy`,
+ * `release` and `end` once for what they end, on any thread, when no other call uses it. What is lent for a
+ * call is not touched after it.
+ *
+ * Memory: elements and bytes that are lent need not be aligned. A function that fails leaves nothing behind that
+ * somebody would have to end, but for the text in `err`. No function may unwind or jump out of its call. */
 #ifndef ZARR_PLUGIN_H
 #define ZARR_PLUGIN_H
 
@@ -105,6 +117,8 @@ extern "C" {
 #define ZARR_RANGE_FROM 2
 /* Kind of byte range: `size` bytes at the end, as many of them as exist. */
 #define ZARR_RANGE_LAST 3
+/* Flag of a request to a store: its bytes need not be kept in memory by a store that does such things. */
+#define ZARR_GET_ONCE 1
 /* Kind of element: bytes that no number is known to be in. */
 #define ZARR_KIND_OPAQUE 0
 /* Kind of element: one byte, 0 or 1. */
@@ -169,7 +183,8 @@ struct zarr_buf {
 };
 
 /* The host's memory, where chunks go. A plugin writes to `start`, at most `capacity` bytes, asks `reserve`
- * for more, and leaves in `len` how many it has written. */
+ * for more, and leaves in `len` how many it has written; that is 0 before. The bytes there can be read, and
+ * may have any value. What the plugin reads from lies elsewhere. Where `capacity` is 0, `start` may be NULL. */
 struct zarr_output {
     size_t struct_size;
     uint8_t *start;
@@ -177,8 +192,9 @@ struct zarr_output {
     size_t capacity;
     /* `capacity` never gets larger than this. */
     size_t limit;
-    /* Makes `capacity` at least `len + more`; `start` may be another one afterwards. Not 0 if that cannot
-     * be: the call that runs should return ZARR_LIMIT_EXCEEDED then. */
+    /* Makes `capacity` at least `len + more`; `start` may be another one afterwards, with the same `len`
+     * bytes at its beginning. Not 0 if that cannot be: the call that runs should return ZARR_LIMIT_EXCEEDED
+     * then. */
     int32_t (*reserve)(zarr_output *self, size_t more);
 };
 
@@ -292,8 +308,10 @@ struct zarr_call {
     uint64_t max_out_bytes;
     /* Threads that the call may use; 1 means its own. */
     uint32_t threads;
+    /* For later versions. */
     uint32_t flags;
-    /* Not 0 once the call should end with ZARR_CANCELLED; NULL if it never is. */
+    /* Not 0 once the call should end with ZARR_CANCELLED, which another thread may say at any time: it is
+     * read as a volatile or atomic number. NULL if nobody ever does. */
     const int32_t *cancelled;
     /* For ZARR_FORM_COMPOSITE: what runs its chains. */
     const zarr_chains *chains;
@@ -331,8 +349,7 @@ struct zarr_codec_instance {
     const zarr_codec_vtable *vtable;
 };
 
-/* A codec. All functions but `create`, `destroy` and `translate` may be called by many threads at the same
- * time. */
+/* A codec. */
 struct zarr_codec_vtable {
     size_t struct_size;
     int32_t (*create)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
@@ -364,17 +381,17 @@ struct zarr_codec_vtable {
 /* A data type that somebody owns: `release` of the vtable ends that. */
 struct zarr_data_type_handle {
     const zarr_data_type_vtable *vtable;
-    const void *self;
+    void *self;
 };
 
-/* A data type: of a plugin, or of a host that hands it to a plugin. All functions may be called by many
- * threads at the same time. */
+/* A data type: of a plugin, or of a host that hands it to a plugin. It has as many owners as `create` and
+ * `retain` have made, and each calls `release` once. */
 struct zarr_data_type_vtable {
     size_t struct_size;
     /* NULL in a type that a host hands out. */
-    int32_t (*create)(const void *context, const zarr_creation *creation, const void **self, zarr_buf *byte_order_json, zarr_buf *err);
+    int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *byte_order_json, zarr_buf *err);
     /* The same type once more, to be released on its own. */
-    const void *(*retain)(const void *self);
+    void *(*retain)(const void *self);
     void (*release)(void *self);
     /* `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0,
      * 0], "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`,
@@ -400,8 +417,7 @@ struct zarr_data_type_vtable {
     int32_t (*inner)(const void *self, size_t field, zarr_data_type_handle *data_type, zarr_buf *err);
 };
 
-/* A chunk grid, made for an array of a shape. Functions but `create` and `destroy` may be called by many
- * threads at the same time. */
+/* A chunk grid, made for an array of a shape. */
 struct zarr_chunk_grid_vtable {
     size_t struct_size;
     /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape`
@@ -423,7 +439,7 @@ struct zarr_chunk_grid_vtable {
     int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
 };
 
-/* A chunk key encoding. `encode` and `decode` may be called by many threads at the same time. */
+/* A chunk key encoding. */
 struct zarr_chunk_key_encoding_vtable {
     size_t struct_size;
     int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *err);
@@ -488,8 +504,8 @@ struct zarr_store_request {
     size_t limit;
     /* Bytes that will probably come: what a budget counts. 0 where nobody knows. */
     size_t expected;
-    /* 1 for bytes that need not be kept in memory by a store that does such things, else 0. */
-    uint32_t once;
+    /* ZARR_GET_ONCE. Flags that are not known are passed over. */
+    uint32_t flags;
     uint32_t reserved;
 };
 
@@ -523,10 +539,10 @@ struct zarr_listing {
     int32_t (*add)(zarr_listing *self, uint32_t is_prefix, zarr_str text);
 };
 
-/* A store: of a plugin, or of a host that hands it to a storage transformer. All functions may be called by
- * many threads at the same time, but for those of one batch. They fail with ZARR_UNSUPPORTED where the store
- * cannot do it at all, ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more
- * would come out than may, and ZARR_IO. A missing key is no failure. */
+/* A store: of a plugin, or of a host that hands it to a storage transformer. Of the functions of one batch,
+ * one is called at a time. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
+ * ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more would come out than
+ * may, and ZARR_IO. A missing key is no failure. */
 struct zarr_store_vtable {
     size_t struct_size;
     /* Opens the store at `location`, a URL or path, or where that is empty the one that `description_json`
@@ -538,8 +554,8 @@ struct zarr_store_vtable {
      * "concurrency": 0, "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two
      * ranges that are cheaper to read than a request is to make. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
-    /* Writes a value or part of it, as much as exists. `once` as in a request. */
-    int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t once, zarr_output *to, zarr_got *got, zarr_buf *err);
+    /* Writes a value or part of it, as much as exists. `flags` as in a request. */
+    int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_got *got, zarr_buf *err);
     /* Bytes of a value. `found` is left 0 if there is no such key. */
     int32_t (*size)(const void *self, zarr_str key, uint64_t *size, uint32_t *found, zarr_buf *err);
     /* Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL:
@@ -611,7 +627,8 @@ struct zarr_plugin {
     size_t n_items;
 };
 
-/* The program that loads a library. It stays as long as the program. */
+/* The program that loads a library. It stays as long as the program. Its functions may be called at any
+ * time, by many threads at the same time. */
 struct zarr_host {
     size_t struct_size;
     uint16_t abi_major;

@@ -5,6 +5,7 @@
 //! A struct that begins with `struct_size` may grow at its end with a minor version: a reader uses the smaller of its own
 //! size and the one that it finds, and takes what lies beyond as zero; whoever fills one that the other side has made
 //! goes no further than the size that it came with. Other structs never grow. A function that is NULL is not there.
+//! Version 1.0 is final: what is here stays as it is, and later minor versions add to it.
 
 pub mod describe;
 
@@ -122,6 +123,9 @@ abi_numbers! {
     /// Kind of byte range: `size` bytes at the end, as many of them as exist.
     RANGE_LAST: u32 = 3;
 
+    /// Flag of a request to a store: its bytes need not be kept in memory by a store that does such things.
+    GET_ONCE: u32 = 1;
+
     /// Kind of element: bytes that no number is known to be in.
     KIND_OPAQUE: u32 = 0;
     /// Kind of element: one byte, 0 or 1.
@@ -160,7 +164,8 @@ abi_struct! {
 
 abi_struct! {
     /// The host's memory, where chunks go. A plugin writes to `start`, at most `capacity` bytes, asks `reserve` for more,
-    /// and leaves in `len` how many it has written.
+    /// and leaves in `len` how many it has written; that is 0 before. The bytes there can be read, and may have any value.
+    /// What the plugin reads from lies elsewhere. Where `capacity` is 0, `start` may be NULL.
     Output = "zarr_output" {
         struct_size: usize,
         start: *mut u8,
@@ -168,8 +173,8 @@ abi_struct! {
         capacity: usize,
         /// `capacity` never gets larger than this.
         limit: usize,
-        /// Makes `capacity` at least `len + more`; `start` may be another one afterwards. Not 0 if that cannot be: the
-        /// call that runs should return ZARR_LIMIT_EXCEEDED then.
+        /// Makes `capacity` at least `len + more`; `start` may be another one afterwards, with the same `len` bytes at its
+        /// beginning. Not 0 if that cannot be: the call that runs should return ZARR_LIMIT_EXCEEDED then.
         reserve: fn(this: *mut Output, more: usize) -> i32,
     }
 }
@@ -299,8 +304,10 @@ abi_struct! {
         max_out_bytes: u64,
         /// Threads that the call may use; 1 means its own.
         threads: u32,
+        /// For later versions.
         flags: u32,
-        /// Not 0 once the call should end with ZARR_CANCELLED; NULL if it never is.
+        /// Not 0 once the call should end with ZARR_CANCELLED, which another thread may say at any time: it is read as a
+        /// volatile or atomic number. NULL if nobody ever does.
         cancelled: *const i32,
         /// For ZARR_FORM_COMPOSITE: what runs its chains.
         chains: *const Chains,
@@ -343,7 +350,7 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// A codec. All functions but `create`, `destroy` and `translate` may be called by many threads at the same time.
+    /// A codec.
     CodecVtable = "zarr_codec_vtable" {
         struct_size: usize,
         create: fn(context: *const c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
@@ -376,19 +383,19 @@ abi_struct! {
     /// A data type that somebody owns: `release` of the vtable ends that.
     DataTypeHandle = "zarr_data_type_handle" {
         vtable: *const DataTypeVtable,
-        this: *const c_void,
+        this: *mut c_void,
     }
 }
 
 abi_struct! {
-    /// A data type: of a plugin, or of a host that hands it to a plugin. All functions may be called by many threads at the
-    /// same time.
+    /// A data type: of a plugin, or of a host that hands it to a plugin. It has as many owners as `create` and `retain` have
+    /// made, and each calls `release` once.
     DataTypeVtable = "zarr_data_type_vtable" {
         struct_size: usize,
         /// NULL in a type that a host hands out.
-        create: fn(context: *const c_void, creation: *const Creation, this: *mut *const c_void, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
+        create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
         /// The same type once more, to be released on its own.
-        retain: fn(this: *const c_void) -> *const c_void,
+        retain: fn(this: *const c_void) -> *mut c_void,
         release: fn(this: *mut c_void),
         /// `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0, 0],
         /// "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`, pairs of offset and
@@ -415,7 +422,7 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// A chunk key encoding. `encode` and `decode` may be called by many threads at the same time.
+    /// A chunk key encoding.
     ChunkKeyEncodingVtable = "zarr_chunk_key_encoding_vtable" {
         struct_size: usize,
         create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, err: *mut Buf) -> i32,
@@ -440,8 +447,7 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// A chunk grid, made for an array of a shape. Functions but `create` and `destroy` may be called by many threads at
-    /// the same time.
+    /// A chunk grid, made for an array of a shape.
     ChunkGridVtable = "zarr_chunk_grid_vtable" {
         struct_size: usize,
         /// `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape` is left out
@@ -514,8 +520,8 @@ abi_struct! {
         limit: usize,
         /// Bytes that will probably come: what a budget counts. 0 where nobody knows.
         expected: usize,
-        /// 1 for bytes that need not be kept in memory by a store that does such things, else 0.
-        once: u32,
+        /// ZARR_GET_ONCE. Flags that are not known are passed over.
+        flags: u32,
         reserved: u32,
     }
 }
@@ -557,8 +563,8 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// A store: of a plugin, or of a host that hands it to a storage transformer. All functions may be called by many threads
-    /// at the same time, but for those of one batch. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
+    /// A store: of a plugin, or of a host that hands it to a storage transformer. Of the functions of one batch, one is called
+    /// at a time. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
     /// ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more would come out than may, and
     /// ZARR_IO. A missing key is no failure.
     StoreVtable = "zarr_store_vtable" {
@@ -572,8 +578,8 @@ abi_struct! {
         /// "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two ranges that are cheaper to read
         /// than a request is to make.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
-        /// Writes a value or part of it, as much as exists. `once` as in a request.
-        get: fn(this: *const c_void, key: Str, range: *const ByteRange, once: u32, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
+        /// Writes a value or part of it, as much as exists. `flags` as in a request.
+        get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
         /// Bytes of a value. `found` is left 0 if there is no such key.
         size: fn(this: *const c_void, key: Str, size: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
         /// Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL: they are got one
@@ -650,7 +656,8 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// The program that loads a library. It stays as long as the program.
+    /// The program that loads a library. It stays as long as the program. Its functions may be called at any time, by many
+    /// threads at the same time.
     Host = "zarr_host" {
         struct_size: usize,
         abi_major: u16,
@@ -721,8 +728,17 @@ pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
 pub fn header() -> String {
     let mut text = String::from(
         "/* The plugin ABI of zarr-kit, version 1. Generated from zarr-plugin/src/abi.rs: do not edit.\n *\n \
-         * A library exports one symbol, zarr_plugin_v1. A struct that begins with struct_size may get more members at\n \
-         * its end: whoever makes one says its size, and whoever reads one takes members beyond that as zero. */\n\
+         * A library exports one symbol, zarr_plugin_v1, which may be called more than once, also by several hosts.\n *\n \
+         * Growth: a struct that begins with struct_size may get more members at its end: whoever makes one says its\n \
+         * size, and whoever reads one takes members beyond that as zero. Other structs never grow. Objects in JSON may\n \
+         * get more members, too: one that is not known is passed over, but for the `value` of a codec, which is refused.\n \
+         * Members that are called reserved are 0 and are not looked at; so are flags that a version does not have. A\n \
+         * status that is not known is taken as ZARR_INTERNAL.\n *\n \
+         * Threads: all functions may be called by many threads at the same time, also `create` and `open`; `destroy`,\n \
+         * `release` and `end` once for what they end, on any thread, when no other call uses it. What is lent for a\n \
+         * call is not touched after it.\n *\n \
+         * Memory: elements and bytes that are lent need not be aligned. A function that fails leaves nothing behind that\n \
+         * somebody would have to end, but for the text in `err`. No function may unwind or jump out of its call. */\n\
          #ifndef ZARR_PLUGIN_H\n#define ZARR_PLUGIN_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n\
          #ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
     );

@@ -46,13 +46,13 @@ unsafe fn shown<'a>(this: *const c_void) -> &'a Arc<dyn DataType> {
 
 /// Hands `data_type` to the other side, which releases it.
 pub(crate) fn hand_over(data_type: Arc<dyn DataType>) -> DataTypeHandle {
-    DataTypeHandle { vtable: &SHOWN, this: Box::into_raw(Box::new(data_type)).cast_const().cast() }
+    DataTypeHandle { vtable: &SHOWN, this: Box::into_raw(Box::new(data_type)).cast() }
 }
 
 unsafe extern "C" fn create(
     context: *const c_void,
     creation: *const Creation,
-    this: *mut *const c_void,
+    this: *mut *mut c_void,
     byte_order_json: *mut Buf,
     err: *mut Buf,
 ) -> i32 {
@@ -76,7 +76,7 @@ pub(crate) fn linked() -> Result<&'static Registry, Failure> {
     linked.as_ref().map_err(Failure::broken)
 }
 
-unsafe extern "C" fn retain(this: *const c_void) -> *const c_void {
+unsafe extern "C" fn retain(this: *const c_void) -> *mut c_void {
     // SAFETY: `this` is what was shown.
     hand_over(unsafe { shown(this) }.clone()).this
 }

@@ -161,7 +161,7 @@ unsafe extern "C" fn get(
     this: *const c_void,
     at: Str,
     range: *const abi::ByteRange,
-    once: u32,
+    flags: u32,
     to: *mut abi::Output,
     got: *mut abi::Got,
     err: *mut Buf,
@@ -172,7 +172,7 @@ unsafe extern "C" fn get(
             let (store, key, range) = (store(this), key(at)?, range_of(&*range)?);
             let mut found = None;
             write_output(to, |to| {
-                found = match once {
+                found = match flags & abi::GET_ONCE {
                     0 => store.get(&key, range, to)?,
                     _ => store.get_once(&key, range, to)?,
                 };
@@ -261,7 +261,7 @@ unsafe extern "C" fn begin(
                     range: range_of(&shown.range)?,
                     limit: shown.limit,
                     expected: shown.expected,
-                    once: shown.once != 0,
+                    once: shown.flags & abi::GET_ONCE != 0,
                 })
             };
             let requests = borrowed_items(requests, n_requests).iter().map(request);

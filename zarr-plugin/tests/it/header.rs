@@ -54,7 +54,7 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
         zarr_storage_transformer_vtable 32: struct_size 0 create 8 destroy 16 wrap 24\n\
         zarr_store_handle 16: vtable 0 self 8\n\
         zarr_byte_range 24: offset 0 size 8 kind 16 reserved 20\n\
-        zarr_store_request 64: key 0 range 16 limit 40 expected 48 once 56 reserved 60\n\
+        zarr_store_request 64: key 0 range 16 limit 40 expected 48 flags 56 reserved 60\n\
         zarr_got 48: struct_size 0 found 8 reserved 12 size 16 version 24 version_room 32 \
         version_len 40\n\
         zarr_partial_value 40: key 0 offset 16 bytes 24\n\

@@ -50,9 +50,9 @@ static int32_t describe(const void *self, zarr_buf *json, zarr_buf *err) {
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static int32_t get(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t once, zarr_output *to,
+static int32_t get(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to,
                    zarr_got *got, zarr_buf *err) {
-    (void)self, (void)once;
+    (void)self, (void)flags;
 #ifdef FAILS
     return fail(err, ZARR_IO, "the disk is on fire");
 #endif

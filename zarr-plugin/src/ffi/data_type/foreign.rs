@@ -64,7 +64,7 @@ pub(crate) unsafe fn taken(
 
 /// A handle to be filled in.
 pub(crate) const NO_TYPE: DataTypeHandle =
-    DataTypeHandle { vtable: std::ptr::null(), this: std::ptr::null() };
+    DataTypeHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
 
 /// What the other side has made: a type, and the byte order that its document declares.
 ///
@@ -73,7 +73,7 @@ pub(crate) const NO_TYPE: DataTypeHandle =
 /// `this` is a type of `vtable` that belongs to this side, and `order` is as the call left it.
 pub(crate) unsafe fn created(
     vtable: DataTypeVtable,
-    this: *const c_void,
+    this: *mut c_void,
     order: Result<Vec<u8>, Failure>,
     origin: &Arc<str>,
 ) -> Result<Created, Failure> {
@@ -110,7 +110,7 @@ impl Foreign {
     /// `vtable` and `this` are of the other side, and `this` is not released by anybody else.
     unsafe fn owned(
         vtable: DataTypeVtable,
-        this: *const c_void,
+        this: *mut c_void,
         origin: &Arc<str>,
         depth: usize,
     ) -> Result<Self, Failure> {
@@ -119,7 +119,7 @@ impl Foreign {
         }
         let mut foreign = Self {
             // SAFETY: as this function asks.
-            instance: unsafe { Instance::new(vtable, this.cast_mut(), vtable.release) },
+            instance: unsafe { Instance::new(vtable, this, vtable.release) },
             origin: Arc::clone(origin),
             name: String::new(),
             elements: Elements::Variable,
@@ -158,7 +158,7 @@ impl Foreign {
         // SAFETY: a function of the other side, called with its type; what it gives belongs to this side.
         let instance = unsafe {
             let this = retain(array.data_type);
-            Instance::new(vtable, this.cast_mut(), vtable.release)
+            Instance::new(vtable, this, vtable.release)
         };
         Ok(Self {
             instance,

@@ -74,6 +74,10 @@ struct ForeignStore {
     manner: Manner,
 }
 
+fn get_flags(once: bool) -> u32 {
+    if once { abi::GET_ONCE } else { 0 }
+}
+
 /// What is being done with a store, and what a store is that cannot do it.
 #[derive(Debug, Clone, Copy)]
 struct Operation(&'static str, &'static str);
@@ -172,7 +176,9 @@ impl ForeignStore {
             self.instance.call(|vtable, this, err| {
                 let get = required(vtable.get, "get")?;
                 // SAFETY: a function of the store, called with what it is and with memory that is lent to it.
-                Ok(unsafe { get(this, lend(key.as_str().as_bytes()), &shown, once.into(), output, got, err) })
+                Ok(unsafe {
+                    get(this, lend(key.as_str().as_bytes()), &shown, get_flags(once), output, got, err)
+                })
             })
         });
         let found = called.and_then(|()| room.found(range, limit - to.remaining()));
@@ -414,7 +420,7 @@ impl<'s> Batch<'s> {
             range: range_shown(request.range),
             limit: request.limit,
             expected: request.expected,
-            once: request.once.into(),
+            flags: get_flags(request.once),
             reserved: 0,
         };
         let shown: Vec<StoreRequest> = requests.iter().map(shown).collect();

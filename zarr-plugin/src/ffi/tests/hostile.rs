@@ -28,12 +28,12 @@ unsafe extern "C" fn describe(this: *const c_void, json: *mut Buf, _: *mut Buf) 
 
 unsafe extern "C" fn inner(this: *const c_void, _: usize, out: *mut DataTypeHandle, _: *mut Buf) -> i32 {
     // SAFETY: a place for a handle.
-    unsafe { out.write(DataTypeHandle { vtable: &SAYS, this }) };
+    unsafe { out.write(DataTypeHandle { vtable: &SAYS, this: this.cast_mut() }) };
     abi::OK
 }
 
 fn refusal(said: &Said) -> String {
-    let handle = DataTypeHandle { vtable: &SAYS, this: std::ptr::from_ref(said).cast() };
+    let handle = DataTypeHandle { vtable: &SAYS, this: std::ptr::from_ref(said).cast_mut().cast() };
     // SAFETY: the type stays as long as the call, and releases nothing.
     unsafe { taken(&handle, &Arc::from("plugin hostile 1.0.0")) }.unwrap_err().message
 }
