@@ -82,12 +82,15 @@ unsafe impl Sync for Host {}
 ///
 /// [`OpenError`]. What was opened before something went wrong stays open.
 pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
-    let loader = |error: &dyn std::fmt::Display| OpenError::Loader(error.to_string());
-    let file = sealed(bytes).map_err(|error| loader(&error))?;
+    let file = sealed(bytes).map_err(|error| OpenError::Loader(error.to_string()))?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     // SAFETY: that its code runs is what the caller asks for.
     let library = unsafe { Handle::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-    let library = library.map_err(|error| loader(&error))?;
+    // What the system's loader says is the source of the error; it names the library by the number of the file.
+    let library = library.map_err(|error| {
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        OpenError::Loader(said.trim_start_matches(&format!("{path}: ")).to_owned())
+    })?;
     // SAFETY: the name of the symbol says what it is.
     let entry = match unsafe { library.get::<PluginEntry>(abi::ENTRY_SYMBOL.as_bytes()) } {
         Ok(entry) => *entry,
@@ -156,7 +159,13 @@ unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
         let origin: Arc<str> = format!("plugin {name} {version}").into();
         let mut items = Vec::new();
         for &item in list(plugin.items, plugin.n_items)? {
-            items.extend(functions(&read::<Item>(item)?, &origin)?);
+            let item = read::<Item>(item)?;
+            let name = text(item.name).unwrap_or_default();
+            let named = |failure: Failure| match name {
+                "" => failure,
+                name => Failure::new(failure.status, format!("`{name}`: {}", failure.message)),
+            };
+            items.extend(functions(&item, &origin).map_err(named)?);
         }
         Ok(Contents {
             abi: (plugin.abi_major, plugin.abi_minor),

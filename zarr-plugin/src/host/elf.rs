@@ -1,15 +1,35 @@
-//! Whether a library is all there. The system's loader maps what the headers name without a look at the length of the
-//! file, and the program ends with a signal when what was cut off is touched.
+//! Whether a library is all there, and for this machine. The system's loader maps what the headers name without a look at
+//! the length of the file, and the program ends with a signal when what was cut off is touched; of a library for another
+//! processor it says that there is no such file.
 
 /// The type of a segment that is loaded.
 const LOAD: u64 = 1;
 
-/// What is missing of an ELF file of 64 bits, if something is. Other files are left to the system's loader.
-pub(super) fn missing(file: &[u8]) -> Option<String> {
-    let Some(head) = file.strip_prefix(b"\x7fELF") else { return Some("it is no ELF file".to_owned()) };
-    let is_native =
-        head.first() == Some(&2) && head.get(1) == Some(&if cfg!(target_endian = "big") { 2 } else { 1 });
-    if !is_native {
+/// What the ELF standard calls this processor; `None` for one that is left to the system's loader.
+const MACHINE: Option<u64> = if cfg!(target_arch = "x86_64") {
+    Some(62)
+} else if cfg!(target_arch = "aarch64") {
+    Some(183)
+} else if cfg!(target_arch = "riscv64") {
+    Some(243)
+} else {
+    None
+};
+
+/// What keeps an ELF file from being opened here, if something does. What is not of 64 bits is left to the system's loader
+/// where that is what the machine has.
+pub(super) fn wrong(file: &[u8]) -> Option<String> {
+    if !file.starts_with(b"\x7fELF") {
+        return Some("it is no ELF file".to_owned());
+    }
+    let Some(&[class, order]) = file.get(4..6) else { return Some("its header is cut off".to_owned()) };
+    let is_wide = class == 2;
+    let is_other =
+        is_wide != cfg!(target_pointer_width = "64") || (order == 2) != cfg!(target_endian = "big");
+    if is_other || number(file, 18, 2).is_some_and(|found| MACHINE.is_some_and(|machine| machine != found)) {
+        return Some("it is for another machine".to_owned());
+    }
+    if !is_wide {
         return None;
     }
     let segments = number(file, 32, 8).zip(number(file, 54, 2)).zip(number(file, 56, 2));

@@ -84,20 +84,26 @@ pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
     open_to_others(folder, 1).map(Refusal::WritableByOthers)
 }
 
-/// The bytes of the library that a manifest names, which have the hash that the manifest has.
-pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
-    let leads_out = || Refusal::LeadsOut(file.path.clone());
+/// Whether the path of a library leads below the folder of its manifest, as far as it says itself.
+pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
     let relative = Path::new(&file.path);
     let is_plain = |part| matches!(part, Component::Normal(_));
-    if !relative.components().all(is_plain) || relative.as_os_str().is_empty() {
-        return Err(leads_out());
+    match relative.components().all(is_plain) && !relative.as_os_str().is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::LeadsOut(file.path.clone())),
     }
+}
+
+/// The bytes of the library that a manifest names, which have the hash that the manifest has.
+pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
+    stays_inside(file)?;
+    let relative = Path::new(&file.path);
     let folder = manifest.parent().unwrap_or(manifest);
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
     let joined = folder.join(relative);
     let path = joined.canonicalize().map_err(|error| unreadable(&joined, &error))?;
     if !path.starts_with(&folder) {
-        return Err(leads_out());
+        return Err(Refusal::LeadsOut(file.path.clone()));
     }
     if let Some(path) = writable_by_others(&path) {
         return Err(Refusal::WritableByOthers(path));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zarr_spec::registry::stands_for;
 use zarr_spec::{About, Invalid};
 
-use super::files::{checked_bytes, manifests, read_library, read_manifest, sha256, unreadable};
+use super::files::{checked_bytes, manifests, read_library, read_manifest, sha256, stays_inside, unreadable};
 use super::library::{Library, contents};
 use super::lock::{Lock, Pin};
 use super::manifest::{LibraryFile, Manifest};
@@ -318,7 +318,9 @@ impl<'c> Chosen<'c> {
         let mut found = platforms.iter().filter_map(|platform| {
             Some(Self { platform: platform.clone(), file: manifest.library.get(platform)? })
         });
-        found.next().ok_or_else(|| Refusal::Platform(platforms.join(" or ")))
+        let chosen = found.next().ok_or_else(|| Refusal::Platform(platforms.join(" or ")))?;
+        stays_inside(chosen.file)?;
+        Ok(chosen)
     }
 }
 

@@ -80,17 +80,17 @@ impl Installed {
 
 /// `tests/plugins/xor.c`, compiled with these macros set.
 pub(crate) fn in_c(macros: &[&str]) -> Vec<u8> {
-    compiled("xor.c", macros)
+    compiled("xor.c", macros, &[])
 }
 
-/// A file of `tests/plugins`, compiled with these macros set.
-pub(crate) fn compiled(file: &str, macros: &[&str]) -> Vec<u8> {
+/// A file of `tests/plugins`, compiled with these macros set and these arguments for the linker.
+pub(crate) fn compiled(file: &str, macros: &[&str], linked: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libplugin.so");
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library);
     compiler.arg(format!("-I{HERE}/include")).arg(format!("{HERE}/tests/plugins/{file}"));
-    compiler.args(macros.iter().map(|name| format!("-D{name}")));
+    compiler.args(macros.iter().map(|name| format!("-D{name}"))).args(linked);
     run(&mut compiler);
     fs::read(library).unwrap()
 }

@@ -1,5 +1,6 @@
 //! Extensions of a library work as those of a linked crate do.
 
+use std::process::Command;
 use std::sync::Arc;
 
 use zarr_plugin::host::Policy;
@@ -24,7 +25,15 @@ pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
         [[provides]]\nkind = 'codec'\nname = 'example.sum'\n\
         [[provides]]\nkind = 'codec'\nname = 'example.pack12'\n\
         [[provides]]\nkind = 'codec'\nname = 'example.narrow'\n\
-        [[provides]]\nkind = 'codec'\nname = 'example.panic'\n\
+        [[provides]]\nkind = 'codec'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'data_type'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'memory_layout'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'chunk_grid'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'chunk_key_encoding'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'metadata_encoding'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'storage_transformer'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'extension'\nuri = 'https://example.org/panic/1.0'\nname = 'example.panic'\nid = 'example.panic'\n\
+        [[provides]]\nkind = 'store'\nname = 'example.panic'\naliases = ['panic:']\n\
         [[provides]]\nkind = 'data_type'\nname = 'example.uint12'\n\
         [[provides]]\nkind = 'memory_layout'\nuri = 'https://example.org/layouts/backwards/1.0'\n\
         name = 'example.backwards'\n\
@@ -379,4 +388,14 @@ fn an_open_library_says_what_it_is_and_shows_its_examples() {
         json!({"type": "object", "properties": properties, "required": ["key"], "additionalProperties": false})
     );
     assert_eq!(about.configuration_schema(Format::V2), None);
+}
+
+/// The symbols of a library stay its own.
+#[test]
+fn a_library_built_in_rust_exports_the_entry_alone() {
+    let installed = Installed::new(in_rust(), &XOR_C);
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(installed.library()).output().unwrap();
+    let symbols = String::from_utf8_lossy(&output.stdout);
+    let names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert_eq!(names, ["zarr_plugin_v1"]);
 }

@@ -4,9 +4,11 @@
 #![cfg(all(feature = "host", target_os = "linux"))]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
+mod bad;
 mod built;
 mod header;
 mod loaded;
+mod panics;
 mod stores;
+mod table;
 mod trust;
-mod wrong;

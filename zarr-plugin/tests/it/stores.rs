@@ -8,7 +8,7 @@ use zarr_spec::{ByteRange, Key, Output, Prefix, Registry, Value, json};
 
 use crate::built::{Installed, Manifest, compiled};
 
-const STORE_C: Manifest<'static> = Manifest {
+pub(crate) const STORE_C: Manifest<'static> = Manifest {
     name: "store-c",
     version: "1.2.0",
     major: 1,
@@ -18,7 +18,7 @@ const STORE_C: Manifest<'static> = Manifest {
 
 /// A registry with `tests/plugins/store.c` alone.
 fn registry(macros: &[&str]) -> Registry {
-    let installed = Installed::new(&compiled("store.c", macros), &STORE_C);
+    let installed = Installed::new(&compiled("store.c", macros, &[]), &STORE_C);
     let loader = installed.loader(Policy::Any);
     loader.open(&loader.candidates()[0]).unwrap();
     let mut registry = Registry::empty();
@@ -108,7 +108,7 @@ fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
 
 #[test]
 fn a_store_that_nobody_trusts_says_where_it_is() {
-    let installed = Installed::new(&compiled("store.c", &[]), &STORE_C);
+    let installed = Installed::new(&compiled("store.c", &[], &[]), &STORE_C);
     let mut registry = Registry::empty();
     assert_eq!(installed.loader(Policy::Pinned).register(&mut registry).len(), 1);
     let error = open_described(&registry, &json!({"type": "two"})).unwrap_err().to_string();
@@ -124,22 +124,6 @@ fn a_store_that_fails_says_so_with_the_name_of_its_plugin() {
     assert_eq!(error.to_string(), "reading `a`: plugin store-c 1.2.0: the disk is on fire");
     let error = get_value(&*two(&[]), &key("a"), 9).unwrap_err();
     assert!(matches!(error, StoreError::TooLarge { source, .. } if source.limit == 9), "{error}");
-}
-
-#[test]
-fn no_number_and_no_name_of_a_store_is_believed() {
-    for (wrong, at, message) in [
-        ("OTHER_SIZE", "a", "it returned 10 bytes of a value of 11, where there are 11"),
-        ("HUGE_LENGTH", "a", "it says that it wrote 1152921504606846976 bytes"),
-        ("BYTES_OF_NOTHING", "b", "it returned 1 bytes of a value of 0, where there are 0"),
-    ] {
-        let error = get_value(&*two(&[wrong]), &key(at), 10).unwrap_err().to_string();
-        assert!(error.contains(message), "{wrong}: {error}");
-    }
-    let error = two(&["NO_KEY"]).list().unwrap_err();
-    assert!(matches!(&error, StoreError::Key(error) if error.text == "a/../b"), "{error}");
-    let error = two(&["OUTSIDE"]).list_prefix(&Prefix::new("d/").unwrap()).unwrap_err().to_string();
-    assert_eq!(error, "`a` is no key: it does not begin with `d/`");
 }
 
 /// Each request is delivered once, whatever the store says of its number.

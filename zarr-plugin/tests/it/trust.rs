@@ -9,10 +9,10 @@ use zarr_plugin::host::{
     sha256,
 };
 use zarr_spec::registry::ExtensionPoint;
-use zarr_spec::{CodecPlugin, Format, Identifiers, Mode, Reading, Registry};
+use zarr_spec::{Codec, CodecPlugin, Format, Identifiers, Mode, Output, Reading, Registry, json};
 
-use crate::built::{Installed, Manifest, XOR_C, in_c};
-use crate::loaded::create;
+use crate::built::{Installed, Manifest, XOR_C, in_c, in_rust};
+use crate::loaded::{create, extensions};
 
 fn with(installed: &Installed, policy: Policy, lock: Lock) -> Loader {
     Loader::new(&Search::nowhere().given(installed.folder.path()), policy, lock)
@@ -306,5 +306,33 @@ fn a_manifest_is_read_strictly() {
         assert!(RIGHT.contains(from), "{from}");
         let error = Parsed::parse(&RIGHT.replace(from, to)).unwrap_err();
         assert!(error.contains(message), "{error}");
+    }
+}
+
+/// The hash is taken of the bytes that are loaded: a file that changes later changes nothing.
+#[test]
+fn a_library_that_is_overwritten_after_it_was_opened_goes_on_as_it_was() {
+    let (installed, registry) = extensions();
+    let codec = create(&registry, "example.xor", &json!({"key": 1})).unwrap();
+    fs::write(installed.library(), vec![0; in_rust().len()]).unwrap();
+    let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
+    let mut encoded = Output::at_most(1);
+    codec.encode(&[2], &mut encoded).unwrap();
+    assert_eq!(encoded.written(), [3]);
+}
+
+/// Only root can give a file away, so that nobody else runs the second half.
+#[test]
+fn a_library_of_another_user_is_refused() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let installed = Installed::new(&in_c(&[]), &XOR_C);
+    let loader = installed.loader(Policy::Any);
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    if fs::metadata(installed.library()).unwrap().uid() == 0 {
+        chown(installed.library(), Some(65_534), None).unwrap();
+        let library = installed.library().canonicalize().unwrap();
+        let loader = installed.loader(Policy::Any);
+        let refusal = loader.open(&loader.candidates()[0]).unwrap_err();
+        assert_eq!(refusal, Refusal::WritableByOthers(library));
     }
 }

@@ -1,4 +1,6 @@
-//! A plugin of every kind, as a third party would write it, and one that panics wherever it is told to.
+//! Plugins of most kinds, as a third party would write them, and one of every kind that panics where it is told to.
+
+mod panics;
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
@@ -309,95 +311,5 @@ struct Letters(Vec<Option<String>>);
 impl Extension for Letters {
     fn dimension_names(&self) -> Option<&[Option<String>]> {
         Some(&self.0)
-    }
-}
-
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.panic"), panicking));
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Panicking {
-    form: String,
-    #[serde(rename = "in")]
-    place: String,
-}
-
-impl Panicking {
-    fn at<T>(&self, place: &str, otherwise: T) -> T {
-        assert!(self.place != place, "on purpose, in {place}");
-        otherwise
-    }
-}
-
-fn panicking(creation: &Creation<'_>, _: &Representation) -> Result<Codec, CodecError> {
-    let panicking = Arc::new(creation.parse::<Panicking>()?);
-    Ok(match panicking.at("create", panicking.form.as_str()) {
-        "array to array" => Codec::ArrayToArray(panicking.clone()),
-        "array to bytes" => Codec::ArrayToBytes(panicking.clone()),
-        "bytes to bytes" => Codec::BytesToBytes(panicking.clone()),
-        _ => Codec::Checksum(panicking.clone()),
-    })
-}
-
-impl Drop for Panicking {
-    fn drop(&mut self) {
-        self.at("drop", ());
-    }
-}
-
-impl ArrayToArrayCodec for Panicking {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        Ok(self.at("encoded", decoded.clone()))
-    }
-
-    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(encoded.put(self.at("encode", decoded))?)
-    }
-
-    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(decoded.put(self.at("decode", encoded))?)
-    }
-}
-
-impl ArrayToBytesCodec for Panicking {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
-        Ok(self.at("encoded_size", array.size()))
-    }
-
-    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(encoded.put(self.at("encode", decoded))?)
-    }
-
-    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(decoded.put(self.at("decode", encoded))?)
-    }
-}
-
-impl BytesToBytesCodec for Panicking {
-    fn encoded_size(&self, decoded: Size) -> Size {
-        self.at("encoded_size", decoded)
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(encoded.put(self.at("encode", decoded))?)
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(decoded.put(self.at("decode", encoded))?)
-    }
-
-    fn decode_range(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        Ok(decoded.put(self.at("decode_range", encoded))?)
-    }
-}
-
-impl Checksum for Panicking {
-    fn size(&self) -> usize {
-        2
-    }
-
-    fn checksum(&self, _: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
-        self.at("checksum", checksum).fill(7);
-        Ok(())
     }
 }

@@ -67,6 +67,26 @@ static int32_t run(const void *self, const zarr_array *array, zarr_str from, con
     const uint8_t key = *(const uint8_t *)self;
     size_t i;
     (void)array;
+#ifdef IN_RUN
+    IN_RUN;
+#endif
+#ifdef UNKNOWN_STATUS
+    return 4711;
+#endif
+#ifdef LONG_ERROR
+    fail(err, ZARR_CORRUPT, "no");
+    err->len = (size_t)1 << 60;
+    return ZARR_CORRUPT;
+#endif
+#ifdef NULL_ERROR
+    fail(err, ZARR_CORRUPT, "no");
+    err->ptr = NULL;
+    return ZARR_CORRUPT;
+#endif
+#ifdef IGNORES_RESERVE
+    to->reserve(to, call->max_out_bytes + 1);
+    return ZARR_OK;
+#endif
     if (from.len > call->max_out_bytes)
         return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
     if (to->capacity < from.len && to->reserve(to, from.len) != 0)
@@ -78,12 +98,19 @@ static int32_t run(const void *self, const zarr_array *array, zarr_str from, con
     to->capacity = to->limit = SIZE_MAX;
     to->len = from.len + 1000;
 #endif
+#ifdef AFTER_RUN
+    AFTER_RUN;
+#endif
     return ZARR_OK;
 }
 
 /* Without encoded_size: a function that is NULL is not there. */
 static const zarr_codec_vtable xor_codec = {
-    .struct_size = sizeof(zarr_codec_vtable), .create = create, .destroy = destroy, .encode = run, .decode = run};
+    .struct_size = sizeof(zarr_codec_vtable), .create = create, .destroy = destroy, .encode = run,
+#ifndef NO_DECODE
+    .decode = run
+#endif
+};
 
 static zarr_item item;
 
@@ -110,6 +137,9 @@ int32_t something_else(const zarr_host *host, const zarr_plugin **out, zarr_buf 
 int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR)
         return fail(err, ZARR_UNSUPPORTED, "this host is another one");
+#ifdef REFUSES
+    return fail(err, ZARR_UNSUPPORTED, "it runs on Sundays alone");
+#endif
 #ifdef LONG_MESSAGE
     return fail(err, ZARR_INTERNAL, "no");
 #endif
@@ -120,6 +150,15 @@ int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf 
     item.examples_json = text("[{\"format\": \"v3\", \"document\": {\"name\": \"example.xor\", "
                               "\"configuration\": {\"key\": 170}}}]");
     item.vtable = &xor_codec;
+#ifdef NO_VTABLE
+    item.vtable = NULL;
+#endif
+#ifdef NO_JSON
+    item.examples_json = text("[");
+#endif
+#ifdef NOT_UTF8
+    item.name = text("\xff");
+#endif
     KNOWN.struct_size = sizeof plugin;
     KNOWN.abi_major = MAJOR;
     KNOWN.abi_minor = MINOR;
@@ -132,9 +171,15 @@ int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf 
 #ifdef MANY_ITEMS
     KNOWN.n_items = SIZE_MAX / 16;
 #endif
+#ifdef LONG_NAME
+    KNOWN.name.len = (size_t)1 << 60;
+#endif
 #ifdef TINY
     KNOWN.struct_size = 3;
 #endif
     *out = &KNOWN;
+#ifdef NULL_PLUGIN
+    *out = NULL;
+#endif
     return ZARR_OK;
 }

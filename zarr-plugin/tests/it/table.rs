@@ -1,0 +1,61 @@
+//! `docs/plugins-bad.md`, as the tests of this crate and of `zarrctl` read it.
+
+use std::fs;
+
+/// A plugin that does something wrong.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) wrong: String,
+    pub(crate) found_by: String,
+    pub(crate) message: String,
+}
+
+/// All rows, as they stand there.
+pub(crate) fn rows() -> Vec<Row> {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/plugins-bad.md")).unwrap();
+    let lines = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let rows: Vec<Row> = lines
+        .filter(|line| !line.starts_with("what is wrong"))
+        .map(|line| match line.split(" | ").collect::<Vec<_>>()[..] {
+            [wrong, found_by, message] => {
+                let [wrong, found_by, message] = [wrong, found_by, message].map(ToOwned::to_owned);
+                Row { wrong, found_by, message }
+            }
+            _ => panic!("a row of another number of columns: {line}"),
+        })
+        .collect();
+    assert!(rows.len() > 30, "{rows:?}");
+    rows
+}
+
+impl Row {
+    /// Whether `said` has the message; `…` stands for anything.
+    pub(crate) fn is_in(&self, said: &str) -> bool {
+        let mut rest = said;
+        self.message.split('…').all(|part| match rest.find(part) {
+            Some(at) => {
+                rest = &rest[at + part.len()..];
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+/// Compares the rows that `is_mine` with the cases: each row has one, and each case has a row.
+pub(crate) fn check<T: Copy>(
+    is_mine: impl Fn(&Row) -> bool,
+    cases: &[(&str, T)],
+    run: impl Fn(&Row, T) -> Result<(), String>,
+) {
+    let (mut rows, mut failures) = (rows(), Vec::new());
+    rows.retain(is_mine);
+    for (wrong, case) in cases {
+        match rows.iter().position(|row| row.wrong == *wrong) {
+            Some(place) => failures.extend(run(&rows.remove(place), *case).err()),
+            None => failures.push(format!("`{wrong}` is not in the table, or twice a test")),
+        }
+    }
+    failures.extend(rows.iter().map(|row| format!("`{}` has no test", row.wrong)));
+    assert!(failures.is_empty(), "docs/plugins-bad.md:\n{}", failures.join("\n"));
+}
