@@ -1,5 +1,6 @@
 //! What every store is held to, opened from its examples.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +97,10 @@ impl StoreOnTrial {
     fn open(&self, description: &Value) -> Result<Arc<dyn Store>, String> {
         let folder = self.folder.as_ref().ok_or("there is no folder for temporary files")?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let described = within(&folder.path().join(number.to_string()), description);
+        let folder = folder.path().join(number.to_string());
+        // A store of one file need not make the folder that it lies in.
+        fs::create_dir(&folder).map_err(text)?;
+        let described = within(&folder, description);
         open_described(&self.registry, &described).map_err(text)
     }
 
