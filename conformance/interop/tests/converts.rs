@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use zarr_interop::environment::run_script;
-use zarr_interop::{Case, Packages, Writer, python, written};
+use zarr_interop::{Case, Packages, Writer, python, written, zarrctl};
 use zarr_kit::spec::Reading;
 use zarr_kit::spec::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
 use zarr_kit::{Format, Mode, Registry, conversion_losses, convert_metadata};
@@ -47,22 +47,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("v3-tree", "v3-draft", "is no node name in v3-draft"),
     ("v3-types", "v3-draft", "only counts of one unit have one"),
 ];
-
-/// The program, which is built if need be.
-fn zarrctl() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "zarrctl", "--message-format", "json-render-diagnostics"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let messages = String::from_utf8(built.stdout).unwrap();
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut executables = messages.filter(|message| message["target"]["name"] == "zarrctl");
-    let executable = executables.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
-    executable.unwrap()
-}
 
 fn run(program: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap()

@@ -1,0 +1,28 @@
+//! The program `zarrctl`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Where it is; it is built if need be.
+///
+/// # Panics
+///
+/// If it does not build.
+#[must_use]
+#[expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+pub fn zarrctl() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "zarrctl", "--message-format", "json-render-diagnostics"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let messages = String::from_utf8(built.stdout).unwrap();
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut executables = messages.filter(|message| message["target"]["name"] == "zarrctl");
+    let executable = executables.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    executable.unwrap()
+}

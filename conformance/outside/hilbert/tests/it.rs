@@ -1,0 +1,35 @@
+//! What the layout refuses. Its order is tested beside the curve.
+
+use outside_hilbert as _;
+use zarr_conformance::codecs::{decode, encode};
+use zarr_conformance::{array, creation, types};
+use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Registry, Value};
+
+const URI: &str = "https://outside.example/layouts/hilbert/1.0";
+
+fn layout(type_name: &str, rank: usize) -> Result<Codec, CodecError> {
+    let registry = Registry::linked().unwrap();
+    creation(Format::V3Draft, URI, "", Mode::Strict, |creation| {
+        let plugin = registry.memory_layouts().find(Format::V3Draft, URI, creation.reading).unwrap();
+        let type_name = Value::from(type_name);
+        (plugin.create)(&Creation { type_name: Some(&type_name), ..*creation }, rank)
+    })
+}
+
+#[test]
+fn it_is_for_up_to_three_dimensions_under_one_name() {
+    assert!(matches!(layout("hilbert", 1), Ok(Codec::Permutation(order)) if order == [0]));
+    assert!(matches!(layout("hilbert", 3), Ok(Codec::ArrayToArray(_))));
+    assert!(matches!(layout("hilbert", 4), Err(CodecError::Unsupported(_))));
+    assert!(matches!(layout("peano", 2), Err(CodecError::InvalidConfiguration(_))));
+}
+
+#[test]
+fn elements_are_of_one_size_and_all_there() {
+    let Ok(Codec::ArrayToArray(layout)) = layout("hilbert", 2) else { panic!("it is another kind of codec") };
+    assert!(matches!(layout.encoded(&array(&[2, 2], types::TEXT)), Err(CodecError::Unsupported(_))));
+    let (layout, array) = (Codec::ArrayToArray(layout), array(&[2, 2], types::UINT8));
+    assert_eq!(encode(&layout, &array, &[1, 2, 3, 4]).unwrap(), [1, 2, 4, 3]);
+    assert!(matches!(encode(&layout, &array, &[1, 2, 3]), Err(CodecError::Encode(_))));
+    assert!(matches!(decode(&layout, &array, &[1, 2, 3, 4, 5], 5), Err(CodecError::Corrupt(_))));
+}

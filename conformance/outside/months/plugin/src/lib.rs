@@ -1,0 +1,5 @@
+//! Exports what `outside-months` registers over the C ABI.
+
+use outside_months as _;
+
+zarr_plugin::export_plugins!("outside-months");

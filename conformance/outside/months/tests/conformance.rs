@@ -1,0 +1,3 @@
+//! Holds the plugin to the rules of its kind.
+
+zarr_conformance::conformance_tests!(outside_months);

@@ -1,0 +1,5 @@
+//! Exports what `outside-twelve-bits` registers over the C ABI.
+
+use outside_twelve_bits as _;
+
+zarr_plugin::export_plugins!("outside-twelve-bits");

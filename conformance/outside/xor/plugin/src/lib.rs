@@ -1,0 +1,5 @@
+//! Exports what `outside-xor` registers over the C ABI.
+
+use outside_xor as _;
+
+zarr_plugin::export_plugins!("outside-xor");

@@ -1,0 +1,107 @@
+//! The codec `outside.xor`: the bytes of a chunk, combined by exclusive or with a key that is repeated as often as needed.
+//!
+//! Bytes to bytes. The encoded size is the decoded size. It hides bytes from a casual look and protects nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin, range_within};
+use zarr_spec::{Creation, Example, Identifiers, Output, Representation, Size};
+
+zarr_spec::register!(
+    CodecPlugin::new(IDENTIFIERS, create)
+        .configuration::<Xor>()
+        .about("Combines bytes with a repeated key by exclusive or.", EXAMPLES)
+);
+
+const IDENTIFIERS: Identifiers = Identifiers {
+    uri: Some("https://outside.example/codecs/xor/1.0"),
+    name: "outside.xor",
+    id: Some("outside.xor"),
+    aliases: &[],
+};
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "outside.xor", "configuration": {"key": "a5"}}"#),
+    Example::v3(r#"{"name": "outside.xor", "configuration": {"key": "00ff10"}}"#),
+    Example::v2(r#"{"id": "outside.xor", "key": "00ff10"}"#),
+    Example::draft(
+        r#"{"type": "https://outside.example/codecs/xor/1.0", "configuration": {"key": "00ff10"}}"#,
+    ),
+];
+
+/// The codec is its configuration.
+#[derive(Debug, Deserialize)]
+struct Xor {
+    key: Key,
+}
+
+/// One byte at least, in a document two hexadecimal digits each.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Key(Vec<u8>);
+
+impl TryFrom<String> for Key {
+    type Error = String;
+
+    fn try_from(digits: String) -> Result<Self, String> {
+        let wrong = || {
+            "a key is two hexadecimal digits for each of its bytes, of which there is one at least".to_owned()
+        };
+        let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return Err(wrong()) };
+        let byte = |pair: &[u8; 2]| {
+            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
+            u8::try_from(high? << 4 | low?).ok()
+        };
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        bytes.filter(|bytes| !bytes.is_empty()).map(Self).ok_or_else(wrong)
+    }
+}
+
+impl Xor {
+    /// Appends `bytes`, the first of which is number `first` of its chunk.
+    fn put(&self, bytes: &[u8], first: usize, output: &mut Output<'_>) -> Result<(), CodecError> {
+        let room = &mut output.spare(bytes.len())?[..bytes.len()];
+        let Key(key) = &self.key;
+        let key = key.iter().cycle().skip(first % key.len());
+        for ((to, from), key) in room.iter_mut().zip(bytes).zip(key) {
+            *to = from ^ key;
+        }
+        output.advance(bytes.len());
+        Ok(())
+    }
+}
+
+impl BytesToBytesCodec for Xor {
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.put(decoded, 0, encoded)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.put(encoded, 0, decoded)
+    }
+
+    /// What lies beside `range` is left as it is in memory, and nothing is computed for it.
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        range_within(&range, encoded.len())?;
+        decoded.spare(encoded.len())?;
+        decoded.advance(range.start);
+        self.put(&encoded[range.clone()], range.start, decoded)?;
+        decoded.advance(encoded.len() - range.end);
+        Ok(())
+    }
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?)))
+}
