@@ -98,7 +98,8 @@ pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
 pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
     stays_inside(file)?;
     let relative = Path::new(&file.path);
-    let folder = manifest.parent().unwrap_or(manifest);
+    // A name alone has an empty parent.
+    let folder = manifest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
     let joined = folder.join(relative);
     let path = joined.canonicalize().map_err(|error| unreadable(&joined, &error))?;

@@ -12,3 +12,4 @@ mod panics;
 mod stores;
 mod table;
 mod trust;
+mod v1_0;

@@ -1,0 +1,56 @@
+//! The metadata encoding `abi-1.0.marked`: JSON behind a line that says so.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zarr_spec::json;
+use zarr_spec::metadata::{DocumentKind, parse_json};
+use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
+
+zarr_spec::register!(
+    MetadataEncodingPlugin::new(IDENTIFIERS, create)
+        .configuration::<NoConfiguration>()
+        .about("Writes metadata documents as JSON behind a line that says so.", EXAMPLES)
+);
+
+const IDENTIFIERS: Identifiers =
+    Identifiers { uri: Some("https://example.org/abi-1.0/marked/1.0"), name: "", id: None, aliases: &[] };
+
+const EXAMPLES: &[Example] = &[Example::draft(
+    r#"{"extension": "https://example.org/abi-1.0/marked/1.0", "type": "marked", "metadata_key_suffix": ".marked.json"}"#,
+)];
+
+/// The first line of every document.
+const MARK: &[u8] = b"# Zarr metadata\n";
+
+/// JSON behind a line that says so.
+#[derive(Debug)]
+struct Marked;
+
+impl MetadataEncoding for Marked {
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let limit = reading.document_size();
+        if bytes.len() > limit {
+            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+        }
+        let json = bytes.strip_prefix(MARK).ok_or("the first line is another one")?;
+        Ok(parse_json(json, DocumentKind::V3, reading)?)
+    }
+
+    fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
+        Ok([MARK, &json::to_vec_pretty(document)?].concat())
+    }
+
+    fn key_suffix(&self) -> &str {
+        ".marked.json"
+    }
+}
+
+#[derive(Deserialize)]
+struct NoConfiguration {}
+
+fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Arc::new(Marked))
+}

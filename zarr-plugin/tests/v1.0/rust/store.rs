@@ -1,0 +1,94 @@
+//! The store `abi-1.0.shelf`: keys and values in the memory of this process.
+//!
+//! Opened as `{"type": "abi-1.0.shelf"}`, which makes a new and empty store each time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use serde::Deserialize;
+use zarr_spec::store::{
+    Capabilities, Contents, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+};
+use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+
+zarr_spec::register!(
+    StorePlugin::new("abi-1.0.shelf", &[], without_a_url)
+        .configuration::<ShelfConfiguration>()
+        .about("Keeps values in memory until it is closed.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "abi-1.0.shelf"}"#)];
+
+/// Keys and values.
+#[derive(Debug, Default)]
+struct Shelf(RwLock<BTreeMap<Key, Vec<u8>>>);
+
+impl Shelf {
+    // Each change is one step: what a panic of another thread left behind is sound.
+    fn values(&self) -> RwLockReadGuard<'_, BTreeMap<Key, Vec<u8>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, BTreeMap<Key, Vec<u8>>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Shelf {
+    fn location(&self) -> String {
+        "abi-1.0.shelf:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn manner(&self) -> Manner {
+        Manner { concurrency: 0, join_gap: 0 }
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let values = self.values();
+        let Some(value) = values.get(key) else { return Ok(None) };
+        let too_large = |source: LimitExceeded| StoreError::TooLarge { key: key.to_string(), source };
+        let part = range.within(value.len() as u64);
+        let [start, end] = [part.start, part.end].map(|place| usize::try_from(place).unwrap_or(usize::MAX));
+        to.put(value.get(start..end).unwrap_or_default()).map_err(too_large)?;
+        Ok(Some(Got { contents: Contents::Written, size: value.len() as u64, version: None }))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        self.change().insert(key.clone(), value.to_vec());
+        Ok(())
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.change().remove(key);
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let is_below = |key: &&Key| prefix.strip(key.as_str()).is_some();
+        Ok(self.values().keys().filter(is_below).cloned().collect())
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        Ok(self.values().get(key).map(|value| value.len() as u64))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShelfConfiguration {}
+
+#[typetag::deserialize(name = "abi-1.0.shelf")]
+impl StoreConfiguration for ShelfConfiguration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(Shelf::default()))
+    }
+}
+
+/// No scheme leads here.
+fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(Invalid::new(format!("`{url}`: this store is described in JSON")).into())
+}
