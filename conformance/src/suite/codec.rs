@@ -15,6 +15,7 @@ use super::tried::{Makes, RuleOf, Tried, suite};
 use super::{Cases, Suite};
 use crate::chains::{StepByStep, with_checksum, without_checksum};
 
+mod chains;
 mod documents;
 mod fixtures;
 pub(super) mod fuzzed;
@@ -50,8 +51,14 @@ type Answer = Result<Result<Vec<u8>, CodecError>, String>;
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     for &plugin in registry.codecs().iter() {
         let tried = Tried { plugin, registry: Arc::clone(registry) };
-        let groups =
-            [documents::RULES, round_trips::RULES, robustness::RULES, fixtures::RULES, promises::RULES];
+        let groups = [
+            documents::RULES,
+            round_trips::RULES,
+            chains::RULES,
+            robustness::RULES,
+            fixtures::RULES,
+            promises::RULES,
+        ];
         suites.push(suite(tried, &groups));
     }
 }

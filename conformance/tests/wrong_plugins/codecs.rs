@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
-use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, Checksum, range_within};
+use zarr_spec::chain::ChainCreation;
+use zarr_spec::codec::{
+    ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, array, range_within,
+};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output, Registry,
-    Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
+    Registry, Representation, Size, Value,
 };
 
 use crate::{COMMON, Wrong, again, each_breaks_its_rules, example, leaked, named};
@@ -43,6 +46,7 @@ const WRONG: &[Wrong] = &[
     ("repeats-a-dimension", &["codec-value"]),
     ("ignores-a-bit", &["codec-checksum"]),
     ("forgets-the-end-of-a-range", &["codec-range"]),
+    ("runs-a-copy", &["codec-chains"]),
 ];
 
 #[test]
@@ -94,6 +98,7 @@ fn register() -> impl Fn(&mut Registry, &'static str) {
             "loses-more-than-it-says" => example.with_loss(Loss::Absolute(0.5)).with_data_types(&["uint8"]),
             "loses-again-and-again" => example.with_loss(Loss::Unbounded).with_data_types(&["uint8"]),
             "drops-negative-zero" => example.with_data_types(&["float64"]),
+            "runs-a-copy" => example.with_data_types(&["uint8"]),
             "repeats-a-dimension" => example.with_shape(&[2, 3]),
             "translates-otherwise" | "says-another-kind" | "takes-what-it-does-not-say" => {
                 zarr_spec::Example::v3(leaked(format!(
@@ -146,7 +151,7 @@ fn one_more(
     Ok([("level".to_owned(), Value::from(level + 1))].into_iter().collect())
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     if creation.identifier != "takes-any-member" {
         creation.parse::<Configuration>()?;
     }
@@ -154,6 +159,7 @@ fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, C
         "repeats-a-dimension" => Codec::Permutation(vec![1, 1]),
         "ignores-a-bit" => Codec::Checksum(Arc::new(Xor)),
         "drops-negative-zero" => Codec::ArrayToBytes(Arc::new(Positive)),
+        "runs-a-copy" => Codec::Composite(Arc::new(Around::new(creation, decoded)?)),
         name => Codec::BytesToBytes(Arc::new(Framed {
             wrong: name.to_owned(),
             has_failed: AtomicBool::new(false),
@@ -207,6 +213,49 @@ impl ArrayToBytesCodec for Positive {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         Ok(decoded.put(encoded)?)
+    }
+}
+
+/// What the default chain of v2 makes of the elements.
+#[derive(Debug)]
+struct Around(CodecChain);
+
+impl Around {
+    fn new(creation: &Creation<'_>, decoded: &Representation) -> Result<Self, CodecError> {
+        let from =
+            ChainCreation { format: Format::V2, registry: creation.registry, reading: creation.reading };
+        let chain = CodecChain::create(&from, None, &[], array(decoded)?);
+        Ok(Self(chain.map_err(|error| CodecError::Unsupported(error.to_string()))?))
+    }
+}
+
+impl CompositeCodec for Around {
+    fn chains(&self) -> Vec<&CodecChain> {
+        vec![&self.0]
+    }
+
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Ok(array.size())
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        chains.encode(&self.0.clone(), array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        chains.decode(&self.0, array, encoded, decoded)
     }
 }
 
