@@ -47,13 +47,26 @@ impl Failure {
 }
 
 impl From<zarr_kit::Error> for Failure {
-    /// Where the paths of nodes are at fault, with the verb that lists them.
+    /// Where the paths of nodes are at fault, with the verb that lists them; where something is unknown, with the one that
+    /// says where it was looked for.
     fn from(error: zarr_kit::Error) -> Self {
-        match error {
+        match &error {
             zarr_kit::Error::NoNode(_) | zarr_kit::Error::WrongKind { .. } => {
                 Self::fault(format!("{error}; `zarrctl tree` lists what there is"))
             }
-            error => Self::Fault(error.into()),
+            #[cfg(all(feature = "dynamic", target_os = "linux"))]
+            zarr_kit::Error::NotUnderstood { problems, .. } => {
+                let unknown = problems.iter().filter_map(|problem| problem.unknown.as_ref());
+                // Of others it is known which build or plugin has them.
+                match unknown.into_iter().find(|unknown| unknown.known_elsewhere.is_none()) {
+                    Some(unknown) => Self::fault(format!(
+                        "{error}; `zarrctl plugins why {}` says where it was looked for",
+                        unknown.identifier
+                    )),
+                    None => Self::Fault(error.into()),
+                }
+            }
+            _ => Self::Fault(error.into()),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Plugins that are loaded at run time: where they are, and which of them the user trusts.
 
+use std::path::Path;
+
 use zarr_kit::Registry;
 use zarr_kit::loaded::{Candidate, Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search};
 
@@ -62,6 +64,9 @@ impl Installed {
         let names: Vec<_> = self.manifests().map(|(_, manifest)| format!("`{}`", manifest.name)).collect();
         let hint = match (has_it, names.as_slice()) {
             (Some((_, manifest)), _) => format!("plugin `{}` provides it", manifest.name),
+            _ if Path::new(name).exists() => {
+                "that is a file; what `zarrctl plugins install` installs has a name".to_owned()
+            }
             (None, []) => {
                 "none is installed, and `zarrctl plugins dirs` says where they are looked for".to_owned()
             }
@@ -69,6 +74,15 @@ impl Installed {
         };
         Failure::fault(format!("no plugin that is installed is called `{name}`; {hint}"))
     }
+}
+
+/// What a plugin provides: its kind, and what the formats call it.
+pub(crate) fn provided(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
+    manifest.provides.iter().map(|provides| {
+        let mut identifiers: Vec<_> = provides.identifiers().collect();
+        identifiers.dedup();
+        (format!("{} {}", provides.kind, identifiers.join(" ")), provides.summary.as_str())
+    })
 }
 
 /// Whether a plugin is called so, or provides something that is.

@@ -107,7 +107,8 @@ impl NewPlugin {
         let begins_well = name.starts_with(|it: char| it.is_ascii_lowercase());
         if !begins_well || !name.chars().all(is_plain) || name.ends_with(['.', '-']) || name.len() > 60 {
             return Err(format!(
-                "name `{name}` is not 1 to 60 lower case letters, digits, `-`, `_` and `.`, a letter first"
+                "`{name}` cannot be a name: it is 1 to 60 lower case letters, digits, `-`, `_` and `.`, with a letter first and \
+                 none of `-` and `.` last, such as example.xor"
             ));
         }
         let template = TEMPLATES.into_iter().find(|template| template.kind == kind);

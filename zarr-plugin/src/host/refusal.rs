@@ -56,7 +56,8 @@ pub enum Refusal {
     },
     /// The file is not the one that the manifest is for.
     #[error(
-        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {named}"
+        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {named}; \
+         install it again"
     )]
     OtherBytes {
         /// In the manifest.

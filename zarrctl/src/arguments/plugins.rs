@@ -117,6 +117,12 @@ pub(crate) enum LoadedVerb {
         /// A folder with a manifest and its library, or the manifest
         from: PathBuf,
     },
+    /// Takes a plugin out of your folder for plugins, and its SHA-256 out of your plugins.lock.
+    #[command(aliases = ["uninstall", "untrust"])]
+    Remove {
+        /// The name of the plugin, as its manifest and `zarrctl plugins` have it
+        name: String,
+    },
     /// Makes what others can install: writes the manifest of a library that you have built, and a copy of it beside.
     ///
     /// The library says what it provides: its code runs. A manifest of the same version that is there already keeps its
@@ -133,7 +139,7 @@ pub(crate) enum LoadedVerb {
     /// A library that crashes or hangs is put into quarantine: it is not loaded any more, trusted or not, until it passes.
     /// The status is 1 when it fails in any way.
     Probe {
-        /// A library, its manifest, or the name of a plugin that is installed
+        /// A library, its manifest, a folder with one manifest, or the name of a plugin that is installed
         plugin: PathBuf,
         /// How long it may take as a whole
         #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds)]

@@ -7,6 +7,8 @@ mod install;
 mod new;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod probe;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod remove;
 mod show;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod trust;
@@ -122,6 +124,7 @@ fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
     match verb {
         LoadedVerb::Why { id } => why::run(id, to),
         LoadedVerb::Trust { name } => trust::run(name, to),
+        LoadedVerb::Remove { name } => remove::run(name, to),
         LoadedVerb::Install { from } => install::install(from, to),
         LoadedVerb::Pack { library, output } => install::pack(library, output, to),
         LoadedVerb::Probe { plugin, time_limit, memory_limit, level } => {

@@ -85,7 +85,9 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
     home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
     home.0.file("a.zarr/c/0", &[254, 253, 252]);
     let get = ["get", "a.zarr", "/", "--format", "json"];
-    assert!(home.refuses(&get).contains("codec `example.xor` is unknown"));
+    let unknown =
+        "codec `example.xor` is unknown; `zarrctl plugins why example.xor` says where it was looked for";
+    assert!(home.refuses(&get).contains(unknown));
 
     let library = home.library("libxor.so", "");
     let packed = home.says(&["plugins", "pack", &library]);
@@ -195,6 +197,15 @@ fn why_tells_every_place_and_what_came_of_it() {
             .contains("so it is not known here: no plugin is called `zsdt`")
     );
 
+    // What is wrong with a library only shows when it is read.
+    let library = user.join(format!("xor-c-1.2.0-{MACHINE}.so"));
+    let bytes = fs::read(&library).unwrap();
+    fs::write(&library, [&bytes[..], b"more"].concat()).unwrap();
+    let why = home.says(&["plugins", "why", "xor-c"]);
+    let changed = "so codec `example.xor` would be that of plugin xor-c 1.2.0, but its library is not the one that its manifest";
+    assert!(why.contains(changed) && why.ends_with("; install it again\n"), "{why}");
+    fs::write(&library, bytes).unwrap();
+
     fs::write(user.join("broken.toml"), "manifest_version = 2").unwrap();
     fs::remove_file(home.configuration("plugins.lock")).unwrap();
     let why = home.says(&["plugins", "why", "example.xor"]);
@@ -227,7 +238,7 @@ fn dirs_says_which_folders_there_are_and_which_are_refused() {
 #[test]
 fn a_library_that_holds_to_the_rules_passes_a_probe_and_one_that_does_not_fails_it() {
     let home = Home::with_trusted_plugin();
-    for plugin in ["xor-c", "dist/xor-c.toml", "libxor.so"] {
+    for plugin in ["xor-c", "dist/xor-c.toml", "dist", "libxor.so"] {
         let said = home.says(&["plugins", "probe", plugin, "--level", "L1"]);
         assert!(said.starts_with("codec `example.xor`: L1 ("), "{said}");
         assert!(said.ends_with(" passes.\n"), "{said}");
@@ -330,6 +341,8 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     refuses(&["install", "empty"], "empty has no manifest; `zarrctl plugins pack LIBRARY` makes one");
     refuses(&["install", "text.so"], "text.so is no manifest: install the folder with its manifest");
     refuses(&["install", "nowhere"], "nowhere: No such file or directory");
+    refuses(&["trust", "text.so"], "that is a file; what `zarrctl plugins install` installs has a name");
+    refuses(&["probe", "empty"], "empty has no manifest");
     refuses(&["trust", "nobody"], "no plugin that is installed is called `nobody`; none is installed");
     let library = home.library("libxor.so", "");
     home.says(&["plugins", "pack", &library]);
@@ -338,6 +351,39 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     home.says(&["plugins", "pack", &library]);
     home.says(&["plugins", "install", "dist/xor-c.toml"]);
     refuses(&["trust", "example.xor"], "plugin `xor-c` provides it");
+}
+
+#[test]
+fn what_is_removed_is_not_trusted_any_more_and_its_files_are_gone() {
+    let home = Home::with_trusted_plugin();
+    let files = || home.0.files("home/.local/share/zarr/plugins");
+    assert_eq!(files().len(), 2);
+    let removed = home.says(&["plugins", "remove", "xor-c"]);
+    let lock = home.configuration("plugins.lock");
+    assert!(
+        removed.starts_with(&format!(
+            "xor-c is not trusted any more, as {} says.\nremoved xor-c 1.2.0: ",
+            lock.display()
+        )),
+        "{removed}"
+    );
+    assert_eq!((files(), fs::read_to_string(&lock).unwrap().contains("xor-c")), (Vec::new(), false));
+    assert!(
+        home.refuses(&["plugins", "remove", "xor-c"])
+            .contains("no plugin that is installed is called `xor-c`")
+    );
+    // What is installed again has to be trusted again.
+    home.says(&["plugins", "install", "dist"]);
+    assert!(home.refuses(&["plugins", "show", "example.xor"]).contains("it is not trusted yet"));
+    // A plugin of somebody else's folder is not trusted any more, and stays.
+    home.says(&["plugins", "trust", "xor-c"]);
+    fs::rename(home.plugins(), home.0.path("elsewhere")).unwrap();
+    let mut remove = program();
+    remove.args(["plugins", "remove", "xor-c"]).env("HOME", home.0.path("home"));
+    let said = remove.env("ZARR_PLUGIN_PATH", home.0.path("elsewhere")).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.ends_with("xor-c.toml is left: it is not in your folder for plugins.\n"), "{said}");
+    assert_eq!(home.0.files("elsewhere").len(), 2);
 }
 
 /// A lock file that others may write could be trusted by anybody.

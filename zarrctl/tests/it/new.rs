@@ -120,7 +120,7 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
         assert!(!place.path("made").exists());
     };
     for name in ["Example", "1st", "a/b", "a b", "", "a."] {
-        refuses(&["codec", name], "is not 1 to 60 lower case letters");
+        refuses(&["codec", name], "it is 1 to 60 lower case letters");
     }
     refuses(&["layout", "mine"], "a memory layout is named by a URI: --uri https://example.org/mine/1.0");
     refuses(
@@ -133,7 +133,7 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
     }
     place.file("made/there", b"");
     let error = refused(&["plugins", "new", "codec", "mine", "--folder", &folder], 1);
-    assert!(error.contains("made is there already"), "{error}");
+    assert!(error.contains("made is there already; --folder names another one"), "{error}");
     assert!(refused(&["plugins", "new", "codecs", "mine"], 2).contains("codec"));
 }
 

@@ -24,7 +24,13 @@ const FIXTURES: Rule = Rule {
     since: "0.1",
 };
 
-pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| check(trial, &OF_OTHERS, cases))];
+pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| {
+    if !check(trial, &OF_OTHERS, cases) {
+        cases.skip(
+            "the suite has no bytes of other programs for it; `conformance_tests!` takes some as `fixtures`",
+        );
+    }
+})];
 
 /// A chunk that another program encoded.
 #[derive(Debug, Clone, Copy)]
@@ -77,12 +83,16 @@ pub(in crate::suite) fn add_fixtures(
         let rule =
             suite.and_then(|suite| suite.trials.iter_mut().find(|trial| trial.rule().id == FIXTURES.id));
         if let Some(rule) = rule {
-            rule.also(move |cases| check(&trial, fixtures, cases));
+            rule.also(move |cases| {
+                check(&trial, fixtures, cases);
+            });
         }
     }
 }
 
-fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
+/// Whether any of them is for this codec.
+fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) -> bool {
+    let mut is_any = false;
     for fixture in fixtures {
         let reading = Reading::new(Mode::Strict);
         let Example { format, document, shape, .. } = fixture.example;
@@ -99,6 +109,7 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
         if trial.plugin.identifiers().in_format(format) != Some(&document.identifier) {
             continue;
         }
+        is_any = true;
         for array in trial.arrays(&fixture.example, cases) {
             let wanted = hex(fixture.decoded);
             let created = trial.create(&fixture.example, &document, &array, &reading).map_err(text);
@@ -110,6 +121,7 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) {
             cases.check(format!("{}, of {}", fixture.example.document, fixture.source), result);
         }
     }
+    is_any
 }
 
 /// What the codec makes of `encoded`; of what the engine does for a codec, a chain makes it that has nothing else.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search, platform, sha256};
 
 use crate::failure::Failure;
+use crate::loaded::provided;
 
 pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let bytes = fs::read(library).map_err(|error| named(library, error))?;
@@ -60,7 +61,7 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let before = fs::read_to_string(&installed).ok().and_then(|text| Manifest::parse(&text).ok());
     write_all(&manifest, &file, &bytes, folder)?;
     if let Some(before) = before {
-        remove_what_is_replaced(&before, &manifest, folder)?;
+        remove_libraries(&before, |path| manifest.library.values().any(|file| file.path == path), folder)?;
     }
     say(&manifest, "installed", &installed, to)?;
     let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
@@ -82,7 +83,7 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// The manifest that is meant: the file itself, or the only one in a folder.
-fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
     let is_manifest = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let shown = from.display();
     if from.is_file() {
@@ -140,10 +141,14 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written().map(drop).map_err(|error| named(path, error))
 }
 
-fn remove_what_is_replaced(before: &Manifest, now: &Manifest, folder: &Path) -> Result<(), Failure> {
-    let is_used = |path: &str| now.library.values().any(|file| file.path == path);
+/// Removes the libraries of a manifest in `folder`, but for those that are still used.
+pub(super) fn remove_libraries(
+    manifest: &Manifest,
+    is_used: impl Fn(&str) -> bool,
+    folder: &Path,
+) -> Result<(), Failure> {
     let is_plain = |path: &str| Path::new(path).file_name().is_some_and(|name| name == path);
-    for file in before.library.values().filter(|file| !is_used(&file.path) && is_plain(&file.path)) {
+    for file in manifest.library.values().filter(|file| !is_used(&file.path) && is_plain(&file.path)) {
         match fs::remove_file(folder.join(&file.path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(named(&folder.join(&file.path), error));
@@ -156,9 +161,8 @@ fn remove_what_is_replaced(before: &Manifest, now: &Manifest, folder: &Path) -> 
 
 fn say(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     writeln!(to, "{what} {} {}: {}", manifest.name, manifest.version, path.display())?;
-    for provides in &manifest.provides {
-        let identifiers: Vec<_> = provides.identifiers().collect();
-        writeln!(to, "  {} {}  {}", provides.kind, identifiers.join(" "), provides.summary)?;
+    for (what, summary) in provided(manifest) {
+        writeln!(to, "  {what}  {summary}")?;
     }
     for (machine, file) in &manifest.library {
         writeln!(to, "  {machine} {}", file.sha256)?;

@@ -95,7 +95,10 @@ pub(super) fn run(
     let folder = folder.map_or_else(|| PathBuf::from(&package), ToOwned::to_owned);
     let named = |path: &Path, error| Failure::Io(error).while_at(&path.display().to_string());
     if folder.exists() {
-        return Err(Failure::fault(format!("{} is there already", folder.display())));
+        return Err(Failure::fault(format!(
+            "{} is there already; --folder names another one",
+            folder.display()
+        )));
     }
     for (path, text) in files(plugin, &source) {
         let path = folder.join(path);
@@ -111,12 +114,15 @@ pub(super) fn run(
     writeln!(to, "  cargo test")?;
     writeln!(to, "  cargo build --release -p {package}-plugin")?;
     writeln!(to, "  zarrctl plugins pack target/release/lib{}_plugin.so", package.replace('-', "_"))?;
-    if let Source::Path(root) = &source {
-        writeln!(
-            to,
-            "The crates of the framework come from {}: they are not published yet.",
-            root.display()
-        )?;
+    match &source {
+        Source::Path(root) => {
+            let root = root.display();
+            writeln!(to, "The crates of the framework come from {root}: they are not published yet.")?;
+        }
+        Source::Registry => {
+            writeln!(to, "The crates of the framework are not published yet, so that this waits for them.")?
+        }
+        Source::Git(_) => {}
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use zarr_conformance::suite::{Level, Report, suites_of};
 use zarr_kit::Registry;
 use zarr_kit::loaded::{Loader, Lock, Manifest, Policy, Quarantined, Search, sha256};
 
+use super::install::manifest_in;
 use super::trust::files;
 use crate::failure::Failure;
 use crate::loaded::Installed;
@@ -89,6 +90,7 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
         Some(name) if !name.contains(['/', '.']) => {
             installed.named(name).ok_or_else(|| installed.nobody_called(name))?.0.path.clone()
         }
+        _ if plugin.is_dir() => manifest_in(plugin)?,
         _ => plugin.to_owned(),
     };
     if path.extension().is_some_and(|extension| extension == "toml") {

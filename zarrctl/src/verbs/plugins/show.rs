@@ -107,7 +107,7 @@ fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String
 }
 
 /// What a library has that is installed and not used.
-fn not_used(library: &Library, id: &str) -> Option<String> {
+pub(super) fn not_used(library: &Library, id: &str) -> Option<String> {
     let Library { name, version, manifest, refusal, provides } = library;
     let is_it = name == id || provides.iter().any(|(_, provided, _)| provided == id);
     let refusal = refusal.as_ref().filter(|_| is_it)?;

@@ -1,4 +1,4 @@
-//! `plugins trust`: the one verb that writes `plugins.lock`.
+//! `plugins trust`: the one verb that adds to `plugins.lock`.
 
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use zarr_kit::loaded::{Lock, LockFiles};
 
 use crate::failure::Failure;
-use crate::loaded::Installed;
+use crate::loaded::{Installed, provided};
 
 pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let installed = Installed::find();
@@ -27,9 +27,8 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     if let Some(before) = before.as_ref().filter(|before| **before != pin.sha256) {
         writeln!(to, "before   {before}")?;
     }
-    for provides in &manifest.provides {
-        let identifiers: Vec<_> = provides.identifiers().collect();
-        writeln!(to, "has      {} {}", provides.kind, identifiers.join(" "))?;
+    for (what, _) in provided(manifest) {
+        writeln!(to, "has      {what}")?;
     }
     if before.as_ref() == Some(&pin.sha256) {
         writeln!(to, "It was trusted already, in {}.", files.lock.display())?;

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use zarr_kit::loaded::Refusal;
+
 use super::{Known, known};
 use crate::failure::Failure;
 use crate::loaded::Installed;
@@ -37,15 +39,29 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
     for row in rows {
         let (point, name, origin) = (row.point, &row.name, row.origin);
         match &row.library {
-            Some(_) => writeln!(to, "so {point} `{name}` is that of plugin {origin}")?,
+            Some(_) => match unusable(installed, origin.package) {
+                None => writeln!(to, "so {point} `{name}` is that of plugin {origin}")?,
+                Some(refusal) => {
+                    writeln!(to, "so {point} `{name}` would be that of plugin {origin}, but {refusal}")?;
+                }
+            },
             None => writeln!(
                 to,
                 "this build of zarrctl has {point} `{name}`, of {origin}, and no plugin replaces it"
             )?,
         }
     }
-    if let Err(failure) = found {
+    // What a plugin that is not used has, its line above has told.
+    if known.libraries.iter().any(|library| super::show::not_used(library, id).is_some()) {
+        writeln!(to, "so it is not used here")?;
+    } else if let Err(failure) = found {
         writeln!(to, "so it is not known here: {}", failure.message().unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// What only shows when the library is opened, as it is when data needs it.
+fn unusable(installed: &Installed, plugin: &str) -> Option<Refusal> {
+    let (candidate, _) = installed.named(plugin)?;
+    installed.loader.open(candidate).err()
 }
