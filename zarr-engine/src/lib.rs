@@ -24,6 +24,7 @@ mod resolve;
 mod selection;
 mod shape;
 mod shard;
+mod slabs;
 mod variable;
 mod write;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use zarr_spec::codec::RunChain;
+use zarr_spec::codec::{InParts, PartSource, PartTarget, RunChain};
 use zarr_spec::pipeline::{Layout, Pipeline, Step, Swap, Work};
 use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, Elements, LimitExceeded, Output, Size};
 
@@ -99,7 +99,7 @@ pub(crate) fn decode(
     destination: Option<&mut [u8]>,
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
-    run(pipeline, encoded, stages, (destination, None), bounds)
+    run(pipeline, encoded, stages, destination.map_or(Goal::Elements, Goal::Destination), bounds)
 }
 
 /// As [`decode`] to elements, of which only the bytes of `range` are looked at: those beside it may be anything.
@@ -114,14 +114,47 @@ pub(crate) fn decode_range(
     range: Range<usize>,
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
-    run(pipeline, encoded, stages, (None, Some(range)), bounds)
+    run(pipeline, encoded, stages, Goal::Range(range), bounds)
+}
+
+/// As [`decode`], handing all bytes to `write` if the last step does so in parts of whole elements (`None`): each with
+/// where it begins, one after another.
+///
+/// # Errors
+///
+/// As for [`decode`], and those of `write`.
+pub(crate) fn decode_parts(
+    pipeline: &Pipeline,
+    encoded: &[u8],
+    stages: &mut Stages,
+    write: &mut WritePart<'_>,
+    bounds: Bounds,
+) -> Result<Option<Decoded>, StepError> {
+    run(pipeline, encoded, stages, Goal::Parts(write), bounds)
+}
+
+/// Whether the last step may decode in parts of whole elements.
+pub(crate) fn decodes_parts(pipeline: &Pipeline) -> bool {
+    pipeline.steps.first().is_some_and(|step| in_parts(pipeline, step).is_some())
+}
+
+type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
+
+/// Where the last step decodes to, if it can.
+enum Goal<'g> {
+    /// A buffer.
+    Elements,
+    /// A buffer, of which only these bytes are looked at.
+    Range(Range<usize>),
+    Destination(&'g mut [u8]),
+    Parts(&'g mut WritePart<'g>),
 }
 
 fn run(
     pipeline: &Pipeline,
     encoded: &[u8],
     stages: &mut Stages,
-    (mut destination, range): (Option<&mut [u8]>, Option<Range<usize>>),
+    mut goal: Goal<'_>,
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
     let mut place = Place { buffer: None, range: 0..encoded.len() };
@@ -133,16 +166,27 @@ fn run(
             continue;
         }
         let limit = limit(step.decoded_size, bounds);
-        if number == 0
-            && let Some(destination) = destination.take_if(|destination| limit == Ok(destination.len()))
-        {
-            let source = place.bytes(encoded, &stages.buffers);
-            decode_exactly(step, source, destination, &mut stages.inner, bounds)
-                .map_err(|source| StepError::at(step, source))?;
-            return Ok(None);
-        }
         // What is left of the other steps is needed as a whole.
-        let range = range.clone().filter(|_| number == 0);
+        let goal = if number == 0 { std::mem::replace(&mut goal, Goal::Elements) } else { Goal::Elements };
+        let source = place.bytes(encoded, &stages.buffers);
+        let mut range = None;
+        match goal {
+            Goal::Elements => {}
+            Goal::Range(wanted) => range = Some(wanted),
+            Goal::Destination(destination) => {
+                if limit == Ok(destination.len()) {
+                    decode_exactly(step, source, destination, &mut stages.inner, bounds)
+                        .map_err(|source| StepError::at(step, source))?;
+                    return Ok(None);
+                }
+            }
+            Goal::Parts(write) => {
+                if let Some(parts) = DecodingParts::new(pipeline, step, source) {
+                    parts.run(source, write).map_err(|source| StepError::at(step, source))?;
+                    return Ok(None);
+                }
+            }
+        }
         let decoded = limit
             .map_err(CodecError::from)
             .and_then(|limit| decode_between(step, &place, encoded, stages, range, (limit, bounds)));
@@ -156,6 +200,64 @@ fn run(
         ))),
         _ => Ok(Some(Decoded(place))),
     }
+}
+
+/// A step that decodes to the elements of a chunk in parts of whole ones.
+struct DecodingParts<'s> {
+    codec: &'s dyn InParts,
+    /// Bytes of all elements.
+    size: usize,
+    /// Bytes of a part.
+    part: usize,
+}
+
+impl<'s> DecodingParts<'s> {
+    fn new(pipeline: &Pipeline, step: &'s Step, encoded: &[u8]) -> Option<Self> {
+        let (codec, size, element) = in_parts(pipeline, step)?;
+        let part = codec.decoded_part_size(encoded)?;
+        // Not more memory than a chunk takes, whatever is said.
+        let is_part = part > 0 && part < size && part.is_multiple_of(element);
+        is_part.then_some(Self { codec, size, part })
+    }
+
+    fn run(&self, encoded: &[u8], write: &mut WritePart<'_>) -> Result<(), CodecError> {
+        let mut checked = CheckedParts { write, part: self.part, done: 0, size: self.size };
+        self.codec.decode_parts(encoded, &mut checked)?;
+        if checked.done == self.size { Ok(()) } else { Err(short(checked.done, self.size)) }
+    }
+}
+
+/// Hands on parts that are as large as they should be.
+struct CheckedParts<'w, 'f> {
+    write: &'w mut WritePart<'f>,
+    part: usize,
+    done: usize,
+    size: usize,
+}
+
+impl PartTarget for CheckedParts<'_, '_> {
+    fn write(&mut self, part: &[u8]) -> Result<(), CodecError> {
+        let rest = self.size - self.done;
+        if part.len() > rest {
+            return Err(LimitExceeded { limit: self.size }.into());
+        }
+        if part.len() != self.part.min(rest) {
+            return Err(short(self.done + part.len(), self.size));
+        }
+        (self.write)(self.done, part)?;
+        self.done += part.len();
+        Ok(())
+    }
+}
+
+/// The codec of a step between the elements of a chunk, as bytes, and others, if it works in parts; the bytes of all
+/// elements, and of one.
+fn in_parts<'s>(pipeline: &Pipeline, step: &'s Step) -> Option<(&'s dyn InParts, usize, usize)> {
+    let Step { work: Work::BytesToBytes(codec), decoded_size: Size::Exact(size), .. } = step else {
+        return None;
+    };
+    let element = pipeline.array.data_type.elements().size().filter(|&element| element > 0)?;
+    Some((codec.in_parts()?, usize::try_from(*size).ok()?, element))
 }
 
 /// One step, to memory of the size that it decodes to.
@@ -316,9 +418,50 @@ pub(crate) fn encode(
     stages: &mut Stages,
     bounds: Bounds,
 ) -> Result<Decoded, StepError> {
-    let mut place = Place { buffer: Some(0), range: 0..size };
-    let limit = usize::try_from(bounds.value).unwrap_or(usize::MAX);
-    for step in &pipeline.steps {
+    encode_from(&pipeline.steps, Place { buffer: Some(0), range: 0..size }, stages, bounds)
+}
+
+/// Whether the first step takes the elements of a chunk in parts of whole ones.
+pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
+    let in_parts = pipeline.steps.first().and_then(|step| in_parts(pipeline, step));
+    in_parts.is_some_and(|(codec, size, element)| {
+        codec.part_size(size).is_some_and(|part| part > 0 && part.is_multiple_of(element))
+    })
+}
+
+/// As [`encode`], of elements that the first step asks for; only where [`encodes_parts`].
+///
+/// # Errors
+///
+/// What the codecs say, and `elements`.
+pub(crate) fn encode_parts(
+    pipeline: &Pipeline,
+    elements: &mut dyn PartSource,
+    stages: &mut Stages,
+    bounds: Bounds,
+) -> Result<Decoded, StepError> {
+    let first =
+        pipeline.steps.split_first().and_then(|(step, rest)| Some((step, in_parts(pipeline, step)?, rest)));
+    let (step, (codec, ..), rest) = first.ok_or_else(|| CodecError::encode("no codec takes it in parts"))?;
+    let mut output = stages.buffers[0].output(value_limit(bounds));
+    codec.encode_parts(elements, &mut output).map_err(|source| StepError::at(step, source))?;
+    let place = Place { buffer: Some(0), range: 0..output.written().len() };
+    encode_from(rest, place, stages, bounds)
+}
+
+fn value_limit(bounds: Bounds) -> usize {
+    usize::try_from(bounds.value).unwrap_or(usize::MAX)
+}
+
+/// Some steps one after another, from what lies at `place` in a buffer.
+fn encode_from(
+    steps: &[Step],
+    mut place: Place,
+    stages: &mut Stages,
+    bounds: Bounds,
+) -> Result<Decoded, StepError> {
+    let limit = value_limit(bounds);
+    for step in steps {
         let from = place.buffer.unwrap_or(0);
         if let Work::Checksum(checksum) = &step.work
             && !checksum.at_start()

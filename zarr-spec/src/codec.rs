@@ -7,6 +7,7 @@ mod casts;
 pub mod items;
 pub mod json_items;
 pub mod numbers;
+mod parts;
 mod sides;
 pub mod stream;
 pub mod typestrings;
@@ -28,6 +29,7 @@ use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
 pub use casts::Cast;
+pub use parts::{InParts, PartSource, PartTarget};
 pub use sides::{Sides, array};
 
 /// Why a codec could not be created, or a chunk not be encoded or decoded.
@@ -297,6 +299,11 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
         let before = decoded.written().len();
         self.decode(encoded, decoded)?;
         range_within(&range, decoded.written().len() - before)
+    }
+
+    /// The same codec part by part, if it works in blocks. The answer that is always right: it does not.
+    fn in_parts(&self) -> Option<&dyn InParts> {
+        None
     }
 }
 

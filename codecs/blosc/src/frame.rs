@@ -14,6 +14,9 @@ mod against_c_blosc;
 
 use std::ops::Range;
 
+use zarr_spec::CodecError;
+use zarr_spec::codec::{PartSource, PartTarget};
+
 use crate::header::{Header, flag};
 use crate::inner::{Compressors, Decompressors, VERSION};
 use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle, shuffle};
@@ -21,14 +24,50 @@ use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle
 /// Memory that is kept from block to block and from buffer to buffer.
 pub(crate) struct Decoder {
     inner: Decompressors,
+    decoded: Vec<u8>,
     streams: Vec<u8>,
     between: Vec<u8>,
+}
+
+/// The blocks of a buffer that is not stored.
+struct EncodedBlocks<'a> {
+    header: &'a Header,
+    encoded: &'a [u8],
+    starts: &'a [[u8; 4]],
+    splits: bool,
+}
+
+impl<'a> EncodedBlocks<'a> {
+    fn new(header: &'a Header, encoded: &'a [u8]) -> Result<Self, String> {
+        if header.inner_version != VERSION {
+            return Err(format!("version {} of its inner format is not known", header.inner_version));
+        }
+        let (typesize, blocksize) = (usize::from(header.typesize), header.blocksize as usize);
+        let count = (header.size as usize).div_ceil(blocksize);
+        let (starts, _) = encoded[OVERHEAD..].as_chunks::<4>();
+        let starts =
+            starts.get(..count).ok_or_else(|| format!("it has no room for the starts of {count} blocks"))?;
+        let splits = header.flags & flag::NOT_SPLIT == 0 && is_splittable(typesize, blocksize);
+        if splits && !blocksize.is_multiple_of(typesize) {
+            return Err(format!("its blocks of {blocksize} bytes are split into {typesize}"));
+        }
+        Ok(Self { header, encoded, starts, splits })
+    }
+
+    /// What begins with the streams of a block, and the decoded size of each when there are `size` bytes in all.
+    fn streams(&self, number: usize, size: usize) -> Result<(&'a [u8], usize), String> {
+        let start = u32::from_le_bytes(self.starts[number]) as usize;
+        let streams = self.encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * self.starts.len());
+        let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
+        let (typesize, blocksize) = (usize::from(self.header.typesize), self.header.blocksize as usize);
+        Ok((streams, stream_size(self.splits, typesize, blocksize, size)))
+    }
 }
 
 impl Decoder {
     /// Nothing is allocated yet.
     pub(crate) fn new() -> Self {
-        Self { inner: Decompressors::new(), streams: Vec::new(), between: Vec::new() }
+        Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), between: Vec::new() }
     }
 
     /// Decodes the blocks that bytes of `range` are in, of a buffer that `header` was parsed from, to memory of as many
@@ -42,26 +81,57 @@ impl Decoder {
     ) -> Result<(), String> {
         header.check_blocks()?;
         if header.flags & flag::STORED != 0 {
-            return copy(&encoded[OVERHEAD..], range, decoded);
+            let stored = stored(encoded, decoded.len())?;
+            decoded[range.clone()].copy_from_slice(&stored[range]);
+            return Ok(());
         }
-        if header.inner_version != VERSION {
-            return Err(format!("version {} of its inner format is not known", header.inner_version));
+        let (encoded, blocksize) = (EncodedBlocks::new(header, encoded)?, header.blocksize as usize);
+        let blocks = decoded.chunks_mut(blocksize).enumerate().take(range.end.div_ceil(blocksize));
+        for (number, block) in blocks.skip(range.start / blocksize) {
+            let (streams, size) = encoded.streams(number, block.len())?;
+            self.decode_block(header, streams, size, block)?;
         }
-        let (typesize, blocksize) = (usize::from(header.typesize), header.blocksize as usize);
-        let count = decoded.len().div_ceil(blocksize);
-        let (starts, _) = encoded[OVERHEAD..].as_chunks::<4>();
-        let starts =
-            starts.get(..count).ok_or_else(|| format!("it has no room for the starts of {count} blocks"))?;
-        let splits = header.flags & flag::NOT_SPLIT == 0 && is_splittable(typesize, blocksize);
-        if splits && !blocksize.is_multiple_of(typesize) {
-            return Err(format!("its blocks of {blocksize} bytes are split into {typesize}"));
+        Ok(())
+    }
+
+    /// Decodes a buffer that `header` was parsed from block by block; or tells what is wrong with it, unless it is the
+    /// target that fails.
+    pub(crate) fn decode_parts(
+        &mut self,
+        header: &Header,
+        encoded: &[u8],
+        decoded: &mut dyn PartTarget,
+    ) -> Result<Result<(), String>, CodecError> {
+        let mut memory = std::mem::take(&mut self.decoded);
+        let done = self.decode_blocks(header, encoded, &mut memory, decoded);
+        self.decoded = memory;
+        match done {
+            Ok(()) => Ok(Ok(())),
+            Err(Unfinished::Wrong(why)) => Ok(Err(why)),
+            Err(Unfinished::Target(error)) => Err(error),
         }
-        let blocks = decoded.chunks_mut(blocksize).zip(starts).take(range.end.div_ceil(blocksize));
-        for (block, start) in blocks.skip(range.start / blocksize) {
-            let start = u32::from_le_bytes(*start) as usize;
-            let streams = encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * count);
-            let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
-            self.decode_block(header, streams, stream_size(splits, typesize, blocksize, block.len()), block)?;
+    }
+
+    fn decode_blocks(
+        &mut self,
+        header: &Header,
+        encoded: &[u8],
+        memory: &mut Vec<u8>,
+        decoded: &mut dyn PartTarget,
+    ) -> Result<(), Unfinished> {
+        header.check_blocks()?;
+        let (size, blocksize) = (header.size as usize, header.blocksize as usize);
+        if header.flags & flag::STORED != 0 {
+            let mut blocks = stored(encoded, size)?.chunks(blocksize);
+            return blocks.try_for_each(|block| decoded.write(block)).map_err(Unfinished::Target);
+        }
+        let encoded = EncodedBlocks::new(header, encoded)?;
+        memory.resize(blocksize, 0);
+        for number in 0..encoded.starts.len() {
+            let block = &mut memory[..blocksize.min(size - number * blocksize)];
+            let (streams, size) = encoded.streams(number, block.len())?;
+            self.decode_block(header, streams, size, block)?;
+            decoded.write(block).map_err(Unfinished::Target)?;
         }
         Ok(())
     }
@@ -111,6 +181,18 @@ impl Decoder {
     }
 }
 
+/// Why a buffer was not decoded to its end.
+enum Unfinished {
+    Wrong(String),
+    Target(CodecError),
+}
+
+impl From<String> for Unfinished {
+    fn from(why: String) -> Self {
+        Self::Wrong(why)
+    }
+}
+
 /// What `stream` decodes to: as many bytes as `memory` has, in there unless they are not compressed.
 fn decoded_stream<'a>(
     inner: &mut Decompressors,
@@ -147,9 +229,61 @@ fn decompress(
     Err(format!("a stream of {} bytes does not decode to {}", stream.len(), decoded.len()))
 }
 
+/// What is encoded, block by block.
+pub(crate) trait Blocks {
+    /// Bytes in all.
+    fn size(&self) -> usize;
+
+    /// One block: the bytes of `range`.
+    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError>;
+
+    /// All blocks as they are, `blocksize` bytes each, to all of `stored`.
+    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError>;
+}
+
+/// What lies in memory.
+impl Blocks for &[u8] {
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError> {
+        Ok(&self[range])
+    }
+
+    fn store(&mut self, _blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError> {
+        stored.copy_from_slice(self);
+        Ok(())
+    }
+}
+
+/// What is put together block by block, in memory for one of them.
+struct Parts<'a> {
+    parts: &'a mut dyn PartSource,
+    memory: &'a mut Vec<u8>,
+}
+
+impl Blocks for Parts<'_> {
+    fn size(&self) -> usize {
+        self.parts.size()
+    }
+
+    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError> {
+        self.memory.resize(range.len(), 0);
+        self.parts.read(range.start, self.memory)?;
+        Ok(self.memory)
+    }
+
+    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError> {
+        let mut parts = stored.chunks_mut(blocksize).enumerate();
+        parts.try_for_each(|(number, part)| self.parts.read(number * blocksize, part))
+    }
+}
+
 /// Memory that is kept from block to block and from buffer to buffer.
 pub(crate) struct Encoder {
     inner: Compressors,
+    gathered: Vec<u8>,
     sorted: Vec<u8>,
     between: Vec<u8>,
 }
@@ -157,28 +291,48 @@ pub(crate) struct Encoder {
 impl Encoder {
     /// Nothing is allocated yet.
     pub(crate) fn new() -> Self {
-        Self { inner: Compressors::new(), sorted: Vec::new(), between: Vec::new() }
+        Self { inner: Compressors::new(), gathered: Vec::new(), sorted: Vec::new(), between: Vec::new() }
     }
 
-    /// Encodes to all of `encoded`, which has room for the header and for `decoded` as it is, or less; the size there.
-    /// `None` if a size does not fit the format, or the compressor is not one for [`Compressors`].
+    /// As [`Encoder::encode`], of what is put together block by block: of as many bytes as [`part_size`] says.
+    pub(crate) fn encode_parts(
+        &mut self,
+        settings: &Settings,
+        parts: &mut dyn PartSource,
+        encoded: &mut [u8],
+    ) -> Result<usize, CodecError> {
+        let mut memory = std::mem::take(&mut self.gathered);
+        let size = self.encode(settings, Parts { parts, memory: &mut memory }, encoded);
+        self.gathered = memory;
+        size
+    }
+
+    /// Encodes to the beginning of `encoded`, which has room for the header and for `decoded` as it is; the size there.
+    ///
+    /// # Errors
+    ///
+    /// Those of `decoded`; if a size does not fit the format, or the compressor is not one for [`Compressors`].
     pub(crate) fn encode(
         &mut self,
         settings: &Settings,
-        decoded: &[u8],
+        mut decoded: impl Blocks,
         encoded: &mut [u8],
-    ) -> Option<usize> {
-        let number = Compressors::number(settings.compressor)?;
-        let blocksize = choose_blocksize(settings, decoded.len());
+    ) -> Result<usize, CodecError> {
+        let decoded_size = decoded.size();
+        let no_buffer = || CodecError::encode(format!("{decoded_size} bytes fit no Blosc buffer"));
+        let number = Compressors::number(settings.compressor).ok_or_else(no_buffer)?;
+        let blocksize = choose_blocksize(settings, decoded_size);
         let splits = splits(settings, blocksize);
-        let compressible = settings.level > 0 && decoded.len() >= MIN_SIZE;
-        let compressed =
-            if compressible { self.blocks(settings, blocksize, splits, decoded, encoded) } else { None };
+        let compressed = match is_compressible(settings, decoded_size) {
+            true => self.blocks(settings, blocksize, splits, &mut decoded, encoded)?,
+            false => None,
+        };
         let size = match compressed {
             Some(size) => size,
             None => {
-                encoded.get_mut(OVERHEAD..OVERHEAD + decoded.len())?.copy_from_slice(decoded);
-                OVERHEAD + decoded.len()
+                let size = OVERHEAD + decoded_size;
+                decoded.store(blocksize, encoded.get_mut(OVERHEAD..size).ok_or_else(no_buffer)?)?;
+                size
             }
         };
         let shuffle = match settings.shuffle {
@@ -191,13 +345,13 @@ impl Encoder {
         let header = Header {
             inner_version: VERSION,
             flags: number << 5 | shuffle | stored | whole,
-            typesize: u8::try_from(settings.typesize).ok()?,
-            size: u32::try_from(decoded.len()).ok()?,
-            blocksize: u32::try_from(blocksize).ok()?,
-            encoded_size: u32::try_from(size).ok()?,
+            typesize: u8::try_from(settings.typesize).map_err(CodecError::encode)?,
+            size: u32::try_from(decoded_size).map_err(CodecError::encode)?,
+            blocksize: u32::try_from(blocksize).map_err(CodecError::encode)?,
+            encoded_size: u32::try_from(size).map_err(CodecError::encode)?,
         };
-        encoded.get_mut(..OVERHEAD)?.copy_from_slice(&header.to_bytes());
-        Some(size)
+        encoded.get_mut(..OVERHEAD).ok_or_else(no_buffer)?.copy_from_slice(&header.to_bytes());
+        Ok(size)
     }
 
     /// The size of a buffer whose header is still to be written. `None` where it has no room: there is nothing to gain.
@@ -206,32 +360,65 @@ impl Encoder {
         settings: &Settings,
         blocksize: usize,
         splits: bool,
-        decoded: &[u8],
+        decoded: &mut impl Blocks,
         encoded: &mut [u8],
-    ) -> Option<usize> {
-        let mut end = OVERHEAD + 4 * decoded.len().div_ceil(blocksize);
-        for (number, block) in decoded.chunks(blocksize).enumerate() {
+    ) -> Result<Option<usize>, CodecError> {
+        let size = decoded.size();
+        let mut end = OVERHEAD + 4 * size.div_ceil(blocksize);
+        for number in 0..size.div_ceil(blocksize) {
+            let from = number * blocksize;
+            let block = decoded.block(from..size.min(from + blocksize))?;
             let start = OVERHEAD + 4 * number;
-            encoded.get_mut(start..start + 4)?.copy_from_slice(&u32::try_from(end).ok()?.to_le_bytes());
-            let size = stream_size(splits, settings.typesize, blocksize, block.len());
-            for stream in sorted(settings, block, &mut self.sorted, &mut self.between).chunks_exact(size) {
-                let (header, room) = encoded.get_mut(end..)?.split_first_chunk_mut::<4>()?;
-                let most = room.len().min(size);
-                let room = &mut room[..most];
-                let compressed = self.inner.compress(settings.compressor, settings.level, stream, room);
-                let written = match compressed.filter(|&written| written < size) {
-                    Some(written) => written,
-                    None => {
-                        room.get_mut(..size)?.copy_from_slice(stream);
-                        size
-                    }
-                };
-                *header = u32::try_from(written).ok()?.to_le_bytes();
-                end += 4 + written;
-            }
+            let (Some(place), Ok(at)) = (encoded.get_mut(start..start + 4), u32::try_from(end)) else {
+                return Ok(None);
+            };
+            place.copy_from_slice(&at.to_le_bytes());
+            let stream = stream_size(splits, settings.typesize, blocksize, block.len());
+            let Some(after) = self.block(settings, stream, block, encoded, end) else { return Ok(None) };
+            end = after;
+        }
+        Ok(Some(end))
+    }
+
+    /// Encodes one block in streams of `size` decoded bytes, from `end` of `encoded` on; where they end. `None` where it
+    /// has no room.
+    fn block(
+        &mut self,
+        settings: &Settings,
+        size: usize,
+        block: &[u8],
+        encoded: &mut [u8],
+        mut end: usize,
+    ) -> Option<usize> {
+        for stream in sorted(settings, block, &mut self.sorted, &mut self.between).chunks_exact(size) {
+            let (header, room) = encoded.get_mut(end..)?.split_first_chunk_mut::<4>()?;
+            let most = room.len().min(size);
+            let room = &mut room[..most];
+            let compressed = self.inner.compress(settings.compressor, settings.level, stream, room);
+            let written = match compressed.filter(|&written| written < size) {
+                Some(written) => written,
+                None => {
+                    room.get_mut(..size)?.copy_from_slice(stream);
+                    size
+                }
+            };
+            *header = u32::try_from(written).ok()?.to_le_bytes();
+            end += 4 + written;
         }
         Some(end)
     }
+}
+
+/// Bytes of the blocks that `size` decoded bytes are encoded in, if they are compressed here and more than one.
+pub(crate) fn part_size(settings: &Settings, size: usize) -> Option<usize> {
+    Compressors::number(settings.compressor)?;
+    let blocksize = choose_blocksize(settings, size);
+    (is_compressible(settings, size) && blocksize < size).then_some(blocksize)
+}
+
+/// Whether compressing is tried.
+fn is_compressible(settings: &Settings, size: usize) -> bool {
+    settings.level > 0 && size >= MIN_SIZE
 }
 
 /// `block` as it is compressed.
@@ -267,12 +454,14 @@ fn stream_size(splits: bool, typesize: usize, blocksize: usize, block: usize) ->
     if splits && block == blocksize { blocksize / typesize } else { block }
 }
 
-fn copy(stored: &[u8], range: Range<usize>, decoded: &mut [u8]) -> Result<(), String> {
-    if stored.len() != decoded.len() {
-        return Err(format!("it stores {} bytes, not {}", stored.len(), decoded.len()));
+/// The `size` bytes that a buffer holds as they are.
+fn stored(encoded: &[u8], size: usize) -> Result<&[u8], String> {
+    let stored = &encoded[OVERHEAD..];
+    if stored.len() == size {
+        Ok(stored)
+    } else {
+        Err(format!("it stores {} bytes, not {size}", stored.len()))
     }
-    decoded[range.clone()].copy_from_slice(&stored[range]);
-    Ok(())
 }
 
 /// Whether C-Blosc leaves fewer and larger streams to a compressor, and gives it larger blocks.

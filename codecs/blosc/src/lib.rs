@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{BytesToBytesCodec, range_within};
+use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget, range_within};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
     Representation, Size,
@@ -67,7 +67,7 @@ const EXAMPLES: &[Example] = &[
     Example::v3(
         r#"{"name": "blosc",
             "configuration": {"cname": "zstd", "clevel": 9, "shuffle": "bitshuffle", "typesize": 8,
-            "blocksize": 0}}"#,
+            "blocksize": 256}}"#,
     ),
     Example::v3(
         r#"{"name": "blosc",
@@ -198,15 +198,10 @@ impl BytesToBytesCodec for Blosc {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        if decoded.len() > MAX_SIZE {
-            let size = decoded.len();
-            return Err(CodecError::encode(format!("a Blosc buffer holds {MAX_SIZE} bytes, not {size}")));
-        }
-        // With room for the header and the bytes as they are, compressing always succeeds.
-        let size = decoded.len() + OVERHEAD;
-        let size = self.compress(decoded, &mut encoded.spare(size)?[..size]).map_err(CodecError::encode)?;
-        encoded.advance(size);
-        Ok(())
+        self.encode_to(decoded.len(), encoded, |settings, room| match settings.compressor.library_name() {
+            Some(name) => compress(name, settings, decoded, room),
+            None => self.encoders.with(Encoder::new, |encoder| encoder.encode(settings, decoded, room)),
+        })
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
@@ -225,20 +220,54 @@ impl BytesToBytesCodec for Blosc {
         range_within(&range, header.size as usize)?;
         self.decompress(&header, encoded, range, decoded)
     }
+
+    fn in_parts(&self) -> Option<&dyn InParts> {
+        Some(self)
+    }
+}
+
+/// Parts are blocks, where there is more than one, and they are not left to C-Blosc.
+impl InParts for Blosc {
+    fn part_size(&self, decoded_size: usize) -> Option<usize> {
+        frame::part_size(&self.settings, decoded_size)
+    }
+
+    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.encode_to(decoded.size(), encoded, |settings, room| {
+            self.encoders.with(Encoder::new, |encoder| encoder.encode_parts(settings, decoded, room))
+        })
+    }
+
+    fn decoded_part_size(&self, encoded: &[u8]) -> Option<usize> {
+        let header = Header::parse(encoded).ok()?;
+        let is_divided = header.check_blocks().is_ok() && header.blocksize < header.size;
+        (is_divided && Decompressors::knows(header.inner_number())).then_some(header.blocksize as usize)
+    }
+
+    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError> {
+        let header = Header::parse(encoded)?;
+        let decode = |decoder: &mut Decoder| decoder.decode_parts(&header, encoded, decoded);
+        self.decoders.with(Decoder::new, decode)?.map_err(|why| corrupt(&header, &why))
+    }
 }
 
 impl Blosc {
-    fn compress(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, String> {
-        let settings = &self.settings;
-        let Some(name) = settings.compressor.library_name() else {
-            let size = self.encoders.with(Encoder::new, |encoder| encoder.encode(settings, decoded, encoded));
-            return size.ok_or_else(|| format!("{} bytes fit no Blosc buffer", decoded.len()));
-        };
-        match library::compress(name, settings, decoded, encoded) {
-            Ok(size) if size >= OVERHEAD => Ok(size),
-            Ok(size) => Err(format!("C-Blosc made {size} bytes")),
-            Err(answer) => Err(format!("C-Blosc failed with {answer}")),
+    /// Appends what `encode` leaves of `decoded_size` bytes, given the settings and as much room as it takes.
+    fn encode_to(
+        &self,
+        decoded_size: usize,
+        encoded: &mut Output<'_>,
+        encode: impl FnOnce(&Settings, &mut [u8]) -> Result<usize, CodecError>,
+    ) -> Result<(), CodecError> {
+        if decoded_size > MAX_SIZE {
+            let what = format!("a Blosc buffer holds {MAX_SIZE} bytes, not {decoded_size}");
+            return Err(CodecError::encode(what));
         }
+        // With room for the header and the bytes as they are, compressing always succeeds.
+        let size = decoded_size + OVERHEAD;
+        let size = encode(&self.settings, &mut encoded.spare(size)?[..size])?;
+        encoded.advance(size);
+        Ok(())
     }
 
     /// As many bytes as the header says, of which those of `range` are right.
@@ -260,12 +289,28 @@ impl Blosc {
             let all = library::decompress(encoded, room) == Ok(size);
             all.then_some(()).ok_or_else(|| "C-Blosc cannot decode it".to_owned())
         };
-        done.map_err(|why| {
-            let inner_format = header.inner_format();
-            CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
-        })?;
+        done.map_err(|why| corrupt(header, &why))?;
         decoded.advance(size);
         Ok(())
+    }
+}
+
+fn corrupt(header: &Header, why: &str) -> CodecError {
+    let inner_format = header.inner_format();
+    CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
+}
+
+/// Encodes by C-Blosc as a whole.
+fn compress(
+    name: &CStr,
+    settings: &Settings,
+    decoded: &[u8],
+    encoded: &mut [u8],
+) -> Result<usize, CodecError> {
+    match library::compress(name, settings, decoded, encoded) {
+        Ok(size) if size >= OVERHEAD => Ok(size),
+        Ok(size) => Err(CodecError::encode(format!("C-Blosc made {size} bytes"))),
+        Err(answer) => Err(CodecError::encode(format!("C-Blosc failed with {answer}"))),
     }
 }
 

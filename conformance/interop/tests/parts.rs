@@ -109,3 +109,40 @@ fn parts_of_chunks_are_the_same_as_in_the_whole_whatever_the_codecs_leave_out() 
         }
     }
 }
+
+/// Chunks that are covered are written and read part by part where the codec works in parts, and those beside them as a
+/// whole.
+#[test]
+fn chunks_are_the_same_written_in_parts_or_as_a_whole() {
+    let context = Context::linked().unwrap().with_one_thread();
+    let [depth, height, width] = SHAPE;
+    for chain in chains() {
+        let [at_once, bit_by_bit] = [array(&context, &chain), array(&context, &chain)];
+        // The first chunk holds fill values alone, and another one nothing else at its beginning.
+        let filled = |z: u64, y: u64, x: u64| x < 64 && y < 48 && (z < 32 || z == 32);
+        let mut random = Random::new(0x696e_7061);
+        let mut whole = Vec::new();
+        for z in 0..depth {
+            for y in 0..height {
+                let row = (0..width).map(|x| if filled(z, y, x) { 7 } else { z * y + random.below(4) });
+                whole.extend(row.map(|element| u16::try_from(element).unwrap()));
+            }
+        }
+        at_once.write_values(&Selection::All, &whole).unwrap();
+        // Each of these has a part of every chunk that it touches.
+        let plane = usize::try_from(height * width).unwrap();
+        let mut rest = whole.as_slice();
+        for (start, stop) in [(0, 20), (20, 40), (40, depth)] {
+            let elements = rest.split_off(..usize::try_from(stop - start).unwrap() * plane).unwrap();
+            let along = [(start, stop), (0, height), (0, width)];
+            let along = along.map(|(start, stop)| Along::Range { start, stop, step: 1 });
+            bit_by_bit.write_values(&Selection::Dimensions(along.to_vec()), elements).unwrap();
+        }
+        for index in [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [2, 1, 1]] {
+            let [one, other] = [&at_once, &bit_by_bit].map(|array| array.encoded_chunk(&index).unwrap());
+            assert_eq!(one.is_none(), index == [0, 0, 0], "{index:?} of {chain:?}");
+            assert!(one == other, "{index:?} of {chain:?}");
+        }
+        assert!(at_once.read_values::<u16>(&Selection::All).unwrap() == whole, "{chain:?}");
+    }
+}

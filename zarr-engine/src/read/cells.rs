@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
-use zarr_spec::{ByteRange, Elements, Size};
+use zarr_spec::{ByteRange, CodecError, Elements, Size};
 
 use super::kept::{Claimed, KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
@@ -13,8 +13,9 @@ use super::remote::Cells;
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
-use crate::pipeline::{Stages, decode, decode_range};
+use crate::pipeline::{Stages, decode, decode_parts, decode_range, decodes_parts};
 use crate::plan::{Combination, Piece, Plan};
+use crate::slabs::Slabs;
 use crate::variable::Variable;
 
 /// The number of a chunk that is no shard, among those of its value.
@@ -153,9 +154,27 @@ impl ArrayInner {
         };
         let range = part_of(pipeline, wants);
         let is_whole = range.is_none();
-        let decoded = match range {
-            Some(range) => decode_range(pipeline, encoded, stages, range, self.bounds()),
-            None => decode(pipeline, encoded, stages, destination, self.bounds()),
+        let slabs = match (wants, kept, &destination) {
+            // What is kept is needed as a whole.
+            ([want], None, None) if is_whole && decodes_parts(pipeline) => {
+                Slabs::new(pipeline, want.piece).map(|slabs| (want, slabs))
+            }
+            _ => None,
+        };
+        let decoded = match (range, &slabs) {
+            (Some(range), _) => decode_range(pipeline, encoded, stages, range, self.bounds()),
+            (None, Some((want, slabs))) => {
+                let mut write = |start: usize, part: &[u8]| {
+                    let copy = |elements: &Combination| want.copy(pipeline, part, start, elements);
+                    match slabs.each_box(start..start + part.len(), copy) {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(CodecError::corrupt("a part ends within an element")),
+                        Err(error) => Err(CodecError::corrupt(error)),
+                    }
+                };
+                decode_parts(pipeline, encoded, stages, &mut write, self.bounds())
+            }
+            (None, None) => decode(pipeline, encoded, stages, destination, self.bounds()),
         };
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
         if let Some(decoded) = decoded {

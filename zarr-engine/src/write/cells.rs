@@ -3,11 +3,11 @@
 use zarr_spec::ByteRange;
 use zarr_spec::pipeline::Pipeline;
 
-use super::source::{Part, Source, gathered_size};
+use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
-use crate::pipeline::{Decoded, Stages, decode, encode};
+use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
 use crate::read::contents;
 use crate::selection::Wanted;
 
@@ -106,6 +106,13 @@ impl ArrayInner {
         existing: Option<&[u8]>,
         stages: &mut Stages,
     ) -> Result<Option<Decoded>, Error> {
+        if existing.is_none()
+            && encodes_parts(pipeline)
+            && let Some(slabs) = part.in_slabs(pipeline)
+        {
+            let encoded = self.encode_slabs(pipeline, slabs, stages);
+            return encoded.map_err(|error| self.chunk_error(cell, error));
+        }
         let gathered = part.gather(pipeline, existing, stages).and_then(|size| match size {
             None if self.stores_fill_values() => gathered_size(pipeline, stages).map(Some),
             size => Ok(size),
@@ -113,6 +120,19 @@ impl ArrayInner {
         let Some(size) = gathered.map_err(|error| self.chunk_error(cell, error))? else { return Ok(None) };
         let encoded = encode(pipeline, size, stages, self.bounds());
         encoded.map(Some).map_err(|error| self.chunk_error(cell, error))
+    }
+
+    /// As [`Self::encode_part`], of a chunk that is never put together as a whole.
+    fn encode_slabs(
+        &self,
+        pipeline: &Pipeline,
+        mut slabs: GatheredSlabs<'_>,
+        stages: &mut Stages,
+    ) -> Result<Option<Decoded>, StepError> {
+        if !self.stores_fill_values() && slabs.are_fill(stages)? {
+            return Ok(None);
+        }
+        encode_parts(pipeline, &mut slabs, stages, self.bounds()).map(Some)
     }
 
     /// Stores the value of a chunk, or removes it. The caller has its lock.

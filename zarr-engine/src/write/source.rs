@@ -2,14 +2,19 @@
 
 use std::convert::Infallible;
 
+use zarr_spec::codec::PartSource;
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::{CodecError, Mode, Size};
 
-use crate::copy::{self, Dimension, FillDimension, MAX_RANK};
+use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds};
 use crate::pipeline::{Stages, swap_of};
 use crate::plan::{Combination, Piece};
 use crate::shard::is_fill;
+use crate::slabs::Slabs;
 use crate::variable::{Assembly, Variable, each_run};
+
+/// Bytes of a chunk that are compared with the fill value at once, before it is encoded in parts.
+const COMPARED: usize = 32 << 10;
 
 /// The elements that are written, in C order.
 #[derive(Clone, Copy)]
@@ -70,17 +75,25 @@ impl Part<'_> {
             None => fill(pipeline, element, target)?,
         }
         self.piece
-            .each_combination(|combination| self.copy(pipeline, (source, element), combination, target))?;
+            .each_combination(|combination| self.copy(pipeline, (source, element), combination, target, 0))?;
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// Copies one strided box to a cell.
+    /// The elements of a cell that is covered as a whole, of which any run can be gathered by itself.
+    pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
+        let Source::Fixed { bytes, .. } = self.source else { return None };
+        let slabs = Slabs::new(pipeline, self.piece)?;
+        Some(GatheredSlabs { part: self, pipeline, source: bytes, slabs })
+    }
+
+    /// Copies one strided box to a cell, `target` being its bytes from `skipped` on.
     fn copy(
         &self,
         pipeline: &Pipeline,
         (source, element): (&[u8], usize),
         combination: &Combination,
         target: &mut [u8],
+        skipped: usize,
     ) -> Result<(), CodecError> {
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
         let (mut from, mut to) = (0usize, 0usize);
@@ -98,6 +111,7 @@ impl Part<'_> {
             to = to.saturating_add(start.saturating_mul(target_stride));
         }
         let dimensions = &dimensions[..combination.runs().len()];
+        let to = to.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
         copy::copy(element, swap_of(&pipeline.layout.swap), dimensions, source, from, target, to, false)
             .map_err(CodecError::encode)
     }
@@ -153,6 +167,50 @@ impl Part<'_> {
             runs.push((in_source, count));
         });
         (is_in_order && next == count).then_some(runs)
+    }
+}
+
+/// The elements of a whole cell as they are stored, put together run by run.
+pub(super) struct GatheredSlabs<'s> {
+    part: &'s Part<'s>,
+    pipeline: &'s Pipeline,
+    source: &'s [u8],
+    slabs: Slabs,
+}
+
+impl GatheredSlabs<'_> {
+    /// Whether all elements are the fill value. Little is put together beyond the first one that is not.
+    pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
+        let (all, element) = (self.slabs.size(), self.slabs.element());
+        let most = ((COMPARED / element).max(1) * element).min(all);
+        let memory = stages.start(most)?;
+        for start in (0..all).step_by(most) {
+            let slab = &mut memory[..most.min(all - start)];
+            self.read(start, slab)?;
+            if !is_fill(self.pipeline, slab) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl PartSource for GatheredSlabs<'_> {
+    fn size(&self) -> usize {
+        self.slabs.size()
+    }
+
+    fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError> {
+        let Self { part: written, pipeline, source, slabs } = self;
+        let wanted = part.len();
+        let run = start..start.saturating_add(wanted);
+        let are_there = slabs.each_box(run, |combination| {
+            written.copy(pipeline, (source, slabs.element()), combination, part, start)
+        })?;
+        if are_there {
+            return Ok(());
+        }
+        Err(CodecError::encode(format!("{wanted} bytes from {start} on are no elements of a chunk")))
     }
 }
 
