@@ -30,5 +30,11 @@ mod looking;
 mod new;
 #[path = "it/numpy.rs"]
 mod numpy;
+#[cfg(target_os = "linux")]
+#[path = "it/probed.rs"]
+mod probed;
+#[cfg(target_os = "linux")]
+#[path = "../../zarr-plugin/tests/it/table.rs"]
+mod table;
 #[path = "it/usage.rs"]
 mod usage;

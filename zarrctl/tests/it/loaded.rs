@@ -273,30 +273,6 @@ fn a_library_or_its_manifest_is_held_to_the_rules_of_its_plugins_alone() {
     assert!(home.refuses(&["conformance", "plugin", "none.so"]).contains("it is no ELF file"));
 }
 
-#[test]
-fn what_crashes_or_hangs_is_told_in_words_and_put_into_quarantine() {
-    let home = Home::new();
-    let at_start = |what: &str| {
-        format!("#include <unistd.h>\n__attribute__((constructor)) static void start(void) {{ {what} }}")
-    };
-    for (what, told) in [
-        ("abort();", "it ended the whole program with an abort (signal 6)"),
-        ("*(volatile int *)8 = 1;", "it touched memory that is not its own (segmentation fault)"),
-        ("_exit(0);", "it ended the whole program itself, with status 0"),
-        ("for (;;) sleep(1);", "it did not come to an end within 1 s"),
-    ] {
-        let library = home.library("libbad.so", &at_start(what));
-        let error = home.refuses(&["plugins", "probe", &library, "--time-limit", "1"]);
-        let expected = format!(
-            "libbad: {told}; it is in quarantine now ({})",
-            home.configuration("plugins.quarantine").display()
-        );
-        assert!(error.contains(&expected), "{error}");
-    }
-    let quarantine = fs::read_to_string(home.configuration("plugins.quarantine")).unwrap();
-    assert_eq!(quarantine.matches("[[quarantined]]").count(), 4, "{quarantine}");
-}
-
 /// Whoever trusts a plugin later finds it in quarantine, until a probe passes: here it crashes where a file is.
 #[test]
 fn a_library_is_out_of_quarantine_when_it_passes() {

@@ -28,7 +28,7 @@ pub(super) const RULES: &[CodecRule] = &[
             id: "codec-exact-destination",
             level: Level::L4,
             sentence: "Decoding into memory of exactly the size of the chunk gives what decoding into a growing buffer \
-                       gives, and leaves what lies before it.",
+                       gives, and leaves what lies before and behind it.",
             source: "`zarr_spec::Output`",
             since: "0.1",
         },
@@ -75,22 +75,29 @@ fn value(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
+/// Bytes behind the memory that is lent, which code in C may reach.
+const BEHIND: usize = 64;
+
 fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in trial.computing(cases) {
         for sample in samples(&used.array) {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let result = used.decoded(&encoded, sample.bytes.len()).and_then(|grown| {
-                // As if the chunk came after others in one output.
-                let mut memory = vec![0xa5; grown.len() + 3];
-                let mut output = Output::to(&mut memory);
+                // As if the chunk lay between others in one output.
+                let end = grown.len() + 3;
+                let mut memory = vec![0xa5; end + BEHIND];
+                let mut output = Output::to(&mut memory[..end]);
                 output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
                 used.decode_to(&encoded, &mut output).map_err(|error| error.to_string())?;
                 let rest = output.remaining();
                 if rest > 0 {
                     return Err(format!("{rest} bytes were not written"));
                 }
+                if memory[end..] != [0xa5; BEHIND] {
+                    return Err("bytes behind the memory that was lent have changed".to_owned());
+                }
                 same_bytes(&memory[..3], &[0xa5; 3])?;
-                same_bytes(&memory[3..], &grown)
+                same_bytes(&memory[3..end], &grown)
             });
             cases.check(format!("{used}, {}", sample.label), result);
         }

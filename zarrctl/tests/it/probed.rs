@@ -1,0 +1,146 @@
+//! The plugins of `docs/plugins-bad.md` that nobody finds but `plugins probe`.
+
+use std::process::{Command, Output};
+
+use crate::support::{Place, program};
+use crate::table;
+
+/// The codec `example.xor` in C, and what it does beside that.
+#[derive(Clone, Copy)]
+struct Bad {
+    /// Macros of `xor.c`.
+    defines: &'static str,
+    /// What follows it.
+    more: &'static str,
+    level: &'static str,
+}
+
+impl Bad {
+    /// When the library is opened.
+    const fn at_start(more: &'static str) -> Self {
+        Self { defines: "", more, level: "L0" }
+    }
+
+    /// In each call that encodes or decodes.
+    const fn in_calls(defines: &'static str) -> Self {
+        Self { defines, more: "", level: "L1" }
+    }
+
+    /// A probe of it, which ends before the limit of time unless it never ends.
+    fn probed(self, place: &Place, time_limit: &str) -> Output {
+        let Self { defines, more, level } = self;
+        let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
+        let includes = "#include <sched.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>";
+        let source = format!("{includes}\n{defines}\n#include \"tests/plugins/xor.c\"\n{more}\n");
+        let (source, library) = (place.file("library.c", source.as_bytes()), place.at("libbad.so"));
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", &library, &source]);
+        let built = compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}")).output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let mut probe = program();
+        probe.args(["plugins", "probe", &library, "--level", level, "--time-limit", time_limit]);
+        probe.env("HOME", place.path("home")).output().unwrap()
+    }
+}
+
+const CASES: &[(&str, Bad)] = &[
+    (
+        "it aborts when it is opened",
+        Bad::at_start("__attribute__((constructor)) static void start(void) { abort(); }"),
+    ),
+    (
+        "it crashes when it is opened",
+        Bad::at_start("__attribute__((constructor)) static void start(void) { *(volatile int *)8 = 1; }"),
+    ),
+    (
+        "it ends the program when it is opened",
+        Bad::at_start("__attribute__((constructor)) static void start(void) { _exit(0); }"),
+    ),
+    (
+        "it never comes back when it is opened",
+        Bad::at_start("__attribute__((constructor)) static void start(void) { for (;;) pause(); }"),
+    ),
+    ("a codec aborts", Bad::in_calls("#define IN_RUN abort()")),
+    ("a codec crashes", Bad::in_calls("#define IN_RUN *(volatile int *)8 = 1")),
+    ("a codec ends the program", Bad::in_calls("#define IN_RUN _exit(3)")),
+    (
+        "a codec divides by zero",
+        Bad::in_calls("static volatile int zero;\n#define IN_RUN if (7 / zero) return 1"),
+    ),
+    ("a codec never comes back", Bad::in_calls("#define IN_RUN for (;;) pause()")),
+    (
+        "a codec takes all memory that there is, and aborts",
+        Bad::in_calls(
+            "#define IN_RUN for (char *more;; memset(more, 1, 1 << 26)) if (!(more = malloc(1 << 26))) abort()",
+        ),
+    ),
+    (
+        "a codec goes down without end",
+        Bad::in_calls(
+            "static int down(volatile int n) { volatile char room[4096]; room[0] = n; return down(n + 1) + room[0]; }\n\
+             #define IN_RUN if (down(0)) return 1",
+        ),
+    ),
+    (
+        "a codec writes a byte past the memory that it was lent",
+        // Where the allocator has room that nobody uses, and so notices nothing.
+        Bad {
+            level: "L4",
+            ..Bad::in_calls(
+                "#define AFTER_RUN if (to->capacity && to->capacity % 16 != 8) to->start[to->capacity] ^= 1",
+            )
+        },
+    ),
+    (
+        "a codec writes far past the memory that it was lent",
+        Bad::in_calls("#define AFTER_RUN memset(to->start, 1, to->capacity + (1ul << 34))"),
+    ),
+    (
+        "a codec is not re-entrant",
+        Bad {
+            level: "L2",
+            ..Bad::in_calls(
+                "static unsigned char kept[1 << 20];\n#define IN_RUN if (from.len <= sizeof kept) \
+                 { memcpy(kept, from.ptr, from.len); usleep(100); from.ptr = kept; }",
+            )
+        },
+    ),
+    ("a codec decodes to something else", Bad::in_calls("#define AFTER_RUN if (to->len) to->start[0] += 1")),
+];
+
+#[test]
+fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quarantine_if_it_ends_the_process()
+ {
+    table::check(
+        |row| row.found_by == "probe",
+        CASES,
+        |row, bad| {
+            let place = Place::new();
+            let time_limit = if row.message.contains("come to an end") { "1" } else { "100" };
+            let output = bad.probed(&place, time_limit);
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            let is_kept = place.path("home/.config/zarr/plugins.quarantine").exists();
+            let is_right = row.is_in(&said)
+                && output.status.code() == Some(1)
+                && is_kept == row.message.contains("it is in quarantine now");
+            if is_right { Ok(()) } else { Err(format!("{row:?}\n    what is said is {said}")) }
+        },
+    );
+}
+
+/// Libraries that were built when version 1.0 of the ABI became final; `zarr-plugin` has them, and tests what they do.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn libraries_of_version_1_0_of_the_abi_pass_a_probe() {
+    let place = Place::new();
+    for (name, count) in [("abi-1-0-c", 4), ("abi-1-0-rust", 10)] {
+        let library =
+            format!("{}/../zarr-plugin/tests/v1.0/{name}-1.0.0-linux_amd64.so", env!("CARGO_MANIFEST_DIR"));
+        let output =
+            program().args(["plugins", "probe", &library]).env("HOME", place.path("home")).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{said}");
+        assert!(said.ends_with(" passes.\n"), "{said}");
+        assert_eq!(said.lines().filter(|line| line.contains(", 0 failed, ")).count(), count, "{said}");
+    }
+}
