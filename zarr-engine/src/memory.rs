@@ -10,6 +10,7 @@ mod heap;
 mod kept;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
+mod pages;
 #[cfg(not(all(target_os = "linux", not(miri))))]
 use heap::lines as mapped;
 
@@ -78,7 +79,14 @@ impl Memory {
         Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
     }
 
-    /// The same without a rule for where it starts; all its pages are there.
+    /// The same; all its pages are there.
+    fn populated(size: usize) -> Result<Self, OutOfMemory> {
+        let mut memory = Self::zeroed(size)?;
+        fresh::populate(&mut memory);
+        Ok(memory)
+    }
+
+    /// The same without a rule for where it starts.
     fn packed(size: usize) -> Result<Self, OutOfMemory> {
         let mut memory = Self::at(Place::Anywhere, size)?;
         fresh::populate(&mut memory);

@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn huge_pages_are_for_what_fills_them() {
-        let kept = Arc::new(KeptMemory::new(0));
-        let is_huge = |size| match Fresh::get(size, &kept) {
+        // The first of each, while nobody knows how long pages take.
+        let is_huge = |size| match Fresh::get(size, &Arc::new(KeptMemory::new(0))) {
             Some(Fresh::Large(Whole(memory))) => memory.place == Place::Mapped,
             _ => false,
         };

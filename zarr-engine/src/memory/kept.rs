@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::pages::Pages;
 use super::{HUGE_PAGE, Memory, OutOfMemory, Place};
 
 /// The allocator keeps less than so many bytes well enough by itself.
@@ -16,12 +17,13 @@ pub(crate) struct KeptMemory {
     limit: usize,
     /// The one that was used last comes last.
     pieces: Mutex<Vec<Memory>>,
+    pages: Pages,
 }
 
 impl KeptMemory {
     /// Keeps `limit` bytes at most.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, pieces: Mutex::new(Vec::new()) }
+        Self { limit, pieces: Mutex::new(Vec::new()), pages: Pages::default() }
     }
 
     /// `size` bytes, and whether all of them are zero: those that were used before hold whatever they held. They come
@@ -38,8 +40,8 @@ impl KeptMemory {
         self.get_or(size, fits, || Memory::zeroed(size))
     }
 
-    /// The same for what is kept for long: hardly larger than it must be, with all pages there, and in huge ones where
-    /// these hold little else.
+    /// The same for what is kept for long: hardly larger than it must be, with all pages there, and perhaps in huge
+    /// ones where these hold little else.
     ///
     /// # Errors
     ///
@@ -48,8 +50,8 @@ impl KeptMemory {
         let little = size / 16;
         let fits = |piece: &Memory| (size..=size.saturating_add(little)).contains(&piece.capacity);
         let unused = size.checked_next_multiple_of(HUGE_PAGE).map(|huge| huge - size);
-        let is_huge = size >= HUGE_PAGE && unused.is_some_and(|unused| unused <= little);
-        self.get_or(size, fits, || if is_huge { Memory::zeroed(size) } else { Memory::packed(size) })
+        let may_be_huge = size >= HUGE_PAGE && unused.is_some_and(|unused| unused <= little);
+        self.get_or(size, fits, || if may_be_huge { self.pages.get(size) } else { Memory::packed(size) })
     }
 
     fn get_or(
