@@ -17,6 +17,7 @@ mod group;
 mod hierarchy;
 mod locks;
 mod memory;
+mod per_dimension;
 mod pipeline;
 mod plan;
 mod read;

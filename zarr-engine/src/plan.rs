@@ -9,6 +9,7 @@ mod points;
 use zarr_spec::grid::GridError;
 
 use crate::copy::MAX_RANK;
+use crate::per_dimension::PerDimension;
 
 pub(crate) use dimension::{Axis, Run};
 use dimension::{DimensionPlan, Runs};
@@ -30,17 +31,15 @@ enum Cells<'a> {
 }
 
 /// A cell, and which of its elements are wanted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Piece<'p> {
-    rank: usize,
-    cell: [u64; MAX_RANK],
+    cell: PerDimension<u64>,
     elements: PieceElements<'p>,
 }
 
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::large_enum_variant, reason = "on the stack alone, and for a short time")]
+#[derive(Debug, Clone)]
 enum PieceElements<'p> {
-    Box([Runs<'p>; MAX_RANK]),
+    Box(PerDimension<Runs<'p>>),
     Points(Points<'p>),
 }
 
@@ -101,25 +100,25 @@ fn too_many() -> GridError {
 
 impl<'p> Piece<'p> {
     fn of_box(dimensions: &'p [DimensionPlan<'_>], number: usize) -> Result<Self, GridError> {
-        let mut cell = [0; MAX_RANK];
-        let mut elements = [Runs::One(Run::ONE); MAX_RANK];
+        let mut cell = PerDimension::new(dimensions.len(), 0);
+        let mut elements = PerDimension::new(dimensions.len(), Runs::One(Run::ONE));
         let mut rest = number;
         for (place, dimension) in dimensions.iter().enumerate().rev() {
             (cell[place], elements[place]) = dimension.cell(rest % dimension.len())?;
             rest /= dimension.len();
         }
-        Ok(Self { rank: dimensions.len(), cell, elements: PieceElements::Box(elements) })
+        Ok(Self { cell, elements: PieceElements::Box(elements) })
     }
 
     fn of_points(plan: &'p PointsPlan<'_>, number: usize) -> Result<Self, GridError> {
-        let mut cell = [0; MAX_RANK];
+        let mut cell = PerDimension::new(plan.rank(), 0);
         let points = plan.cell(number, &mut cell)?;
-        Ok(Self { rank: plan.rank(), cell, elements: PieceElements::Points(points) })
+        Ok(Self { cell, elements: PieceElements::Points(points) })
     }
 
     /// Position of the cell per dimension.
     pub(crate) fn cell(&self) -> &[u64] {
-        &self.cell[..self.rank]
+        &self.cell
     }
 
     /// The inner cells of a cell that is divided further; dimension `i` of them is dimension `order[i]` of the cell.
@@ -144,14 +143,13 @@ impl<'p> Piece<'p> {
 
     /// The only combination of runs, if there is just one.
     pub(crate) fn only(&self) -> Option<Combination> {
-        let mut only = Combination::new(self.rank);
+        let mut only = Combination::new(self.cell.len());
         let is_only = match &self.elements {
             PieceElements::Points(points) => {
-                let mut points = *points;
+                let mut points = points.clone();
                 points.take_run(&mut only) && points.is_empty()
             }
             PieceElements::Box(runs) => {
-                let runs = &runs[..self.rank];
                 let is_only = runs.iter().all(|runs| runs.as_slice().len() == 1);
                 if is_only {
                     only.choose(runs, 0);
@@ -172,16 +170,15 @@ impl<'p> Piece<'p> {
         mut work: impl FnMut(&Combination) -> Result<(), E>,
     ) -> Result<(), E> {
         // One for all of them: it has room for many dimensions, and moving it takes longer than copying an element.
-        let mut combination = Combination::new(self.rank);
+        let mut combination = Combination::new(self.cell.len());
         match &self.elements {
             PieceElements::Points(points) => {
-                let mut points = *points;
+                let mut points = points.clone();
                 while points.take_run(&mut combination) {
                     work(&combination)?;
                 }
             }
             PieceElements::Box(runs) => {
-                let runs = &runs[..self.rank];
                 let count: usize = runs.iter().map(|runs| runs.as_slice().len()).product();
                 for number in 0..count {
                     combination.choose(runs, number);
@@ -201,7 +198,7 @@ impl<'p> Piece<'p> {
             PieceElements::Points(_) => self
                 .only()
                 .is_some_and(|only| only.runs().iter().zip(shape).all(|(run, length)| is_whole(run, length))),
-            PieceElements::Box(runs) => runs[..self.rank].iter().all(
+            PieceElements::Box(runs) => runs.iter().all(
                 |runs| matches!((runs.as_slice(), shape.next()), ([run], Some(length)) if is_whole(run, length)),
             ),
         }
@@ -209,20 +206,19 @@ impl<'p> Piece<'p> {
 }
 
 /// One run per dimension: a strided box of a cell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Combination {
-    rank: usize,
-    runs: [Run; MAX_RANK],
+    runs: PerDimension<Run>,
 }
 
 impl Combination {
     fn new(rank: usize) -> Self {
-        Self { rank, runs: [Run::ONE; MAX_RANK] }
+        Self { runs: PerDimension::new(rank, Run::ONE) }
     }
 
     /// The run of each dimension.
     pub(crate) fn runs(&self) -> &[Run] {
-        &self.runs[..self.rank]
+        &self.runs
     }
 
     /// The combination number `number` of some runs per dimension, the last one varying fastest.
@@ -289,7 +285,7 @@ mod tests {
     fn combinations(piece: &Piece<'_>) -> Vec<Combination> {
         let mut all = Vec::new();
         let Ok(()) = piece.each_combination(|combination| {
-            all.push(*combination);
+            all.push(combination.clone());
             Ok::<_, Infallible>(())
         });
         assert_eq!(piece.only().is_some(), all.len() == 1);

@@ -226,8 +226,9 @@ fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError>
             _ => {}
         }
     }
-    // Control characters beyond ASCII are looked for only where there is anything beyond ASCII.
-    if !segments.bytes().any(|byte| byte.is_ascii_control() || !byte.is_ascii()) {
+    // Control characters beyond ASCII are looked for only where there is anything beyond ASCII. All bytes are looked at,
+    // many at a time.
+    if !segments.bytes().fold(false, |found, byte| found | byte.is_ascii_control() | !byte.is_ascii()) {
         return Ok(());
     }
     match segments.chars().find(|character| character.is_control()) {

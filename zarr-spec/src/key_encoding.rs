@@ -20,6 +20,22 @@ pub trait ChunkKeyEncoding: Debug + Send + Sync {
     fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>>;
 }
 
+/// Appends one index in ASCII decimal, as [`decode_index`] reads it.
+pub fn encode_index(mut index: u64, key: &mut String) {
+    // Formatting takes several times as long, which is seen where chunks are small.
+    let mut digits = ['0'; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = char::from(b'0' + u8::try_from(index % 10).unwrap_or(0));
+        index /= 10;
+        if index == 0 {
+            break;
+        }
+    }
+    key.extend(&digits[start..]);
+}
+
 /// One index in ASCII decimal, without sign or leading zeros, as all formats have it.
 #[must_use]
 pub fn decode_index(text: &str) -> Option<u64> {
@@ -66,3 +82,18 @@ impl ChunkKeyEncodingPlugin {
 says_what_it_is!(ChunkKeyEncodingPlugin);
 
 crate::inventory::collect!(ChunkKeyEncodingPlugin);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_written_as_they_are_read() {
+        for index in [0, 7, 10, 99, 1_000_000, u64::MAX] {
+            let mut key = "c/".to_owned();
+            encode_index(index, &mut key);
+            assert_eq!(key, format!("c/{index}"));
+            assert_eq!(decode_index(&key[2..]), Some(index));
+        }
+    }
+}

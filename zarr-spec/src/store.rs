@@ -235,6 +235,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// As [`Store::get`], for bytes that the caller replaces, or decodes and hands to the [`ChunkCache`] that
     /// [`Store::caching`] names: what keeps decoded chunks need not keep these bytes, too.
+    /// Of a whole value the version may be left out, which takes a store of files a call of the system less.
     ///
     /// # Errors
     ///

@@ -5,11 +5,10 @@
 //!
 //! Source: "Default chunk key encoding" in the Zarr v3 core specification, and "Regular grids" in its draft.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index, encode_index};
 use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
@@ -62,7 +61,7 @@ impl ChunkKeyEncoding for DefaultKeyEncoding {
             if self.after_prefix || dimension > 0 {
                 key.push(self.separator);
             }
-            let _always_succeeds = write!(key, "{index}");
+            encode_index(*index, key);
         }
     }
 

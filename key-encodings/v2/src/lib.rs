@@ -4,11 +4,10 @@
 //!
 //! Source: "v2 chunk key encoding" in the Zarr v3 core specification; "Chunks" in the Zarr v2 specification.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index, encode_index};
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
@@ -53,7 +52,7 @@ impl ChunkKeyEncoding for V2KeyEncoding {
             if dimension > 0 {
                 key.push(self.separator);
             }
-            let _always_succeeds = write!(key, "{index}");
+            encode_index(*index, key);
         }
     }
 

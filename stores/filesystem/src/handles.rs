@@ -8,62 +8,66 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-#[cfg(unix)]
-use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Folders that are kept open at most.
-const MOST: usize = 8;
+use crate::folders::Known;
+
+/// Folders that each thread keeps open at most.
+const MOST: usize = 2;
 
 /// How long ago a folder may have been moved without that being noticed.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// The folders that were written to last.
+/// The folders that one thread has written to last: no thread waits for another to ask for its own.
 #[derive(Debug, Default)]
-pub(crate) struct Handles(Mutex<Vec<Kept>>);
+pub(crate) struct Handles(Vec<Kept>);
 
 #[derive(Debug)]
 struct Kept {
     folder: String,
     since: Instant,
+    known: Known,
     /// None for a folder that one value was written to: it may well get no second one.
     handle: Option<Handle>,
 }
 
 impl Handles {
-    /// The handle of `folder`, a prefix that lies at `path`, if values are written to it one after another.
-    pub(crate) fn of(&self, folder: &str, path: &Path) -> Option<Handle> {
-        let now = Instant::now();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(kept) = all.iter_mut().find(|kept| kept.folder == folder) else {
+    /// The handle of `folder`, a prefix, if values are written to it one after another, and how it came to be known.
+    pub(crate) fn of(&self, folder: &str) -> Option<(&Handle, Known)> {
+        let kept = self.0.iter().find(|kept| kept.folder == folder)?;
+        let handle = kept.handle.as_ref().filter(|_| kept.since.elapsed() <= MOMENT)?;
+        Some((handle, kept.known))
+    }
+
+    /// Opens `folder`, which lies at `path` and came to be known like that, from the second value on.
+    pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path) -> Option<&Handle> {
+        let since = Instant::now();
+        let Some(place) = self.0.iter().position(|kept| kept.folder == folder) else {
             // The memory of the folder that was added before all others serves for this one.
-            let mut kept = match all.len() == MOST {
-                true => all.remove(0),
-                false => Kept { folder: String::new(), since: now, handle: None },
+            let mut kept = match self.0.len() == MOST {
+                true => self.0.remove(0),
+                false => Kept { folder: String::new(), since, known, handle: None },
             };
             kept.folder.clear();
             kept.folder.push_str(folder);
-            (kept.since, kept.handle) = (now, None);
-            all.push(kept);
+            self.0.push(Kept { since, known, handle: None, ..kept });
             return None;
         };
-        if kept.handle.is_none() || now.duration_since(kept.since) > MOMENT {
-            // Without a handle the path has to do, and says what is wrong.
-            (kept.since, kept.handle) = (now, Handle::open(path).ok());
-        }
-        kept.handle.clone()
+        let kept = self.0.get_mut(place)?;
+        // Without a handle the path has to do, and says what is wrong.
+        (kept.since, kept.known, kept.handle) = (since, known, Handle::open(path).ok());
+        kept.handle.as_ref()
     }
 
-    pub(crate) fn forget_all(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    pub(crate) fn forget_all(&mut self) {
+        self.0.clear();
     }
 }
 
 /// An open folder.
 #[cfg(unix)]
-#[derive(Debug, Clone)]
-pub(crate) struct Handle(Arc<rustix::fd::OwnedFd>);
+#[derive(Debug)]
+pub(crate) struct Handle(rustix::fd::OwnedFd);
 
 #[cfg(unix)]
 impl Handle {
@@ -76,7 +80,7 @@ impl Handle {
         #[cfg(not(target_os = "linux"))]
         let access = OFlags::RDONLY;
         let folder = rustix::fs::open(path, access | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self(Arc::new(folder)))
+        Ok(Self(folder))
     }
 
     /// As [`File::create_new`], in the folder.
@@ -95,7 +99,7 @@ impl Handle {
 
 /// Elsewhere there are none.
 #[cfg(not(unix))]
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum Handle {}
 
 #[cfg(not(unix))]
@@ -122,9 +126,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         std::fs::create_dir(path("a")).unwrap();
-        let handles = Handles::default();
-        assert!(handles.of("a/", &path("a")).is_none());
-        let handle = handles.of("a/", &path("a")).unwrap();
+        let mut handles = Handles::default();
+        assert!(handles.of("a/").is_none());
+        assert!(handles.open("a/", Known::Made, &path("a")).is_none());
+        assert!(handles.of("a/").is_none());
+        assert!(handles.open("a/", Known::Made, &path("a")).is_some());
+        let (handle, known) = handles.of("a/").unwrap();
+        assert_eq!(known, Known::Made);
         handle.create_new("t".as_ref()).unwrap();
         assert_eq!(handle.create_new("t".as_ref()).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         handle.rename("t".as_ref(), "v".as_ref()).unwrap();
@@ -132,14 +140,15 @@ mod tests {
 
         std::fs::rename(path("a"), path("b")).unwrap();
         std::thread::sleep(MOMENT + Duration::from_millis(1));
-        assert!(handles.of("a/", &path("a")).is_none());
+        assert!(handles.of("a/").is_none());
+        assert!(handles.open("a/", Known::Found, &path("a")).is_none());
         std::fs::create_dir(path("a")).unwrap();
-        handles.of("a/", &path("a")).unwrap().create_new("t".as_ref()).unwrap();
+        handles.open("a/", Known::Found, &path("a")).unwrap().create_new("t".as_ref()).unwrap();
         assert!(path("a/t").is_file());
         for other in 0..100 {
-            handles.of(&other.to_string(), root.path());
+            handles.open(&other.to_string(), Known::Found, root.path());
         }
-        assert!(handles.0.lock().unwrap().len() <= MOST);
+        assert!(handles.0.len() <= MOST);
     }
 
     #[test]

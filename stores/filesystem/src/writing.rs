@@ -17,49 +17,48 @@ use zarr_spec::{Key, Prefix};
 use crate::folders::Known;
 use crate::handles::Handle;
 use crate::place::{TEMPORARY, failed, parent, refused};
-use crate::{FilesystemStore, Paths, listing, removing};
+use crate::{FilesystemStore, Writer, listing, removing};
 
 /// How often a folder may be removed by others between the moments when it is made and used.
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
     /// Writes a value, again as long as others remove its folder.
-    pub(crate) fn write(&self, key: &Key, value: &[u8], paths: &mut Paths) -> Result<(), StoreError> {
-        let Paths { value: path, temporary } = paths;
-        self.base.put_value(key, path)?;
-        let path = Path::new(path);
+    pub(crate) fn write(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
+        self.base.put_value(key, &mut writer.value)?;
         for _ in 1..ATTEMPTS {
-            match self.write_once(key, path, value, temporary) {
+            match self.write_once(key, value, writer) {
                 Err(error) if is_gone(&error) => {
                     self.folders.forget_all();
-                    self.handles.forget_all();
+                    writer.handles.forget_all();
                     thread::yield_now();
                 }
                 done => return done,
             }
         }
-        self.write_once(key, path, value, temporary)
+        self.write_once(key, value, writer)
     }
 
-    /// `temporary` is memory for a path.
-    fn write_once(
-        &self,
-        key: &Key,
-        path: &Path,
-        value: &[u8],
-        temporary: &mut OsString,
-    ) -> Result<(), StoreError> {
+    /// Writes the value to the path that `writer` has.
+    fn write_once(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
+        let Writer { value: path, temporary, handles, names } = writer;
+        let path = Path::new(path);
         let folder = parent(key.as_str()).unwrap_or_default();
-        let known = self.folders.make(&self.base, key.as_str(), folder)?;
+        let (handle, known) = match handles.of(folder) {
+            Some((handle, known)) => (Some(handle), known),
+            None => {
+                let known = self.folders.make(&self.base, key.as_str(), folder)?;
+                (path.parent().and_then(|path| handles.open(folder, known, path)), known)
+            }
+        };
         // In a folder that was made here is no link, and a file does not take the place of a folder.
         if known == Known::Found {
             self.make_way(key, path)?;
         }
         let place = |path: &mut OsString| {
             self.base.put_below(folder, path);
-            put_unused_name(path);
+            names.put_unused(path);
         };
-        let handle = path.parent().and_then(|path| self.handles.of(folder, path));
         let mut temporary =
             Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
         temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
@@ -126,7 +125,7 @@ fn is_gone(error: &StoreError) -> bool {
 struct Temporary<'p> {
     path: &'p Path,
     /// That of the folder in which it is, if there is one.
-    handle: Option<Handle>,
+    handle: Option<&'p Handle>,
     file: Option<File>,
     is_renamed: bool,
 }
@@ -135,12 +134,12 @@ impl<'p> Temporary<'p> {
     /// Makes one that was not there, at the path that `place` puts in `path`, another one each time.
     fn create(
         path: &'p mut OsString,
-        place: impl Fn(&mut OsString),
-        handle: Option<Handle>,
+        mut place: impl FnMut(&mut OsString),
+        handle: Option<&'p Handle>,
     ) -> io::Result<Self> {
         loop {
             place(path);
-            let file = match (&handle, Path::new(path).file_name()) {
+            let file = match (handle, Path::new(path).file_name()) {
                 (Some(handle), Some(name)) => handle.create_new(name),
                 _ => File::create_new(&*path),
             };
@@ -165,7 +164,7 @@ impl<'p> Temporary<'p> {
 
     /// Gives it the name of `path`, in the same folder.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
-        match (&self.handle, self.path.file_name(), path.file_name()) {
+        match (self.handle, self.path.file_name(), path.file_name()) {
             (Some(handle), Some(from), Some(to)) => handle.rename(from, to)?,
             _ => fs::rename(self.path, path)?,
         }
@@ -184,13 +183,27 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Appends a name that is hidden: a random number of this process, and how many names came before.
-fn put_unused_name(path: &mut OsString) {
-    static PROCESS: OnceLock<u64> = OnceLock::new();
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let _always_succeeds = write!(path, "{TEMPORARY}{process:016x}-{count:x}");
+/// Names of one thread for files that are being written.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// What they begin with behind what all temporary names begin with: a random number of this process, and the number
+    /// of the thread's names in it.
+    begin: String,
+    count: u64,
+}
+
+impl Names {
+    /// Appends a name that is hidden, another one each time.
+    fn put_unused(&mut self, path: &mut OsString) {
+        static PROCESS: OnceLock<u64> = OnceLock::new();
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        if self.begin.is_empty() {
+            let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+            self.begin = format!("{process:016x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed));
+        }
+        self.count += 1;
+        let _always_succeeds = write!(path, "{TEMPORARY}{}-{:x}", self.begin, self.count);
+    }
 }
 
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{Store, StoreConfiguration, StoreError, StorePlugin, get_value};
-use zarr_spec::{Bytes, Key, Prefix, inventory, json};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
 use zarr_store_filesystem::FilesystemStore;
 
 /// A store in a folder that is removed in the end.
@@ -422,4 +422,28 @@ fn a_relative_path_means_the_folder_of_the_moment() {
     let store = FilesystemStore::open("some/where").unwrap();
     assert_eq!(store.path(), std::env::current_dir().unwrap().join("some").join("where"));
     assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
+}
+
+/// Whoever reads a small value once leaves room for a byte more than there should be; what there is may be something else.
+#[test]
+fn a_value_that_is_read_once_is_read_whatever_room_there_is() {
+    let scratch = scratch();
+    scratch.set("a/b", b"1234").unwrap();
+    scratch.set("a/empty", b"").unwrap();
+    let get_once = |key: &str, room: usize| {
+        let mut output = Output::at_most(room);
+        let got = scratch.store.get_once(&Key::new(key).unwrap(), ByteRange::Full, &mut output);
+        got.map(|got| got.map(|got| (got.size, output.into_written())))
+    };
+    for room in [4, 5, 6, 100, 1 << 20] {
+        assert_eq!(get_once("a/b", room).unwrap(), Some((4, b"1234".to_vec())), "{room}");
+    }
+    for room in [0, 3] {
+        assert!(matches!(get_once("a/b", room).unwrap_err(), StoreError::TooLarge { .. }), "{room}");
+    }
+    for room in [0, 1, 2] {
+        assert_eq!(get_once("a/empty", room).unwrap(), Some((0, Vec::new())), "{room}");
+        assert_eq!(get_once("a", room).unwrap(), None, "{room}");
+        assert_eq!(get_once("missing", room).unwrap(), None, "{room}");
+    }
 }

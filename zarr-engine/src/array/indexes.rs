@@ -99,6 +99,9 @@ impl ArrayInner {
 
     /// Forgets the index of a shard that has changed.
     pub(crate) fn forget_index(&self, index: &[u64]) {
+        if self.resolved.chain.shard().is_none() {
+            return;
+        }
         let mut indexes = self.lock_indexes();
         if let Some(kept) = indexes.indexes.remove(index) {
             indexes.size -= kept.memory();

@@ -7,7 +7,8 @@ use super::geometry::{Geometry, walk};
 use super::level::Level;
 use super::rows::Rows;
 use super::swap::Swap;
-use super::{Dimension, MAX_RANK, OutOfBounds, Shared, run};
+use super::{Dimension, OutOfBounds, Shared, run};
+use crate::per_dimension::PerDimension;
 
 /// One dimension of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +55,12 @@ pub(crate) unsafe fn fill_shared(
     destination: Shared<'_>,
     destination_offset: usize,
 ) -> Result<(), OutOfBounds> {
-    let mut repeated = [Dimension::ONE; MAX_RANK];
-    let repeated = repeated.get_mut(..dimensions.len()).ok_or(OutOfBounds)?;
+    let mut repeated = PerDimension::new(dimensions.len(), Dimension::ONE);
     for (to, from) in repeated.iter_mut().zip(dimensions) {
         *to = Dimension { count: from.count, source_stride: 0, destination_stride: from.stride };
     }
     let sides = [(element.len(), 0), (destination.size, destination_offset)];
-    Geometry::with(element.len(), repeated, sides, |geometry| {
+    Geometry::with(element.len(), &repeated, sides, |geometry| {
         // SAFETY: `Geometry` found all elements in bounds; the caller keeps others away from them.
         unsafe { fill_geometry(Level::detect(), element, geometry, destination.start.as_ptr()) };
     })

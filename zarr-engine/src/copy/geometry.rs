@@ -1,6 +1,7 @@
 //! The shape of a copy: checked against both sides, put in order, and as few dimensions as possible.
 
 use super::{Dimension, MAX_RANK, OutOfBounds};
+use crate::per_dimension::PerDimension;
 
 /// A copy of at least one element, all of them in bounds, in its simplest form.
 ///
@@ -13,7 +14,7 @@ pub(super) struct Geometry {
     pub(super) source_start: usize,
     /// Where the first element lies, in bytes from the start of the destination.
     pub(super) destination_start: usize,
-    dimensions: [Dimension; MAX_RANK],
+    dimensions: PerDimension<Dimension>,
     rank: usize,
 }
 
@@ -41,7 +42,7 @@ impl Geometry {
             element_size,
             source_start: source.1,
             destination_start: destination.1,
-            dimensions: [Dimension::ONE; MAX_RANK],
+            dimensions: PerDimension::new(dimensions.len(), Dimension::ONE),
             rank: 0,
         };
         for &dimension in dimensions {

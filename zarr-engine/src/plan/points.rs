@@ -3,10 +3,10 @@
 use zarr_spec::grid::GridError;
 
 use super::{Axis, Combination, Run};
-use crate::copy::MAX_RANK;
+use crate::per_dimension::PerDimension;
 
 /// Single elements of an array or of a cell, in the order in which they were asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Points<'p> {
     /// Coordinates in the array, those of one element after those of another.
     coordinates: &'p [u64],
@@ -14,9 +14,9 @@ pub(super) struct Points<'p> {
     /// The elements: their places in that list, and in the result.
     numbers: &'p [usize],
     /// Which coordinate belongs to each dimension of the cell.
-    order: [usize; MAX_RANK],
+    order: PerDimension<usize>,
     /// Where the cell begins in the array, per dimension of the cell; before 0, if it begins before the array.
-    origin: [u64; MAX_RANK],
+    origin: PerDimension<u64>,
 }
 
 impl<'p> Points<'p> {
@@ -27,7 +27,7 @@ impl<'p> Points<'p> {
 
     /// The same elements with dimension `order[i]` in the place of dimension `i`.
     pub(super) fn permuted(&self, order: &[usize]) -> Self {
-        let mut permuted = *self;
+        let mut permuted = self.clone();
         for (place, &dimension) in order.iter().enumerate() {
             permuted.order[place] = self.order[dimension];
             permuted.origin[place] = self.origin[dimension];
@@ -82,18 +82,20 @@ pub(super) struct PointsPlan<'a> {
 impl<'a> PointsPlan<'a> {
     /// Of all elements in a list of coordinates, which has some for each axis.
     pub(super) fn of_list(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
-        let (rank, mut order) = (axes.len(), [0; MAX_RANK]);
+        let rank = axes.len();
+        let mut order = PerDimension::new(rank, 0);
         for (dimension, place) in order.iter_mut().enumerate() {
             *place = dimension;
         }
-        let points = Points { coordinates, rank, numbers: &[], order, origin: [0; MAX_RANK] };
+        let points = Points { coordinates, rank, numbers: &[], order, origin: PerDimension::new(rank, 0) };
         let numbers = (0..coordinates.len() / rank.max(1)).collect();
         Self::sorted(axes, points, numbers)
     }
 
     /// Of elements of a cell that is divided further.
     pub(super) fn of_points(axes: Vec<Axis<'a>>, points: Points<'a>) -> Result<Self, GridError> {
-        Self::sorted(axes, points, points.numbers.to_vec())
+        let numbers = points.numbers.to_vec();
+        Self::sorted(axes, points, numbers)
     }
 
     /// Memory is a few words for each element and dimension, as it is for the coordinates themselves.
@@ -126,10 +128,10 @@ impl<'a> PointsPlan<'a> {
     }
 
     /// Writes the position of a cell to `cell`, and returns its elements; there is one at least.
-    pub(super) fn cell(&self, number: usize, cell: &mut [u64; MAX_RANK]) -> Result<Points<'_>, GridError> {
+    pub(super) fn cell(&self, number: usize, cell: &mut [u64]) -> Result<Points<'_>, GridError> {
         let start = self.starts[number];
         let end = self.starts.get(number + 1).copied().unwrap_or(self.numbers.len());
-        let mut points = Points { numbers: &self.numbers[start..end], ..self.points };
+        let mut points = Points { numbers: &self.numbers[start..end], ..self.points.clone() };
         for (dimension, axis) in self.axes.iter().enumerate() {
             let element = self.points.coordinate(self.numbers[start], dimension);
             cell[dimension] = axis.cell_of(element)?;

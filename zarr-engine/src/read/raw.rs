@@ -35,6 +35,13 @@ struct Rows {
     step: usize,
 }
 
+impl Rows {
+    /// Whether they are all `expected` bytes of the chunk.
+    fn are_all(&self, expected: u64) -> bool {
+        self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
+    }
+}
+
 impl ArrayInner {
     /// Reads one strided box of a chunk whose encoded bytes are its elements.
     pub(super) fn read_raw(
@@ -52,7 +59,7 @@ impl ArrayInner {
         }
         match chunk.rows() {
             Some(rows) => chunk.read_slabs(&rows, buffer),
-            None => chunk.read_whole(buffer),
+            None => chunk.read_whole(buffer, Before::Fresh),
         }
     }
 }
@@ -96,6 +103,9 @@ impl RawChunk<'_, '_> {
 
     fn read_slabs(&self, rows: &Rows, buffer: &mut Buffer) -> Result<(), Error> {
         let rows_per_slab = (SLAB / rows.size.max(1)).max(1);
+        if rows.are_all(self.expected) && rows.run.count <= rows_per_slab {
+            return self.read_whole(buffer, Before::Fresh);
+        }
         let mut version = None;
         let mut done = 0;
         while done < rows.run.count {
@@ -115,7 +125,7 @@ impl RawChunk<'_, '_> {
             }
             if done > 0 && version != got.version {
                 // Somebody replaced the chunk: none of its parts may come from two states of it.
-                return self.read_whole(buffer);
+                return self.read_whole(buffer, Before::Written);
             }
             self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;
             version = got.version;
@@ -125,16 +135,16 @@ impl RawChunk<'_, '_> {
     }
 
     fn copy_slab(&self, rows: &Rows, bytes: &[u8], run: Run) -> Result<(), Error> {
-        let mut part = *self.combination;
+        let mut part = self.combination.clone();
         part.set_run(rows.dimension, run);
         let skipped = usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(rows.size);
         self.want.copy(self.pipeline, bytes, skipped, &part)
     }
 
-    fn read_whole(&self, buffer: &mut Buffer) -> Result<(), Error> {
+    fn read_whole(&self, buffer: &mut Buffer, before: Before) -> Result<(), Error> {
         let mut output = buffer.output(self.array.value_limit(Some(self.expected)));
         let Some(got) = self.array.get_once(self.cell, ByteRange::Full, &mut output)? else {
-            return self.array.fill(self.cell, &[self.want], Before::Written);
+            return self.array.fill(self.cell, &[self.want], before);
         };
         let bytes = contents(&got, output.written());
         if got.size != self.expected || bytes.len() as u64 != self.expected {
