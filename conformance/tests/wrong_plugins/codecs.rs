@@ -10,7 +10,8 @@ use serde::Deserialize;
 use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
 use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::{
-    ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, array, range_within,
+    ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, InParts, PartSource, PartTarget,
+    RunChain, array, range_within,
 };
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
@@ -47,6 +48,7 @@ const WRONG: &[Wrong] = &[
     ("ignores-a-bit", &["codec-checksum"]),
     ("forgets-the-end-of-a-range", &["codec-range"]),
     ("runs-a-copy", &["codec-chains"]),
+    ("forgets-the-last-part", &["codec-parts"]),
 ];
 
 #[test]
@@ -359,5 +361,30 @@ impl BytesToBytesCodec for Framed {
             decoded.written_mut()[before + range.end - 1] ^= 1;
         }
         Ok(())
+    }
+
+    fn in_parts(&self) -> Option<&dyn InParts> {
+        self.is("forgets-the-last-part").then_some(self)
+    }
+}
+
+impl InParts for Framed {
+    fn part_size(&self, decoded_size: usize) -> Option<usize> {
+        (decoded_size > 1).then_some(decoded_size / 2)
+    }
+
+    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut all = vec![0; decoded.size()];
+        let first = all.len() / 2;
+        decoded.read(0, &mut all[..first])?;
+        self.encode(&all, encoded)
+    }
+
+    fn decoded_part_size(&self, _encoded: &[u8]) -> Option<usize> {
+        None
+    }
+
+    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError> {
+        decoded.write(&encoded[9..])
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use zarr_spec::chain::inner_grid_shape;
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget};
 use zarr_spec::{Codec, CodecError, Output, Size};
 
 use super::robustness::largest;
@@ -54,6 +54,16 @@ pub(super) const RULES: &[CodecRule] = &[
             since: "0.1",
         },
         range,
+    ),
+    (
+        Rule {
+            id: "codec-parts",
+            level: Level::L4,
+            sentence: "Part by part, a codec encodes to the same bytes and decodes to the same bytes as at once.",
+            source: "`zarr_spec::codec::InParts`",
+            since: "0.1",
+        },
+        parts,
     ),
 ];
 
@@ -148,6 +158,80 @@ fn range(trial: &CodecOnTrial, cases: &mut Cases) {
             });
             cases.check(format!("{used}, {}", sample.label), result);
         }
+    }
+}
+
+fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in largest(trial, cases) {
+        let in_parts = match &used.codec {
+            Codec::BytesToBytes(codec) => codec.in_parts(),
+            _ => None,
+        };
+        let Some(codec) = in_parts else {
+            cases.skip("the codec does not work in parts");
+            continue;
+        };
+        for sample in samples(&used.array) {
+            let Ok(encoded) = used.encoded(&sample) else { continue };
+            cases.check(format!("{used}, {}", sample.label), same_in_parts(codec, &encoded, &sample.bytes));
+        }
+    }
+}
+
+/// Both directions, in parts of the sizes that the codec says, where it says any.
+fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<(), String> {
+    if let Some(part) = codec.part_size(whole.len()) {
+        let mut output = Output::at_most(usize::MAX);
+        let done = codec.encode_parts(&mut Divided::new(whole, part), &mut output);
+        done.map_err(|error| format!("encoding in parts: {error}"))?;
+        same_bytes(output.written(), encoded)?;
+    }
+    if let Some(part) = codec.decoded_part_size(encoded) {
+        let mut divided = Divided::new(whole, part);
+        let done = codec.decode_parts(encoded, &mut divided);
+        done.map_err(|error| format!("decoding in parts: {error}"))?;
+        same_bytes(&divided.written, whole)?;
+    }
+    Ok(())
+}
+
+/// Bytes that are read in parts of one size, and those that were written so.
+struct Divided<'a> {
+    bytes: &'a [u8],
+    part: usize,
+    written: Vec<u8>,
+}
+
+impl<'a> Divided<'a> {
+    fn new(bytes: &'a [u8], part: usize) -> Self {
+        Self { bytes, part, written: Vec::new() }
+    }
+
+    /// The part that begins at `start`, if it has that size.
+    fn part(&self, start: usize, size: usize) -> Result<&'a [u8], CodecError> {
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let is_next = start.checked_rem(self.part) == Some(0) && size == self.part.min(rest.len());
+        let wrong = || format!("{size} bytes from {start} on are no part of {} bytes", self.part);
+        if is_next { Ok(&rest[..size]) } else { Err(CodecError::encode(wrong())) }
+    }
+}
+
+impl PartSource for Divided<'_> {
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError> {
+        part.copy_from_slice(self.part(start, part.len())?);
+        Ok(())
+    }
+}
+
+impl PartTarget for Divided<'_> {
+    fn write(&mut self, part: &[u8]) -> Result<(), CodecError> {
+        self.part(self.written.len(), part.len())?;
+        self.written.extend_from_slice(part);
+        Ok(())
     }
 }
 
