@@ -160,6 +160,7 @@ impl Person {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {refusal}");
         let leads = format!("`zarrctl plugins trust outside-{}`", self.plugin);
         assert!(refusal.contains(missing) && refusal.contains(&leads), "{refusal}");
+        assert!(!Path::new(&self.at("a.zarr")).exists(), "nothing is begun");
         self.zarrctl(&["plugins", "trust", &format!("outside-{}", self.plugin)]);
         self.zarrctl(arguments)
     }

@@ -109,7 +109,14 @@ fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
             later if LATER.contains(&later) => {
                 format!("stores of type `{later}` are not in this build, and come later; {known}")
             }
-            name => format!("{}; {known}", registry.unknown_store(name)),
+            name => {
+                let unknown = registry.unknown_store(name);
+                if unknown.known_elsewhere.is_some() {
+                    unknown.to_string()
+                } else {
+                    format!("{unknown}; {known}")
+                }
+            }
         });
     }
     member("store").map_or(Ok(()), |inside| check_types(registry, inside))
@@ -152,13 +159,9 @@ fn nobody(registry: &Registry, location: &str, scheme: &str) -> String {
     );
     let elsewhere = registry.unknown_store(&format!("{scheme}:")).known_elsewhere;
     match (scheme, elsewhere) {
-        ("", Some(elsewhere)) => {
-            format!("`{location}` is a path, and a store for paths is {elsewhere}; {known}")
-        }
+        ("", Some(elsewhere)) => format!("`{location}` is a path, and a store for paths is {elsewhere}"),
         ("", None) => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
-        (scheme, Some(elsewhere)) => {
-            format!("`{location}`: the store behind `{scheme}:` is {elsewhere}; {known}")
-        }
+        (scheme, Some(elsewhere)) => format!("`{location}`: the store behind `{scheme}:` is {elsewhere}"),
         (scheme, None) if LATER.contains(&scheme) => format!(
             "`{location}`: stores behind `{scheme}:` URLs are not in this build, and come later; {known}"
         ),

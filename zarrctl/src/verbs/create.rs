@@ -3,7 +3,7 @@
 use zarr_kit::spec::metadata::DocumentError;
 use zarr_kit::spec::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
 use zarr_kit::spec::{Object, Reading, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Mode, Order, entry_point};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, entry_point, open_store};
 
 use crate::arguments::Create;
 use crate::failure::Failure;
@@ -26,10 +26,15 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     }
     let (store, path) = (arguments.store.clone(), arguments.path.clone());
     let builder = builder(arguments);
-    // What cannot be said is refused before the hierarchy is begun.
-    builder.metadata(format, context.registry())?;
-    let hierarchy = match entry_point {
-        Some(entry_point) => opening::create_draft(&store, &context, &entry_point)?,
+    // What cannot be created is refused before the hierarchy is begun.
+    let nowhere = open_store(context.registry(), "memory:")?;
+    let tried = match &entry_point {
+        Some(entry_point) => Hierarchy::create_draft(nowhere, &context, entry_point)?,
+        None => Hierarchy::create(nowhere, &context, format)?,
+    };
+    tried.create_array(&path, &builder)?;
+    let hierarchy = match &entry_point {
+        Some(entry_point) => opening::create_draft(&store, &context, entry_point)?,
         None => opening::create(&store, &context, Some(format), format)?,
     };
     hierarchy.create_array(&path, &builder)?;
