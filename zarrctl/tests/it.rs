@@ -38,3 +38,6 @@ mod probed;
 mod table;
 #[path = "it/usage.rs"]
 mod usage;
+#[cfg(all(target_os = "linux", feature = "dynamic"))]
+#[path = "it/webassembly.rs"]
+mod webassembly;

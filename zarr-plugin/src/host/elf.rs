@@ -19,6 +19,9 @@ const MACHINE: Option<u64> = if cfg!(target_arch = "x86_64") {
 /// What keeps an ELF file from being opened here, if something does. What is not of 64 bits is left to the system's loader
 /// where that is what the machine has.
 pub(super) fn wrong(file: &[u8]) -> Option<String> {
+    if file.starts_with(b"\0asm") {
+        return Some("it is WebAssembly, which this program is not built to run".to_owned());
+    }
     if !file.starts_with(b"\x7fELF") {
         return Some("it is no ELF file".to_owned());
     }

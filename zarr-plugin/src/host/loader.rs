@@ -318,7 +318,15 @@ impl<'c> Chosen<'c> {
         let mut found = platforms.iter().filter_map(|platform| {
             Some(Self { platform: platform.clone(), file: manifest.library.get(platform)? })
         });
-        let chosen = found.next().ok_or_else(|| Refusal::Platform(platforms.join(" or ")))?;
+        let chosen = found.next().ok_or_else(|| {
+            let (here, there): (_, Vec<&str>) =
+                (platforms.join(" or "), manifest.library.keys().map(String::as_str).collect());
+            Refusal::Platform(match there.as_slice() {
+                [] => here,
+                ["wasm32"] => format!("{here}, but WebAssembly, which this program is not built to run"),
+                there => format!("{here}, but for {}", there.join(", ")),
+            })
+        })?;
         stays_inside(chosen.file)?;
         Ok(chosen)
     }

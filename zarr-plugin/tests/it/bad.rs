@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use zarr_plugin::host::{Loader, Lock, Policy, Quarantined, Search, sha256};
+use zarr_plugin::host::{Loader, Lock, Policy, Quarantined, Search, platform, sha256};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::store::{Request, Store, StoreError, get_value, open_described};
 use zarr_spec::{ByteRange, Codec, Format, Key, Mode, Output, Prefix, Reading, Registry, Value, json};
@@ -56,8 +56,10 @@ const CASES: &[(&str, Make)] = &[
         xor(&Installed::new(b"no library", &Manifest { major: 2, ..XOR_C }))
     }),
     ("it has no library for this machine", || {
-        let other = |text: String| text.replace("[library.linux", "[library.windows");
-        of_manifest(other)
+        of_manifest(|text| text.replace(&format!("[library.{}]", platform()), "[library.windows_amd64]"))
+    }),
+    ("it has WebAssembly alone, and the program has nothing that runs it", || {
+        of_manifest(|text| text.replace(&format!("[library.{}]", platform()), "[library.wasm32]"))
     }),
     ("its manifest names a file outside of its folder", || {
         let elsewhere = Installed::new(b"no library", &XOR_C);
@@ -131,6 +133,9 @@ const CASES: &[(&str, Make)] = &[
         let whole = in_c(&[]);
         let lengths = [whole.len() / 2, 100, 30];
         together(lengths.map(|length| xor(&Installed::new(&whole[..length], &XOR_C))))
+    }),
+    ("its library is WebAssembly, and its manifest says something else", || {
+        xor(&Installed::new(b"\0asm\x01\0\0\0", &XOR_C))
     }),
     ("its library is none", || {
         together([&b""[..], b"text", b"\x7fEL"].map(|bytes| xor(&Installed::new(bytes, &XOR_C))))
