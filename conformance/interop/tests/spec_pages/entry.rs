@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use zarr_kit::spec::chain::ChainCreation;
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace};
 use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata_encoding::MetadataEncoding;
-use zarr_kit::spec::{About, Codec, Creation, DataType, Identifiers, Object, Reading, Representation, Value};
+use zarr_kit::spec::{
+    About, ArrayRepresentation, Codec, CodecChain, Creation, DataType, Identifiers, Object, Reading,
+    Representation, Value,
+};
 use zarr_kit::{Format, Mode, Registry};
 
 use crate::page::{Page, parsed};
@@ -158,6 +162,13 @@ impl Linked {
     pub(crate) fn codec(&self, entry: &Entry, decoded: &Representation) -> Result<Codec, String> {
         let plugin = self.registry.codecs().find(entry.format, &entry.identifier, &self.reading);
         (plugin.unwrap().create)(&self.creation(entry), decoded).map_err(|error| error.to_string())
+    }
+
+    /// Nothing but this codec.
+    pub(crate) fn chain(&self, codec: &Codec, array: &ArrayRepresentation) -> CodecChain {
+        // v2 writes elements in little endian where no codec says it.
+        let creation = ChainCreation { format: Format::V2, registry: &self.registry, reading: &self.reading };
+        CodecChain::create(&creation, Some(codec.clone()), &[], array).unwrap()
     }
 
     pub(crate) fn layout(&self, entry: &Entry, rank: usize) -> Result<Codec, String> {
