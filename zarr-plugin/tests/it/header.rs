@@ -1,5 +1,6 @@
 //! The header says what the Rust definitions say.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
@@ -77,6 +78,44 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
         found.push('\n');
     }
     assert_eq!(found, expected);
+}
+
+/// The header of version 1.0, which is kept: its numbers and functions stay, its structs grow at their ends, and only those
+/// that say their size.
+#[test]
+fn what_version_1_0_declares_is_declared_still() {
+    let (first, now) = (include_str!("../v1.0/zarr_plugin.h"), abi::header());
+    let (first, now) = (without_comments(first), without_comments(&now));
+    let numbers = |header: &str| -> Vec<String> {
+        let lines = header.lines().filter(|line| line.starts_with("#define ZARR_"));
+        lines.filter(|line| !line.contains("ZARR_ABI_MINOR")).map(ToOwned::to_owned).collect()
+    };
+    let (known, all) = (numbers(&first), numbers(&now));
+    assert!(known.len() > 50 && known.iter().all(|line| all.contains(line)), "{known:#?}\n{all:#?}");
+    let (structs, all) = (structs(&first), structs(&now));
+    assert_eq!(structs.len(), abi::layouts().len());
+    for (name, members) in &structs {
+        let found = &all[name];
+        let may_grow = members[0] == "size_t struct_size";
+        assert!(found.starts_with(members) && (may_grow || found == members), "{name}: {found:#?}");
+    }
+    let entry = "int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);";
+    assert!(first.contains(entry) && now.contains(entry));
+}
+
+fn without_comments(header: &str) -> String {
+    header.split("*/").map(|part| part.split("/*").next().unwrap()).collect()
+}
+
+/// The members of each struct.
+fn structs(header: &str) -> BTreeMap<&str, Vec<&str>> {
+    let structs = header.split("\nstruct ").skip(1).map(|text| {
+        let (name, rest) = text.split_once(" {").unwrap();
+        let (members, _) = rest.split_once("};").unwrap();
+        let members = members.split(';').map(str::trim).filter(|member| !member.is_empty());
+        (name, members.collect())
+    });
+    structs.collect()
 }
 
 /// What the C compiler makes of the header is what Rust makes of its definitions.
