@@ -79,13 +79,11 @@ const CYCLE: (u128, u128) = (4800, 146_097);
 /// Days from the first one of the year 0 to the first one of a month. Months behind every array have a number, too.
 fn days_before(month: u128) -> u128 {
     let (year, of_year) = (month / 12, month % 12);
-    // The year 0 is a leap year, and the next one is the first one behind it.
+    // The year 0 is a leap year.
     let leap_days = |years: u128| years.div_ceil(4) - years.div_ceil(100) + years.div_ceil(400);
     // From March on, the leap day of the year itself has passed.
     let leap_days = leap_days(if of_year < 2 { year } else { year + 1 });
-    year * 365
-        + leap_days
-        + DAYS_BEFORE.iter().zip(0..).find(|(_, it)| *it == of_year).map_or(0, |(days, _)| *days)
+    year * 365 + leap_days + DAYS_BEFORE[of_year as usize]
 }
 
 /// The month that a day is in, both counted as [`days_before`] does.

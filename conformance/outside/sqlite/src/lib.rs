@@ -7,7 +7,7 @@
 //! Each change is a transaction of its own, and other programs may read and write at the same time. A file that is made here
 //! has a write-ahead log: changes do not wait for the disk, and a machine that loses its power may lose the last of them.
 
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,8 +39,10 @@ struct Sqlite {
 }
 
 impl Sqlite {
-    fn new(path: PathBuf) -> Self {
-        Self { path, connection: Mutex::new(None) }
+    /// An absolute path is a file to SQLite, whatever it is called.
+    fn new(path: &str) -> Result<Self, StoreError> {
+        let absolute = path::absolute(path).map_err(|error| failed("opening", &path, error.into()))?;
+        Ok(Self { path: absolute, connection: Mutex::new(None) })
     }
 
     /// Runs `work` in a transaction that sees one state of the file. `None` if there is no file.
@@ -207,13 +209,13 @@ fn failed(operation: &'static str, place: &dyn ToString, source: BoxError) -> St
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SqliteConfiguration {
-    path: PathBuf,
+    path: String,
 }
 
 #[typetag::deserialize(name = "outside.sqlite")]
 impl StoreConfiguration for SqliteConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(Sqlite::new(self.path.clone())))
+        Ok(Arc::new(Sqlite::new(&self.path)?))
     }
 }
 
@@ -225,5 +227,5 @@ fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
         None => Some(rest).filter(|path| !path.is_empty()),
     };
     let wrong = || Invalid::new(format!("`{url}` names no file: there are sqlite:PATH and sqlite:///PATH"));
-    Ok(Arc::new(Sqlite::new(path.ok_or_else(wrong)?.into())))
+    Ok(Arc::new(Sqlite::new(path.ok_or_else(wrong)?)?))
 }

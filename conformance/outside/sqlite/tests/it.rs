@@ -73,3 +73,18 @@ fn what_is_no_file_of_it_is_an_error() {
     Connection::open(&path).unwrap().execute("INSERT INTO zarr VALUES ('../a', x'')", ()).unwrap();
     assert!(store(&path).list().is_err());
 }
+
+#[test]
+fn a_file_has_a_name_and_no_host() {
+    let registry = Registry::linked().unwrap();
+    let plugin = registry.stores().iter().find(|plugin| plugin.name == "outside.sqlite").unwrap();
+    assert!(open_described(&registry, &json!({"type": "outside.sqlite", "path": ""})).is_err());
+    for url in ["sqlite:", "sqlite://", "sqlite://a.sqlite"] {
+        let refused = (plugin.open)(url).unwrap_err().to_string();
+        assert!(refused.contains("sqlite:PATH and sqlite:///PATH"), "{refused}");
+    }
+    let location = |url| (plugin.open)(url).unwrap().location();
+    assert_eq!(location("sqlite:///a/b.sqlite"), "sqlite:/a/b.sqlite");
+    // Which SQLite would keep in memory if it were no path.
+    assert!(location("sqlite::memory:").ends_with("/:memory:"));
+}
