@@ -315,6 +315,9 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     refuses(&["pack", "text.so"], "text.so is no plugin: its library cannot be opened: it is no ELF file");
     refuses(&["pack", "nowhere.so"], "nowhere.so: No such file or directory");
     refuses(&["install", "empty"], "empty has no manifest; `zarrctl plugins pack LIBRARY` makes one");
+    home.0.file("several/b.toml", b"");
+    home.0.file("several/a.toml", b"");
+    refuses(&["install", "several"], "several manifests; say which one: several/a.toml, several/b.toml");
     refuses(&["install", "text.so"], "text.so is no manifest: install the folder with its manifest");
     refuses(&["install", "nowhere"], "nowhere: No such file or directory");
     refuses(&["trust", "text.so"], "that is a file; what `zarrctl plugins install` installs has a name");

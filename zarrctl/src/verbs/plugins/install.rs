@@ -107,8 +107,13 @@ pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
         Err(none) if none.is_empty() => Err(Failure::fault(format!(
             "{shown} has no manifest; `zarrctl plugins pack LIBRARY` makes one of a library that you have built"
         ))),
-        Err(several) => {
-            Err(Failure::fault(format!("{shown} has {} manifests; say which one", several.len())))
+        Err(mut several) => {
+            several.sort();
+            let several: Vec<_> = several.iter().map(|path| path.display().to_string()).collect();
+            Err(Failure::fault(format!(
+                "{shown} has several manifests; say which one: {}",
+                several.join(", ")
+            )))
         }
     }
 }
