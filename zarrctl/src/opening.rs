@@ -1,6 +1,7 @@
 //! Opening hierarchies as the command line says.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use zarr_kit::spec::metadata::draft::EntryPoint;
@@ -97,7 +98,7 @@ pub(crate) fn create(
         Some(format) => format,
         None => existing_format(location, context)?.unwrap_or(default),
     };
-    warn_of_memory(location);
+    warn_of_place(location, &*store);
     Ok(Opened(Hierarchy::create(store, context, format)?))
 }
 
@@ -108,14 +109,20 @@ pub(crate) fn create_draft(
     entry_point: &EntryPoint,
 ) -> Result<Opened, Failure> {
     let store = open_store(context.registry(), location)?;
-    warn_of_memory(location);
+    warn_of_place(location, &*store);
     Ok(Opened(Hierarchy::create_draft(store, context, entry_point)?))
 }
 
-/// What others cannot find later is said to be gone.
-fn warn_of_memory(location: &str) {
+/// What others cannot find later is said to be gone, and what looks like a URL and becomes a folder is said to be one.
+fn warn_of_place(location: &str, store: &dyn Store) {
     if location.starts_with("memory:") {
         warn(&format!("what is written to `{location}` is gone when this program ends"));
+    }
+    let scheme = location.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_word = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_folder = store.location().starts_with("file:") && !scheme.eq_ignore_ascii_case("file");
+    if is_word && is_folder && !Path::new(location).exists() {
+        warn(&format!("`{location}` is a new folder: no store in this program answers to `{scheme}:`"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::{Place, bytes, refused, run, text};
+use crate::support::{Place, bytes, program, refused, run, text};
 
 #[test]
 fn wrong_usage_ends_with_status_two() {
@@ -100,6 +100,22 @@ fn what_is_written_to_memory_is_not_kept_and_told_so() {
     let output = run(&["create", "memory:", "/a", "--shape", "4", "--dtype", "int8"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8(output.stderr).unwrap().contains("is gone when this program ends"));
+}
+
+/// As it happens to somebody who has not installed the plugin of that store.
+#[test]
+fn what_looks_like_a_url_and_becomes_a_folder_is_told() {
+    let place = Place::new();
+    let create = |path| {
+        let arguments = ["create", "tape:a", path, "--shape", "4", "--dtype", "int8"];
+        let output = program().args(arguments).current_dir(place.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = "`tape:a` is a new folder: no store in this program answers to `tape:`";
+    assert!(create("/a").contains(told));
+    assert!(place.path("tape:a/a/zarr.json").exists());
+    assert_eq!(create("/b"), "");
 }
 
 #[test]
