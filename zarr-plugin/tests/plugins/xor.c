@@ -57,6 +57,15 @@ static int32_t create(const void *context, const zarr_creation *creation, const 
     *key = (uint8_t)number;
     out->form = ZARR_FORM_BYTES_TO_BYTES;
     out->self = key;
+#ifdef FORM
+    out->form = FORM;
+    out->checksum_size = UINT32_MAX;
+    out->n_chains = UINT32_MAX;
+#endif
+#ifdef NO_VALUE
+    out->form = ZARR_FORM_VALUE;
+    fail(&out->value, ZARR_OK, "{\"permutation\": [18446744073709551616]}");
+#endif
     return ZARR_OK;
 }
 
