@@ -14,6 +14,7 @@ mod new;
 mod requirements;
 mod rust_source;
 mod scores;
+mod semver;
 mod suite;
 mod tidy;
 mod workspace;
@@ -23,7 +24,7 @@ usage: cargo xtask COMMAND [OPTION]…
 
   test [STEP]…      every check that this workspace has, or only the named steps
                     (format, clippy, clippy-all-features, tidy, tests, features, docs, package,
-                    deny, requirements, instructions)
+                    deny, semver, requirements, instructions)
   tidy              arrows between crates, names, manifests, plugin table, source rules
   requirements [--open [LEDGER]…] [--level LEVEL] [--json]
                     how many rows of each ledger in conformance/requirements are tested;
@@ -42,10 +43,12 @@ usage: cargo xtask COMMAND [OPTION]…
                     how many instructions jobs of the engine take under valgrind, beside the counts that
                     are written down; --write writes new ones down
   new KIND NAME [--uri URI]
-                    begins a plugin of this workspace: the crate, and its lines in manifests, catalogue and
-                    README; `zarrctl plugins new` is for a repository of its own
+                    begins a plugin of this workspace: the crate, its lines in manifests, catalogue and README,
+                    and the page of a URI of our own; `zarrctl plugins new` is for a repository of its own
   scores            reads the examples of the format suite with this framework and its peers, and writes
                     docs/conformance.md and the lists of what each gets wrong
+  semver            compares zarr-spec, zarr-plugin and zarr-conformance with the newest release (tag `v…`):
+                    whether the version says what has changed
   help              this text
 ";
 
@@ -102,6 +105,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         "tidy" => tidy::run(&Workspace::find()?, arguments),
         "requirements" => requirements::run(&Workspace::find()?, arguments),
         "scores" => scores::run(&Workspace::find()?, arguments),
+        "semver" => semver::run(&Workspace::find()?, arguments),
         "help" | "--help" | "-h" => {
             say(USAGE)?;
             Ok(())

@@ -12,7 +12,7 @@ use std::time::Instant;
 use counts::Counts;
 
 use crate::workspace::Workspace;
-use crate::{Failure, instructions, requirements, tidy};
+use crate::{Failure, instructions, requirements, semver, tidy};
 
 mod counts;
 mod package;
@@ -48,6 +48,7 @@ const STEPS: &[(&str, Step)] = &[
     ("docs", docs),
     ("package", package::step),
     ("deny", deny),
+    ("semver", semver_step),
     ("requirements", requirements_step),
     ("instructions", instructions_step),
 ];
@@ -161,6 +162,10 @@ fn clippy(run: &mut Run<'_>, features: &[&str]) -> Result<Outcome, String> {
 
 fn tidy_step(run: &mut Run<'_>) -> Result<Outcome, String> {
     own_command(tidy::run(run.workspace, &[]), "cargo xtask tidy")
+}
+
+fn semver_step(run: &mut Run<'_>) -> Result<Outcome, String> {
+    own_command(semver::run(run.workspace, &[]), "cargo xtask semver")
 }
 
 fn requirements_step(run: &mut Run<'_>) -> Result<Outcome, String> {
