@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Where it is; it is built if need be.
+/// Where it is; it is built if need be, with all features: the tests of `zarrctl` itself, which may be built with them, run
+/// the program of this place.
 ///
 /// # Panics
 ///
@@ -15,7 +16,8 @@ use serde_json::Value;
 pub fn zarrctl() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "zarrctl", "--message-format", "json-render-diagnostics"])
+        .args(["build", "--quiet", "--package", "zarrctl", "--all-features"])
+        .args(["--message-format", "json-render-diagnostics"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
