@@ -194,15 +194,15 @@ fn read_small(key: &Key, path: &Path, to: &mut Output<'_>) -> Result<Option<Got>
         return Ok(Some(whole));
     }
     let state = State::of(&file).map_err(reading)?;
-    if state.is_file && state.size == whole.size {
+    if !state.is_file {
+        return Ok(None);
+    }
+    if state.size == whole.size {
         to.advance(size);
         return Ok(Some(state.with_contents()));
     }
-    // Nothing but a file of bytes can be read once more.
-    match file.rewind() {
-        Ok(()) => read_file(key, (path, file), ByteRange::Full, to),
-        Err(_) => Ok(None),
-    }
+    file.rewind().map_err(reading)?;
+    read_file(key, (path, file), ByteRange::Full, to)
 }
 
 /// Reads a value, or part of it, from the file at `path`.
