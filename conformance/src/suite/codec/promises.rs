@@ -6,9 +6,10 @@ use zarr_spec::chain::inner_grid_shape;
 use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget};
 use zarr_spec::{Codec, CodecError, Output, Size};
 
-use super::robustness::largest;
+use super::robustness::{PLACES, largest};
 use super::round_trips::same_bytes;
-use super::{CodecOnTrial, CodecRule};
+use super::{CodecOnTrial, CodecRule, Use, answer};
+use crate::codecs::Random;
 use crate::suite::elements::samples;
 use crate::suite::{Cases, Level, Rule};
 
@@ -59,7 +60,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-parts",
             level: Level::L4,
-            sentence: "Part by part, a codec encodes to the same bytes and decodes to the same bytes as at once.",
+            sentence: "Part by part, a codec encodes to the same bytes and decodes to the same bytes as at once, and \
+                       refuses the same.",
             source: "`zarr_spec::codec::InParts`",
             since: "0.1",
         },
@@ -173,7 +175,9 @@ fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
         };
         for sample in samples(&used.array) {
             let Ok(encoded) = used.encoded(&sample) else { continue };
-            cases.check(format!("{used}, {}", sample.label), same_in_parts(codec, &encoded, &sample.bytes));
+            let same = same_in_parts(codec, &encoded, &sample.bytes)
+                .and_then(|()| same_of_damaged(&used, codec, &encoded, sample.bytes.len()));
+            cases.check(format!("{used}, {}", sample.label), same);
         }
     }
 }
@@ -193,6 +197,35 @@ fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<()
         same_bytes(&divided.written, whole)?;
     }
     Ok(())
+}
+
+/// Decodes what was damaged or cut off at once and in parts of elements of so many bytes.
+fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: usize) -> Result<(), String> {
+    let (mut random, elements) = (Random::default(), vec![0; size]);
+    (0..PLACES).try_for_each(|round| {
+        let mut bytes = encoded.to_vec();
+        match round % 4 {
+            0 => bytes.truncate(encoded.len() * round / PLACES),
+            // What stands in front says the most of the rest.
+            1 => bytes.iter_mut().skip(round / 2).take(1).for_each(|byte| *byte ^= 1 << (round / 4)),
+            times => (0..times).for_each(|_| random.damage(&mut bytes)),
+        }
+        // Nobody has more memory for a part than for all of them.
+        let Some(part) = codec.decoded_part_size(&bytes).filter(|&part| part < size) else { return Ok(()) };
+        let in_parts = answer(|| {
+            let mut divided = Divided::new(&elements, part);
+            codec.decode_parts(&bytes, &mut divided)?;
+            Ok(divided.written)
+        })?;
+        let all = |decoded: Result<Vec<u8>, _>| decoded.ok().filter(|decoded| decoded.len() == size);
+        match (all(used.decode(&bytes, size)?), all(in_parts)) {
+            (Some(at_once), Some(in_parts)) => same_bytes(&in_parts, &at_once),
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err("an error at once is none".to_owned()),
+            (Some(_), None) => Err("none at once is an error".to_owned()),
+        }
+        .map_err(|what| format!("decoding in parts, damaged in round {round}: {what}"))
+    })
 }
 
 /// Bytes that are read in parts of one size, and those that were written so.
