@@ -8,8 +8,8 @@ use std::sync::{PoisonError, RwLock};
 
 use zarr_spec::store::StoreError;
 
-use crate::is_absent;
 use crate::place::{Base, failed, parent, refused};
+use crate::reading::is_absent;
 
 /// Folders to remember at most.
 const MOST: usize = 10_000;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use zarr_spec::store::{Directory, StoreError};
 use zarr_spec::{Key, Prefix};
 
-use crate::is_absent;
 use crate::place::{Base, TEMPORARY, failed, parent};
+use crate::reading::is_absent;
 
 /// Every key below `prefix`, sorted.
 ///
@@ -119,8 +119,8 @@ fn read_folder(
     Ok(())
 }
 
-/// Nothing for what the store does not show: temporary files, names that are no keys, devices, links to nothing or
-/// in a circle.
+/// Nothing for what the store does not show: temporary files, names that are no keys, links to nothing or in a circle.
+/// Pipes, sockets and devices are shown, so that whoever copies what is listed is told that they cannot be read.
 fn look_at(base: &Base, folder: &str, entry: &DirEntry) -> io::Result<Option<Found>> {
     let name = entry.file_name();
     let Some(name) = name.to_str().filter(|name| !name.starts_with(TEMPORARY)) else { return Ok(None) };
@@ -133,11 +133,7 @@ fn look_at(base: &Base, folder: &str, entry: &DirEntry) -> io::Result<Option<Fou
             return Ok(None);
         }
     }
-    Ok(match (kind.is_file(), kind.is_dir()) {
-        (true, _) => Some(Found::Value(key)),
-        (_, true) => Some(Found::Folder(format!("{key}/"))),
-        _ => None,
-    })
+    Ok(Some(if kind.is_dir() { Found::Folder(format!("{key}/")) } else { Found::Value(key) }))
 }
 
 /// Whether a link in `folder` leads to one of the folders that it lies in.

@@ -8,8 +8,9 @@ use std::thread;
 use zarr_spec::store::StoreError;
 use zarr_spec::{Key, Prefix};
 
+use crate::FilesystemStore;
 use crate::place::{TEMPORARY, failed, parent};
-use crate::{FilesystemStore, is_absent};
+use crate::reading::is_absent;
 
 /// How often others may write to a folder while it is removed.
 const ATTEMPTS: usize = 100;

@@ -6,15 +6,44 @@ use std::path::Path;
 
 use zarr_spec::store::{Contents, Got, Version};
 
+enum Kind {
+    File,
+    Folder,
+    /// Neither: what it is, with its article.
+    Other(&'static str),
+}
+
 /// The state of a file.
 pub(crate) struct State {
-    pub(crate) is_file: bool,
+    kind: Kind,
     pub(crate) size: u64,
     /// Time of the last change, size, and which file it is: every `set` makes a new one.
     pub(crate) version: Option<Version>,
 }
 
 impl State {
+    /// Itself if it is that of a file. A folder is no value.
+    ///
+    /// # Errors
+    ///
+    /// For what is neither, in words.
+    pub(crate) fn of_value(self) -> io::Result<Option<Self>> {
+        match self.kind {
+            Kind::File => Ok(Some(self)),
+            Kind::Folder => Ok(None),
+            Kind::Other(what) => Err(io::Error::other(format!("it is {what}, not a regular file"))),
+        }
+    }
+
+    /// What it is, with its article, if that is no folder.
+    pub(crate) fn no_folder(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::File => Some("a file"),
+            Kind::Folder => None,
+            Kind::Other(what) => Some(what),
+        }
+    }
+
     /// The answer to whoever asked for contents that were written to his output.
     pub(crate) fn with_contents(self) -> Got {
         Got { contents: Contents::Written, size: self.size, version: self.version }
@@ -41,8 +70,14 @@ impl State {
         version[..16].copy_from_slice(&changed.to_le_bytes());
         version[16..24].copy_from_slice(&size.to_le_bytes());
         version[24..].copy_from_slice(&i128::from(found.st_ino).to_le_bytes());
-        let is_file = rustix::fs::FileType::from_raw_mode(found.st_mode).is_file();
-        Self { is_file, size, version: Some(Version::new(version)) }
+        let kind = match rustix::fs::FileType::from_raw_mode(found.st_mode) {
+            rustix::fs::FileType::RegularFile => Kind::File,
+            rustix::fs::FileType::Directory => Kind::Folder,
+            rustix::fs::FileType::Fifo => Kind::Other("a named pipe"),
+            rustix::fs::FileType::Socket => Kind::Other("a socket"),
+            _ => Kind::Other("a device"),
+        };
+        Self { kind, size, version: Some(Version::new(version)) }
     }
 
     /// That of an open file.
@@ -74,6 +109,11 @@ impl State {
             version[24..].copy_from_slice(&nanoseconds(found.created()).unwrap_or(0).to_le_bytes());
             Version::new(version)
         });
-        Self { is_file: found.is_file(), size: found.len(), version }
+        let kind = match (found.is_file(), found.is_dir()) {
+            (true, _) => Kind::File,
+            (_, true) => Kind::Folder,
+            _ => Kind::Other("something else"),
+        };
+        Self { kind, size: found.len(), version }
     }
 }
