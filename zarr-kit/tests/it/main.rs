@@ -79,6 +79,7 @@ fn is_on(feature: &str) -> bool {
         "grid-origin" "grid-rectilinear" "grid-regular" "key-encoding-default" "key-encoding-default-suffix"
         "key-encoding-v2" "layout-c" "layout-f" "layout-morton" "metadata-encoding-cbor"
         "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem" "store-memory"
+        "store-object-store"
         "transformer-cache" "transformer-prefix" "transformer-read-only" "transformer-sharding"
         "transformer-statistics"
     }
@@ -99,6 +100,8 @@ fn stores_that_are_left_out_are_named_with_their_feature() {
         (r#"{"type":"memory"}"#, "store-memory"),
         ("file:///no/such/folder", "store-filesystem"),
         ("no/such/folder", "store-filesystem"),
+        ("s3://bucket/a", "store-object-store"),
+        (r#"{"type":"http","url":"https://example.org/a"}"#, "store-object-store"),
         (r#"{"type":"filesystem","path":"no/such/folder"}"#, "store-filesystem"),
     ] {
         match zarr_kit::open_store(&registry, location) {

@@ -1,0 +1,124 @@
+//! Many requests in flight.
+
+use std::iter::{Enumerate, Peekable};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::vec;
+
+use tokio::task::JoinSet;
+use zarr_spec::store::{Delivery, Fetched, Request, StoreError};
+
+use crate::fetch::Part;
+use crate::runtime::NO_ANSWER;
+use crate::{CONCURRENCY, RemoteStore};
+
+/// The requests of one call, and what came of them.
+///
+/// Requests are begun by who takes answers, as many as there is room for: what is begun and not taken counts, whether it is
+/// in flight or here. So nothing is fetched faster than it is taken. Dropping this aborts the tasks, and they close
+/// their connections.
+pub(crate) struct Batch<'s> {
+    store: &'s RemoteStore,
+    waiting: Peekable<Enumerate<vec::IntoIter<Request>>>,
+    budget: usize,
+    /// Begun and not taken.
+    count: usize,
+    /// Bytes that are expected of these.
+    bytes: usize,
+    tasks: JoinSet<()>,
+    send: Sender<Answer>,
+    receive: Receiver<Answer>,
+}
+
+/// The bytes that were expected, and what came.
+type Answer = (usize, Delivery);
+
+impl<'s> Batch<'s> {
+    pub(crate) fn new(store: &'s RemoteStore, requests: Vec<Request>, budget: usize) -> Self {
+        let (send, receive) = channel();
+        let waiting = requests.into_iter().enumerate().peekable();
+        Self { store, waiting, budget, count: 0, bytes: 0, tasks: JoinSet::new(), send, receive }
+    }
+
+    /// Begins as many requests as there is room for.
+    fn begin(&mut self) {
+        let (count, bytes, budget) = (self.count, self.bytes, self.budget);
+        let has_room = |(_, next): &(usize, Request)| {
+            count == 0 || count < CONCURRENCY && bytes.saturating_add(next.expected) <= budget
+        };
+        let Some((number, request)) = self.waiting.next_if(has_room) else { return };
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(request.expected);
+        self.ask(number, request);
+        self.begin();
+    }
+
+    fn ask(&mut self, number: usize, request: Request) {
+        let Request { key, range, limit, expected, once: _ } = request;
+        let place = self.store.inside.place.url_of(key.as_str());
+        let promise = Promise { send: self.send.clone(), expected, number, place, is_kept: false };
+        match self.store.runtime.handle() {
+            Ok(handle) => {
+                let inside = Arc::clone(&self.store.inside);
+                let task = async move {
+                    let fetched = inside.fetch(&Part { key, range, limit }).await;
+                    promise.keep(fetched);
+                };
+                self.tasks.spawn_on(task, handle);
+            }
+            Err(source) => {
+                let place = promise.place.clone();
+                promise.keep(Err(StoreError::Io { operation: "reading", place, source }));
+            }
+        }
+    }
+}
+
+impl Iterator for Batch<'_> {
+    type Item = Delivery;
+
+    fn next(&mut self) -> Option<Delivery> {
+        self.begin();
+        if self.count == 0 {
+            return None;
+        }
+        // Each that was begun answers, even if its task panics.
+        let (expected, delivery) = self.receive.recv().ok()?;
+        self.count -= 1;
+        self.bytes = self.bytes.saturating_sub(expected);
+        while self.tasks.try_join_next().is_some() {}
+        // These are on their way while the answer is decoded.
+        self.begin();
+        Some(delivery)
+    }
+}
+
+/// An answer that comes even when the task that owes it panics.
+struct Promise {
+    send: Sender<Answer>,
+    expected: usize,
+    number: usize,
+    place: String,
+    is_kept: bool,
+}
+
+impl Promise {
+    fn keep(mut self, answer: Result<Option<Fetched>, StoreError>) {
+        self.is_kept = true;
+        self.send(answer);
+    }
+
+    fn send(&self, answer: Result<Option<Fetched>, StoreError>) {
+        // Nobody is there if the batch was dropped.
+        let _sent = self.send.send((self.expected, (self.number, answer)));
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let place = self.place.clone();
+            self.send(Err(StoreError::Io { operation: "reading", place, source: NO_ANSWER.into() }));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! From a URL or a description to a store. Credentials are none of it: they come from the environment.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
+use serde::Deserialize;
+use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError};
+use zarr_spec::{Invalid, typetag};
+
+use crate::RemoteStore;
+use crate::client::Connector;
+use crate::place::{BucketUrl, Place, bucket_url, http_url};
+
+type Opened = Result<Arc<dyn Store>, StoreError>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct S3Configuration {
+    url: String,
+    #[serde(default)]
+    anonymous: bool,
+    region: Option<String>,
+    endpoint: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GsConfiguration {
+    url: String,
+    #[serde(default)]
+    anonymous: bool,
+    endpoint: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AzConfiguration {
+    url: String,
+    #[serde(default)]
+    anonymous: bool,
+    account: Option<String>,
+    endpoint: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HttpConfiguration {
+    url: String,
+}
+
+#[typetag::deserialize(name = "s3")]
+impl StoreConfiguration for S3Configuration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        let at = named(bucket_url(&self.url, &["s3", "s3a"])?, &self.url)?;
+        let endpoint = Endpoint::new(self.endpoint.as_deref())?;
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(at.bucket)
+            .with_retry(retry())
+            .with_http_connector(Connector::default());
+        if self.anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        if let Some(region) = &self.region {
+            builder = builder.with_region(region);
+        }
+        if let Some(Endpoint { url, is_plain }) = endpoint {
+            // This goes before any other, also before one of the environment.
+            builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
+            if is_plain {
+                builder = builder.with_allow_http(true);
+            }
+        }
+        let value = |key| builder.get_config_value(&key);
+        let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
+        let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
+        if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"))
+            && allows_http.is_none_or(|value| value != "true")
+        {
+            let reason = "the endpoint of the environment is a server without encryption, which AWS_ALLOW_HTTP=true \
+                          allows";
+            return Err(wrong(&self.url, reason));
+        }
+        let location = format!("s3://{}/{}", at.bucket, at.prefix);
+        opened(location, at.prefix, builder.build())
+    }
+}
+
+#[typetag::deserialize(name = "gs")]
+impl StoreConfiguration for GsConfiguration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
+        let mut builder = GoogleCloudStorageBuilder::from_env()
+            .with_bucket_name(at.bucket)
+            .with_retry(retry())
+            .with_http_connector(Connector::default());
+        if self.anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
+            let allow_http = GoogleConfigKey::Client(ClientConfigKey::AllowHttp);
+            builder = builder.with_base_url(url).with_config(allow_http, is_plain.to_string());
+        }
+        let location = format!("gs://{}/{}", at.bucket, at.prefix);
+        opened(location, at.prefix, builder.build())
+    }
+}
+
+#[typetag::deserialize(name = "az")]
+impl StoreConfiguration for AzConfiguration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
+        let mut builder =
+            MicrosoftAzureBuilder::from_env().with_retry(retry()).with_http_connector(Connector::default());
+        builder = match at.bucket.contains('@') {
+            true => builder.with_url(format!("abfss://{}/", at.bucket)),
+            false => builder.with_container_name(at.bucket),
+        };
+        if self.anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        if let Some(account) = &self.account {
+            builder = builder.with_account(account);
+        }
+        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
+            builder = builder.with_endpoint(url.to_owned()).with_allow_http(is_plain);
+        }
+        if builder.get_config_value(&AzureConfigKey::AccountName).is_none() && !at.bucket.contains('@') {
+            let reason = "the account is missing: AZURE_STORAGE_ACCOUNT_NAME, `account`, or \
+                          `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX`";
+            return Err(wrong(&self.url, reason));
+        }
+        let location = format!("{}://{}/{}", at.scheme, at.bucket, at.prefix);
+        opened(location, at.prefix, builder.build())
+    }
+}
+
+#[typetag::deserialize(name = "http")]
+impl StoreConfiguration for HttpConfiguration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
+        let Some(Endpoint { url, .. }) = Endpoint::new(Some(&self.url))? else {
+            return Err(wrong(&self.url, ""));
+        };
+        let builder = HttpBuilder::new()
+            .with_url(url)
+            .with_config(ClientConfigKey::AllowHttp, "true")
+            .with_retry(retry())
+            .with_http_connector(Connector::default());
+        let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
+        let read_alone = Capabilities { readable: true, writeable: false, listable: false, erasable: false };
+        let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
+        // A server has no buckets that could be missing.
+        store.inside.is_there.store(true, Ordering::Relaxed);
+        Ok(Arc::new(store))
+    }
+}
+
+pub(crate) fn open_s3(url: &str) -> Opened {
+    S3Configuration { url: url.to_owned(), ..S3Configuration::default() }.open(None)
+}
+
+pub(crate) fn open_gs(url: &str) -> Opened {
+    GsConfiguration { url: url.to_owned(), ..GsConfiguration::default() }.open(None)
+}
+
+pub(crate) fn open_az(url: &str) -> Opened {
+    AzConfiguration { url: url.to_owned(), ..AzConfiguration::default() }.open(None)
+}
+
+pub(crate) fn open_http(url: &str) -> Opened {
+    HttpConfiguration { url: url.to_owned() }.open(None)
+}
+
+/// Where a service is, if not where it mostly is.
+struct Endpoint<'a> {
+    url: &'a str,
+    /// Without encryption, which who writes such a URL allows.
+    is_plain: bool,
+}
+
+impl<'a> Endpoint<'a> {
+    fn new(url: Option<&'a str>) -> Result<Option<Self>, Invalid> {
+        let Some(url) = url.map(http_url).transpose()? else { return Ok(None) };
+        let has_scheme =
+            |scheme: &str| url.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
+        let is_plain = has_scheme("http://");
+        if !is_plain && !has_scheme("https://") {
+            return Err(Invalid::new(format!("`{url}`: an endpoint begins with `https://` or `http://`")));
+        }
+        Ok(Some(Self { url, is_plain }))
+    }
+}
+
+/// Tried again, four times and for about the time that [`crate::client`] has patience for.
+fn retry() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(2),
+            base: 2.,
+        },
+        max_retries: 3,
+        retry_timeout: Duration::from_secs(21),
+    }
+}
+
+/// A URL without a host behind the bucket, which only Azure has.
+fn named<'a>(at: BucketUrl<'a>, url: &str) -> Result<BucketUrl<'a>, StoreError> {
+    match at.bucket.contains('@') {
+        true => Err(wrong(url, "no bucket has '@' in its name")),
+        false => Ok(at),
+    }
+}
+
+fn opened<S: ObjectStore>(location: String, prefix: &str, built: object_store::Result<S>) -> Opened {
+    let store = built.map_err(|error| wrong(&location, &error.to_string()))?;
+    Ok(Arc::new(RemoteStore::new(Arc::new(store), location, prefix)?))
+}
+
+fn wrong(url: &str, reason: &str) -> StoreError {
+    Invalid::new(format!("`{url}`: {reason}")).into()
+}

@@ -1,0 +1,104 @@
+//! What went wrong, in words that say what can be done about it.
+
+use std::error::Error as _;
+
+use object_store::Error;
+use zarr_spec::store::StoreError;
+
+use crate::client::Seen;
+
+/// What services call a bucket that is not there.
+const NO_BUCKET: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"];
+
+/// Where the machines of clouds ask for their credentials, which is done where there are no others.
+const METADATA: [&str; 4] =
+    ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/", "/metadata/identity/"];
+
+/// Characters of a message of a server that are shown.
+const SHOWN: usize = 600;
+
+/// Whether all that is missing is a key.
+pub(crate) fn is_missing_key(error: &Error) -> bool {
+    matches!(error, Error::NotFound { .. }) && !is_missing_bucket(&whole_text(error))
+}
+
+fn is_missing_bucket(text: &str) -> bool {
+    NO_BUCKET.iter().any(|name| text.contains(name))
+}
+
+/// What a caller is told of `error`.
+pub(crate) fn failed(
+    operation: &'static str,
+    place: String,
+    error: &Error,
+    seen: Option<&Seen>,
+) -> StoreError {
+    let text = whole_text(error);
+    let mut told = shown(&text);
+    if let Some(advice) = advice(error, &text, seen) {
+        told.push_str("; ");
+        told.push_str(&advice);
+    }
+    StoreError::Io { operation, place, source: told.into() }
+}
+
+/// What the error and its causes say, each once.
+fn whole_text(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        let said = one.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = one.source();
+    }
+    text
+}
+
+/// A document of errors becomes its code and its message, and what is long is cut.
+fn shown(text: &str) -> String {
+    let start =
+        ["<?xml", "<Error", "<!DOCTYPE", "<!doctype", "<html"].iter().filter_map(|tag| text.find(tag)).min();
+    let mut told = text.to_owned();
+    if let Some((before, document)) = start.and_then(|start| text.split_at_checked(start)) {
+        let parts = ["Code", "Message"].iter().filter_map(|tag| element(document, tag));
+        told = format!("{before}{}", parts.collect::<Vec<_>>().join(": "));
+    }
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = told.trim_end_matches([':', ' ']);
+    match told.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", told.get(..end).unwrap_or_default()),
+        None => told.to_owned(),
+    }
+}
+
+/// What stands in the first element of that name.
+fn element<'d>(document: &'d str, name: &str) -> Option<&'d str> {
+    let (_, rest) = document.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>"))?.0)
+}
+
+fn advice(error: &Error, text: &str, seen: Option<&Seen>) -> Option<String> {
+    let answer = seen.map(Seen::answer).unwrap_or_default();
+    if METADATA.iter().any(|path| text.contains(path)) {
+        return Some(
+            "there are no credentials in the environment, and this machine has none of its own: a public bucket is \
+             read with `\"anonymous\": true`, or for s3: URLs with AWS_SKIP_SIGNATURE=true"
+                .to_owned(),
+        );
+    }
+    if let Some(region) = answer.region.filter(|_| matches!(answer.status, 301 | 307 | 400)) {
+        return Some(format!("the bucket is in region {region}: AWS_REGION or `region` has to say so"));
+    }
+    match error {
+        Error::PermissionDenied { .. } if !is_missing_bucket(text) => Some(
+            "who may not list a bucket of S3 is answered so for a key that is not there, too: the store cannot tell \
+             whether it is there"
+                .to_owned(),
+        ),
+        _ if is_missing_bucket(text) => Some("the bucket is not there".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,258 @@
+//! Stores that are far away: `s3`, `gs` (Google Cloud Storage), `az` (Azure Blob Storage), and `http` for any server
+//! that hands out files.
+//!
+//! A value is an object, whose name is the prefix of the store and the key, just as they are. Requests are made by two
+//! threads of the store's own, and nobody has to be in an asynchronous runtime, or out of one: [`Store::get`] sends one
+//! and waits, [`Store::get_many`] keeps 64 in flight. Who is in a runtime himself calls from `spawn_blocking`, since a
+//! waiting thread is of no use to others. Nothing is asked for before the first operation.
+//!
+//! What failed for a moment (a connection, a `5xx`, `429`) is tried again, four times at most and for some seconds; a server
+//! that says nothing for 20 seconds has failed. Credentials come from the environment alone. A server of plain HTTP
+//! can be read, and neither listed nor written to.
+//!
+//! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
+//! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
+//!
+//! Source: the crate `object_store`, which knows the services; RFC 9110 for ranges.
+
+mod batch;
+mod body;
+mod client;
+mod configuration;
+mod failure;
+mod fetch;
+mod listing;
+mod place;
+mod runtime;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::{ObjectStore, ObjectStoreExt};
+use zarr_spec::store::{
+    Capabilities, Delivery, Directory, Fetched, Got, Manner, Request, Store, StoreError, StorePlugin,
+};
+use zarr_spec::{ByteRange, Example, Key, Output, Prefix};
+
+use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration};
+use failure::failed;
+use fetch::Part;
+use place::Place;
+use runtime::Runtime;
+
+zarr_spec::register!(
+    StorePlugin::new("s3", &["s3", "s3a"], configuration::open_s3)
+        .configuration::<S3Configuration>()
+        .about("A bucket of Amazon S3, or of a server that speaks its language.", S3_EXAMPLES)
+);
+
+zarr_spec::register!(
+    StorePlugin::new("gs", &["gs", "gcs"], configuration::open_gs)
+        .configuration::<GsConfiguration>()
+        .about("A bucket of Google Cloud Storage.", GS_EXAMPLES)
+);
+
+zarr_spec::register!(
+    StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], configuration::open_az)
+        .configuration::<AzConfiguration>()
+        .about("A container of Azure Blob Storage.", AZ_EXAMPLES)
+);
+
+zarr_spec::register!(
+    StorePlugin::new("http", &["http", "https"], configuration::open_http)
+        .configuration::<HttpConfiguration>()
+        .about("What a server of plain HTTP hands out, for reading alone.", HTTP_EXAMPLES)
+);
+
+const S3_EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"type": "s3", "url": "s3://bucket/data.zarr"}"#),
+    Example::v3(
+        r#"{"type": "s3", "url": "s3://bucket/data.zarr", "anonymous": true, "region": "eu-west-1"}"#,
+    ),
+    Example::v3(r#"{"type": "s3", "url": "s3://bucket/data.zarr", "endpoint": "http://127.0.0.1:9000"}"#),
+];
+
+const GS_EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"type": "gs", "url": "gs://bucket/data.zarr", "anonymous": true}"#)];
+
+const AZ_EXAMPLES: &[Example] = &[
+    Example::v3(
+        r#"{"type": "az", "url": "az://container/data.zarr", "account": "account", "anonymous": true}"#,
+    ),
+    Example::v3(
+        r#"{"type": "az", "url": "abfs://container@account.dfs.core.windows.net/data.zarr",
+            "anonymous": true}"#,
+    ),
+];
+
+const HTTP_EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"type": "http", "url": "https://example.org/data.zarr"}"#)];
+
+/// Requests in flight at most.
+const CONCURRENCY: usize = 64;
+
+/// Bytes that come in about the time that a request takes to be answered: 20 ms at 100 Mbit/s.
+const JOIN_GAP: u64 = 256 << 10;
+
+/// A store that is far away.
+#[derive(Debug)]
+pub struct RemoteStore {
+    inside: Arc<Inside>,
+    runtime: Runtime,
+    capabilities: Capabilities,
+}
+
+/// What the tasks of a store share.
+#[derive(Debug)]
+struct Inside {
+    store: Arc<dyn ObjectStore>,
+    place: Place,
+    /// What is known of the ranges that the server understands: see [`fetch`].
+    ranges: AtomicU8,
+    /// Whether something was there once, so that what is missing is a key, and not the bucket.
+    is_there: AtomicBool,
+}
+
+impl RemoteStore {
+    /// What `store` has below `prefix`, which may be empty. `location` is what messages call it: a URL, which ends in the
+    /// prefix.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Key`] for a prefix that no keys have.
+    pub fn new(
+        store: Arc<dyn ObjectStore>,
+        location: impl Into<String>,
+        prefix: &str,
+    ) -> Result<Self, StoreError> {
+        let place = Place::new(location.into(), prefix)?;
+        Ok(Self::at(store, place, Capabilities::ALL))
+    }
+
+    fn at(store: Arc<dyn ObjectStore>, place: Place, capabilities: Capabilities) -> Self {
+        let (ranges, is_there) = (AtomicU8::new(fetch::ALL), AtomicBool::new(false));
+        let inside = Arc::new(Inside { store, place, ranges, is_there });
+        Self { inside, runtime: Runtime::default(), capabilities }
+    }
+
+    fn refuse(&self, quality: &'static str) -> StoreError {
+        StoreError::NotSupported { store: self.location(), quality }
+    }
+
+    /// Runs what `ask` makes on the store's own threads, and waits for it.
+    fn wait<T: Send + 'static, F>(
+        &self,
+        operation: &'static str,
+        ask: impl FnOnce(Arc<Inside>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let ended = |source| StoreError::Io { operation, place: self.location(), source };
+        self.runtime.wait(ask(Arc::clone(&self.inside))).map_err(ended)?
+    }
+}
+
+impl Store for RemoteStore {
+    fn location(&self) -> String {
+        self.inside.place.location().to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn manner(&self) -> Manner {
+        Manner { concurrency: CONCURRENCY, join_gap: JOIN_GAP }
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let part = Part { key: key.clone(), range, limit: to.remaining() };
+        let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
+        Ok(fetched.map(Got::from))
+    }
+
+    fn get_many<'a>(
+        &'a self,
+        requests: Vec<Request>,
+        budget: usize,
+    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+        Box::new(batch::Batch::new(self, requests, budget))
+    }
+
+    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+        if !self.capabilities.writeable {
+            return Err(self.refuse("not writeable"));
+        }
+        let (key, value) = (key.clone(), Bytes::copy_from_slice(value));
+        self.wait("writing", |inside| async move {
+            let put = inside.store.put(&inside.place.of_key(&key)?, value.into()).await;
+            put.map(drop).map_err(|error| failed("writing", inside.place.url_of(key.as_str()), &error, None))
+        })
+    }
+
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        if !self.capabilities.writeable {
+            return Err(self.refuse("not writeable"));
+        }
+        zarr_spec::store::rewrite_values(self, values)
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.erase_values(std::slice::from_ref(key))
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        if !self.capabilities.erasable {
+            return Err(self.refuse("not erasable"));
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let keys = keys.to_vec();
+        self.wait("erasing", |inside| async move {
+            let paths = keys.iter().map(|key| inside.place.of_key(key)).collect::<Result<Vec<_>, _>>()?;
+            let at = || match keys.as_slice() {
+                [key] => inside.place.url_of(key.as_str()),
+                _ => inside.place.location().to_owned(),
+            };
+            inside.erase(stream::iter(paths.into_iter().map(Ok)).boxed(), at).await
+        })
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        if !self.capabilities.erasable {
+            return Err(self.refuse("not erasable"));
+        }
+        let prefix = prefix.clone();
+        self.wait("erasing", |inside| async move {
+            let below = inside.place.of_prefix(&prefix)?;
+            let listed = inside.store.list(below.as_ref()).map_ok(|object| object.location).boxed();
+            inside.erase(listed, || inside.place.url_of(prefix.as_str())).await
+        })
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        if !self.capabilities.listable {
+            return Err(self.refuse("not listable"));
+        }
+        let prefix = prefix.clone();
+        self.wait("listing", |inside| async move { inside.keys_below(&prefix).await })
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        if !self.capabilities.listable {
+            return Err(self.refuse("not listable"));
+        }
+        let prefix = prefix.clone();
+        self.wait("listing", |inside| async move { inside.directory(&prefix).await })
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0 };
+        let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
+        Ok(fetched.map(|Fetched { size, .. }| size))
+    }
+}

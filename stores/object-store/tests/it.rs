@@ -1,0 +1,458 @@
+//! The stores of this crate against the rules for stores and against servers on this machine, good ones and others.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use object_store::memory::InMemory;
+use tokio::runtime::Builder;
+use zarr_conformance::stores::{check_rules, rule_names};
+use zarr_spec::store::{
+    Capabilities, Contents, Fetched, Request, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
+use zarr_store_object_store::RemoteStore;
+
+#[path = "it/server.rs"]
+mod server;
+
+use server::{Objects, Reply, Server, s3, value};
+
+fn described(description: &json::Value) -> Result<Arc<dyn Store>, String> {
+    let description: Box<dyn StoreConfiguration> =
+        json::from_value(description).map_err(|error| error.to_string())?;
+    description.open(None).map_err(|error| error.to_string())
+}
+
+fn opened(url: &str) -> Result<Arc<dyn Store>, String> {
+    let scheme = url.split(':').next().unwrap().to_ascii_lowercase();
+    let plugins = inventory::iter::<StorePlugin>.into_iter();
+    let plugin = plugins.clone().find(|plugin| plugin.schemes.contains(&scheme.as_str())).unwrap();
+    (plugin.open)(url).map_err(|error| error.to_string())
+}
+
+/// What describes a store of S3 that the server is.
+fn at_server(server: &Server, url: &str) -> json::Value {
+    let endpoint = server.url();
+    let endpoint = endpoint.as_str();
+    zarr_spec::json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
+}
+
+/// A store of the server's bucket, below `prefix`.
+fn bucket(server: &Server, prefix: &str) -> Arc<dyn Store> {
+    described(&at_server(server, &format!("s3://bucket/{prefix}"))).unwrap()
+}
+
+fn in_memory() -> RemoteStore {
+    RemoteStore::new(Arc::new(InMemory::new()), "objects://memory/a", "a").unwrap()
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn part(store: &dyn Store, name: &str, range: ByteRange) -> Result<Option<Fetched>, StoreError> {
+    let mut output = Output::at_most(1000);
+    Ok(store.get(&key(name), range, &mut output)?.map(|got| got.into_fetched(output)))
+}
+
+fn refused<T>(result: Result<T, StoreError>) -> String {
+    result.map(drop).unwrap_err().to_string()
+}
+
+fn holds(rules: &[&str]) {
+    assert_eq!(check_rules(&|| Arc::new(in_memory()), rules), Ok(()));
+}
+
+/// Tests V3-STORE-03.
+#[test]
+fn every_rule_for_stores_holds() {
+    holds(&rule_names().collect::<Vec<_>>());
+}
+
+zarr_conformance::test_rules! { holds;
+    /// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
+    #[test]
+    fn keys_of_all_formats_are_kept();
+
+    /// Tests D3-STORE-10, D3-STORE-11, D3-STORE-12, D3-STORE-13, D3-STORE-14.
+    #[test]
+    fn values_and_parts_of_them_are_read();
+
+    /// Tests D3-STORE-22, D3-STORE-23, D3-STORE-25, D3-STORE-26, D3-STORE-27.
+    #[test]
+    fn prefixes_are_erased_and_listed();
+}
+
+#[test]
+fn every_rule_for_stores_holds_over_the_wire() {
+    let (count, objects) = (AtomicUsize::new(0), Objects::default());
+    let server = Server::start(s3(objects));
+    let make = || bucket(&server, &format!("{}/é &<\">", count.fetch_add(1, Ordering::Relaxed)));
+    assert_eq!(check_rules(&make, &rule_names().collect::<Vec<_>>()), Ok(()));
+}
+
+#[test]
+fn a_store_works_and_ends_inside_of_somebody_elses_runtime() {
+    let server = Server::start(s3(Objects::default()));
+    for builder in [&mut Builder::new_current_thread(), &mut Builder::new_multi_thread()] {
+        builder.build().unwrap().block_on(async {
+            let store = bucket(&server, "");
+            store.set(&key("k"), b"v").unwrap();
+            assert_eq!(get_value(&*store, &key("k"), 1).unwrap().unwrap(), b"v"[..]);
+            let mut many = store.get_many(vec![Request::new(key("k"), ByteRange::Full, 1)], 1);
+            assert_eq!(many.next().unwrap().1.unwrap().unwrap().bytes, b"v"[..]);
+            drop(many);
+            drop(store);
+        });
+    }
+}
+
+#[test]
+fn every_character_of_a_key_arrives() {
+    let objects = Objects::default();
+    let (server, files) = (Server::start(s3(Arc::clone(&objects))), Arc::clone(&objects));
+    let plain = Server::start(move |asked| match files.lock().unwrap().get(&asked.path()[1..]) {
+        Some(bytes) => value(asked, bytes),
+        None => Reply::new(404, ""),
+    });
+    let (store, plain) = (bucket(&server, "p"), opened(&format!("{}/p/", plain.url())).unwrap());
+    let characters = (' '..='~').chain(['é', '\u{65e5}', '\u{1f980}', '\u{feff}']).filter(|one| *one != '/');
+    let mut names: Vec<String> = characters.map(|one| format!("a{one}b/{one}{one}{one}")).collect();
+    names.extend(["%2e%2e/%2F", "a%20b", "...", "a/.b", "+", "~", "e\u{301}"].map(str::to_owned));
+    for name in &names {
+        store.set(&key(name), name.as_bytes()).unwrap();
+        assert!(objects.lock().unwrap().contains_key(&format!("p/{name}")), "{name}");
+        for store in [&store, &plain] {
+            assert_eq!(get_value(&**store, &key(name), 100).unwrap().unwrap(), name.as_bytes(), "{name}");
+            assert_eq!(store.size(&key(name)).unwrap(), Some(name.len() as u64), "{name}");
+        }
+    }
+    names.sort();
+    let listed: Vec<_> = store.list().unwrap().iter().map(Key::to_string).collect();
+    assert_eq!(listed, names);
+    store.erase_prefix(&Prefix::root()).unwrap();
+    assert!(objects.lock().unwrap().is_empty());
+}
+
+#[test]
+fn parts_are_one_request_and_what_is_behind_the_end_is_empty() {
+    let objects = Objects::default();
+    objects
+        .lock()
+        .unwrap()
+        .extend([("v".to_owned(), b"0123456789".to_vec()), ("none".to_owned(), Vec::new())]);
+    let server = Server::start(s3(objects));
+    let store = bucket(&server, "");
+    assert_eq!(server.take(), [""; 0]);
+    for (range, expected, asked) in [
+        (ByteRange::Full, "0123456789", "GET /bucket/v"),
+        (ByteRange::From(7), "789", "GET /bucket/v bytes=7-"),
+        (ByteRange::Range { offset: 8, size: 5 }, "89", "GET /bucket/v bytes=8-12"),
+        (ByteRange::Range { offset: 1, size: u64::MAX }, "123456789", "GET /bucket/v bytes=1-"),
+        (ByteRange::Range { offset: 1, size: 0 }, "", "HEAD /bucket/v"),
+        (ByteRange::Range { offset: 10, size: 1 }, "", "GET /bucket/v bytes=10-10"),
+        (ByteRange::From(11), "", "GET /bucket/v bytes=11-"),
+        (ByteRange::Last(3), "789", "GET /bucket/v bytes=-3"),
+        (ByteRange::Last(11), "0123456789", "GET /bucket/v bytes=-11"),
+        (ByteRange::Last(0), "", "HEAD /bucket/v"),
+    ] {
+        let fetched = part(&*store, "v", range).unwrap().unwrap();
+        assert_eq!((fetched.bytes, fetched.size), (Bytes::from(expected), 10), "{range:?}");
+        assert_eq!(server.take(), [asked], "{range:?}");
+    }
+    for range in [ByteRange::Full, ByteRange::From(0), ByteRange::From(1), ByteRange::Last(1)] {
+        assert_eq!(part(&*store, "none", range).unwrap().unwrap().size, 0, "{range:?}");
+        assert_eq!(part(&*store, "missing", range).unwrap(), None, "{range:?}");
+    }
+    let version = |name| part(&*store, name, ByteRange::Full).unwrap().unwrap().version.unwrap();
+    assert_ne!(version("v"), version("none"));
+    assert_eq!(version("v"), part(&*store, "v", ByteRange::Last(1)).unwrap().unwrap().version.unwrap());
+}
+
+#[test]
+fn a_server_that_knows_no_ranges_is_read_from_the_start() {
+    let whole = Server::start(|_| Reply::new(200, "0123456789"));
+    let not_from_the_end =
+        Server::start(|asked| match asked.range().is_some_and(|range| range.contains("=-")) {
+            true => Reply::new(200, "0123456789"),
+            false => value(asked, b"0123456789"),
+        });
+    for (server, asked) in [
+        (&whole, ["GET / bytes=-3", "HEAD / ", "GET / bytes=7-9", "GET / "].map(str::trim).as_slice()),
+        (&not_from_the_end, ["GET / bytes=-3", "HEAD / ", "GET / bytes=7-9"].map(str::trim).as_slice()),
+    ] {
+        let store = opened(&server.url()).unwrap();
+        let last = || part(&*store, "v", ByteRange::Last(3)).unwrap().unwrap();
+        assert_eq!((last().bytes, last().size), (Bytes::from("789"), 10));
+        let range = ByteRange::Range { offset: 2, size: 4 };
+        assert_eq!(part(&*store, "v", range).unwrap().unwrap().bytes, "2345");
+        assert_eq!(part(&*store, "v", ByteRange::From(20)).unwrap().unwrap().bytes, "");
+        let seen: Vec<_> = server.take().iter().map(|line| line.replace("/v", "/")).collect();
+        assert_eq!(seen[..asked.len()], *asked);
+        assert_eq!(
+            store.capabilities(),
+            Capabilities { writeable: false, listable: false, erasable: false, ..Capabilities::ALL }
+        );
+        assert!(refused(store.set(&key("v"), b"")).ends_with("is not writeable"));
+        assert!(refused(store.list()).ends_with("is not listable"));
+        assert!(refused(store.erase(&key("v"))).ends_with("is not erasable"));
+    }
+    // What was learnt saves requests.
+    assert_eq!(whole.take(), [""; 0]);
+}
+
+#[test]
+fn a_value_that_is_too_large_is_refused_before_it_is_read() {
+    let server = Server::start(|_| {
+        Reply { cut: Some(10), ..Reply::new(200, vec![1; 100]) }
+            .with("content-length", (1u64 << 50).to_string())
+    });
+    let store = opened(&server.url()).unwrap();
+    let result = get_value(&*store, &key("v"), 1 << 20);
+    assert!(matches!(result, Err(StoreError::TooLarge { .. })), "{result:?}");
+    // Nor is memory asked for what only is promised.
+    let error = refused(get_value(&*store, &key("v"), usize::MAX));
+    assert!(error.starts_with(&format!("reading `{}/v`: ", server.url())), "{error}");
+}
+
+#[test]
+fn what_a_server_gets_wrong_is_an_error_that_says_it() {
+    let wrong_range = |asked: &server::Asked| match asked.range() {
+        Some(_) => Reply::new(206, "abc").with("content-range", "bytes 5-7/10"),
+        None => Reply::new(200, "0123456789"),
+    };
+    for (name, reply, said) in [
+        ("cut off", Reply { cut: Some(4), ..Reply::new(200, "0123456789") }, "end of file"),
+        (
+            "forbidden",
+            Reply::error(403, "AccessDenied"),
+            "AccessDenied: so AccessDenied; who may not list a bucket",
+        ),
+        ("unauthorized", Reply::new(401, "who?"), "who?"),
+        ("a method", Reply::new(405, ""), "405"),
+        ("teapot", Reply::new(418, "<html>I am a teapot</html>"), "418"),
+        (
+            "moved",
+            Reply::new(301, "").with("x-amz-bucket-region", "eu-west-1"),
+            "in region eu-west-1: AWS_REGION",
+        ),
+        ("no length", Reply::new(200, "x").with("content-length", "x"), "http://127.0.0.1"),
+    ] {
+        let server = Server::start(move |_| reply.clone());
+        let store = opened(&server.url()).unwrap();
+        let error = refused(get_value(&*store, &key("v"), 100));
+        assert!(error.contains(said) && error.contains(&server.url()), "{name}: {error}");
+        let many: Vec<_> = store.get_many(vec![Request::new(key("v"), ByteRange::Full, 100)], 1).collect();
+        assert!(many.len() == 1 && many[0].1.is_err(), "{name}: {many:?}");
+        if name != "cut off" && name != "no length" {
+            assert!(store.size(&key("v")).is_err(), "{name}");
+        }
+    }
+    let server = Server::start(wrong_range);
+    let store = opened(&server.url()).unwrap();
+    let error = refused(part(&*store, "v", ByteRange::Range { offset: 1, size: 3 }));
+    assert!(error.contains("Requested 1..4, got 5..8"), "{error}");
+}
+
+#[test]
+fn what_failed_for_a_moment_is_tried_again() {
+    let count = AtomicUsize::new(0);
+    let server =
+        Server::start(move |asked| match (asked.path().as_str(), count.fetch_add(1, Ordering::Relaxed)) {
+            ("/down", _) => Reply::new(503, "overloaded"),
+            (_, 0 | 2) => Reply::new(500, ""),
+            (_, 4) => Reply { cut: Some(3), ..value(asked, b"0123456789") },
+            _ => value(asked, b"0123456789"),
+        });
+    let store = opened(&server.url()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(get_value(&*store, &key("v"), 100).unwrap().unwrap(), b"0123456789"[..]);
+    }
+    assert_eq!(server.take().len(), 6);
+    let error = refused(get_value(&*store, &key("down"), 100));
+    assert!(error.contains("503") && error.contains("overloaded"), "{error}");
+    assert_eq!(server.take().len(), 4);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_an_error_within_seconds() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (begun, url) = (Instant::now(), format!("http://127.0.0.1:{port}/data"));
+    let store = opened(&url).unwrap();
+    let error = refused(get_value(&*store, &key("v"), 100));
+    assert!(error.contains("efused") && error.contains(&format!("reading `{url}/v`")), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_bucket_that_is_not_there_is_no_missing_key() {
+    let server = Server::start(s3(Objects::default()));
+    let description = |bucket: &str| at_server(&server, &format!("s3://{bucket}/a"));
+    let store = described(&description("other")).unwrap();
+    for error in [
+        refused(store.size(&key("v"))),
+        refused(get_value(&*store, &key("v"), 100)),
+        refused(part(&*store, "v", ByteRange::Last(1))),
+        refused(store.set(&key("v"), b"v")),
+        refused(store.list()),
+        refused(store.list_dir(&Prefix::root())),
+        refused(store.erase(&key("v"))),
+    ] {
+        assert!(error.contains("NoSuchBucket") && error.contains("`s3://other/a"), "{error}");
+    }
+    let store = described(&description("bucket")).unwrap();
+    assert_eq!((store.size(&key("v")).unwrap(), store.list().unwrap()), (None, Vec::new()));
+    store.erase(&key("v")).unwrap();
+}
+
+#[test]
+fn objects_that_stand_for_folders_are_no_values() {
+    let objects = Objects::default();
+    let names = ["a/", "a/b/", "a/b/v", "a/e", "a/none/", "ab"];
+    objects.lock().unwrap().extend(names.map(|name| (name.to_owned(), Vec::new())));
+    let server = Server::start(s3(objects));
+    let store = bucket(&server, "a");
+    assert_eq!(store.list().unwrap(), [key("b/v"), key("e")]);
+    let directory = store.list_dir(&Prefix::root()).unwrap();
+    assert_eq!(directory.keys, [key("e")]);
+    assert_eq!(directory.prefixes, [Prefix::new("b/").unwrap(), Prefix::new("none/").unwrap()]);
+}
+
+fn requests(count: usize, expected: usize) -> Vec<Request> {
+    let request =
+        |number: usize| Request { expected, ..Request::new(key(&number.to_string()), ByteRange::Full, 100) };
+    (0..count).map(request).collect()
+}
+
+/// Answers with the number that was asked for, the lower the later.
+fn slow(delay: Duration) -> Server {
+    Server::start(move |asked| {
+        let path = asked.path();
+        let number: u32 = path[1..].parse().unwrap();
+        let wait = if number == 0 { delay * 10 } else { delay };
+        match number % 10 {
+            9 => Reply { wait, ..Reply::new(404, "") },
+            _ => Reply { wait, ..Reply::new(200, path[1..].to_owned()) },
+        }
+    })
+}
+
+#[test]
+fn many_requests_are_in_flight_and_come_as_they_complete() {
+    let server = slow(Duration::from_millis(30));
+    let store = opened(&server.url()).unwrap();
+    let deliveries: Vec<_> = store.get_many(requests(200, 1), 1 << 20).collect();
+    assert!((32..=64).contains(&server.most()), "{}", server.most());
+    assert_ne!(deliveries.first().unwrap().0, 0);
+    let delivered: BTreeMap<_, _> = deliveries.into_iter().collect();
+    assert_eq!(delivered.len(), 200);
+    for (number, fetched) in delivered {
+        match fetched.unwrap() {
+            Some(fetched) => assert_eq!(fetched.bytes, number.to_string()),
+            None => assert_eq!(number % 10, 9),
+        }
+    }
+}
+
+#[test]
+fn no_more_than_the_budget_is_fetched_and_not_taken() {
+    let server = slow(Duration::ZERO);
+    let store = opened(&server.url()).unwrap();
+    let mut deliveries = store.get_many(requests(50, 100), 399);
+    assert!(deliveries.next().unwrap().1.is_ok());
+    std::thread::sleep(Duration::from_millis(300));
+    // One was taken, three are here or on their way.
+    assert_eq!(server.take().len(), 4);
+    assert!(deliveries.next().unwrap().1.is_ok());
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(server.take().len(), 1);
+    // What is larger than the budget comes alone.
+    assert_eq!(store.get_many(requests(5, 1000), 399).count(), 5);
+}
+
+#[test]
+fn who_stops_taking_stops_the_requests() {
+    let server = slow(Duration::from_millis(20));
+    let store = opened(&server.url()).unwrap();
+    let mut deliveries = store.get_many(requests(1000, 1), usize::MAX);
+    assert!(deliveries.next().unwrap().1.is_ok());
+    drop(deliveries);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(server.take().len() < 200);
+    assert_eq!(get_value(&*store, &key("5"), 10).unwrap().unwrap(), b"5"[..]);
+}
+
+#[test]
+fn what_comes_in_one_piece_is_shared() {
+    let store = RemoteStore::new(Arc::new(InMemory::new()), "objects://memory", "").unwrap();
+    store.set(&key("v"), &[7; 1000]).unwrap();
+    let mut output = Output::at_most(1000);
+    let pointers =
+        [0, 1].map(|_| match store.get(&key("v"), ByteRange::Full, &mut output).unwrap().unwrap().contents {
+            Contents::Shared(bytes) => bytes.as_ptr() as usize,
+            Contents::Written => panic!("the bytes were copied"),
+        });
+    assert_eq!(pointers[0], pointers[1]);
+}
+
+#[test]
+fn urls_and_descriptions_that_make_no_sense_say_why() {
+    for (url, said) in [
+        ("s3://", "it names no bucket; its form is `s3://BUCKET/PREFIX`"),
+        ("s3:/bucket", "there is no `//` behind the scheme"),
+        ("s3://a b/c", "no bucket has ' ' in its name"),
+        ("s3://user@bucket/c", "no bucket has '@' in its name"),
+        ("s3://bucket/a//b", "a part between `/` is empty"),
+        ("s3://bucket/../b", "`..` would lead elsewhere"),
+        ("gs://", "it names no bucket; its form is `gs://BUCKET/PREFIX`"),
+        ("az://container/a", "the account is missing: AZURE_STORAGE_ACCOUNT_NAME"),
+        ("abfs://container@nowhere/a", "abfs"),
+        ("http:", "its form is `https://HOST/PATH`"),
+        ("http:///a", "it names no host"),
+        ("https://user:secret@host/a", "`https://host/a`: a user or a password in a URL would be shown"),
+        ("https://host/a?sig=secret", "`https://host/a`: the keys of a store are put behind its URL"),
+        ("https://[::1", "https://[::1"),
+    ] {
+        let error = opened(url).unwrap_err();
+        assert!(error.contains(said) && !error.contains("secret"), "{url}: {error}");
+    }
+    for (url, location) in [
+        ("S3://Bucket/a b/c%20d/", "s3://Bucket/a b/c%20d"),
+        ("s3a://bucket", "s3://bucket"),
+        ("gs://bucket/a", "gs://bucket/a"),
+        (
+            "abfs://container@account.dfs.core.windows.net/a",
+            "abfs://container@account.dfs.core.windows.net/a",
+        ),
+        ("https://host/a%20b//", "https://host/a%20b"),
+    ] {
+        assert_eq!(opened(url).unwrap().location(), location);
+    }
+    let wrong = |description: &json::Value| described(description).unwrap_err();
+    assert!(wrong(&zarr_spec::json!({"type": "s3", "url": "s3://b", "key": "secret"})).contains("`key`"));
+    assert!(wrong(&zarr_spec::json!({"type": "s3"})).contains("`url`"));
+    assert!(wrong(&zarr_spec::json!({"type": "http", "url": "ftp://a"})).contains("`ftp://a`"));
+    let endpoint = zarr_spec::json!({"type": "s3", "url": "s3://b", "endpoint": "ftp://a"});
+    assert!(wrong(&endpoint).contains("begins with `https://` or `http://`"));
+}
+
+/// Of one request that waits, others need nothing.
+#[test]
+fn a_mutex_is_held_by_nobody_who_waits() {
+    let (server, seen) = (slow(Duration::from_millis(50)), Mutex::new(0));
+    let store = opened(&server.url()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                get_value(&*store, &key("5"), 10).unwrap().unwrap();
+                *seen.lock().unwrap() += 1;
+            });
+        }
+    });
+    assert_eq!((*seen.lock().unwrap(), server.most() > 1), (8, true));
+}

@@ -1,0 +1,291 @@
+//! Small servers on threads: of any answers, and one that speaks as much of the language of S3 as a store needs.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+/// A request.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    /// Path and query as they were sent.
+    pub(crate) target: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Asked {
+    /// The path, its escapes undone.
+    pub(crate) fn path(&self) -> String {
+        unescaped(self.target.split('?').next().unwrap())
+    }
+
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let (_, query) = self.target.split_once('?')?;
+        query
+            .split('&')
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+            .find_map(|(key, value)| (key == name).then(|| unescaped(&value.replace('+', " "))))
+    }
+
+    pub(crate) fn range(&self) -> Option<&str> {
+        self.headers.get("range").map(String::as_str)
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+    /// Bytes of the body after which the connection is closed.
+    pub(crate) cut: Option<usize>,
+    /// Before anything is said.
+    pub(crate) wait: Duration,
+}
+
+impl Reply {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, body: body.into(), ..Self::default() }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// An error as S3 words it.
+    pub(crate) fn error(status: u16, code: &str) -> Self {
+        Self::new(
+            status,
+            format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>so {code}</Message></Error>"),
+        )
+    }
+}
+
+pub(crate) struct Server {
+    port: u16,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    most: Arc<AtomicUsize>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (asked, most) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (now, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let server =
+            Self { port, asked: Arc::clone(&asked), most: Arc::clone(&most), is_over: Arc::clone(&is_over) };
+        let answer = Arc::new(answer);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let (asked, most, now) = (Arc::clone(&asked), Arc::clone(&most), Arc::clone(&now));
+                let answer = Arc::clone(&answer);
+                thread::spawn(move || {
+                    let mut stream = BufReader::new(stream.unwrap());
+                    while let Some(request) = read(&mut stream) {
+                        let count = now.fetch_add(1, Ordering::Relaxed) + 1;
+                        most.fetch_max(count, Ordering::Relaxed);
+                        asked.lock().unwrap().push(request.clone());
+                        let reply = answer(&request);
+                        sleep(reply.wait);
+                        let goes_on = write(stream.get_mut(), &request, &reply);
+                        now.fetch_sub(1, Ordering::Relaxed);
+                        if !goes_on {
+                            break;
+                        }
+                    }
+                });
+            }
+        });
+        server
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What was asked for since the last time: method, target, range.
+    pub(crate) fn take(&self) -> Vec<String> {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        let line = |one: &Asked| format!("{} {} {}", one.method, one.target, one.range().unwrap_or_default());
+        asked.iter().map(|one| line(one).trim_end().to_owned()).collect()
+    }
+
+    /// Requests in flight at the same time, at most.
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let _woken = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
+    let mut line = || {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok().filter(|size| *size > 0)?;
+        Some(line.trim_end().to_owned())
+    };
+    let first = line()?;
+    let mut words = first.split(' ');
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = BTreeMap::new();
+    while let Some((name, value)) = line()?.split_once(':') {
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let size = headers.get("content-length").and_then(|size| size.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; size];
+    stream.read_exact(&mut body).ok()?;
+    Some(Asked { method, target, headers, body })
+}
+
+/// Whether the connection can go on.
+fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
+    let mut head = format!("HTTP/1.1 {} X\r\n", reply.status);
+    if reply.headers.iter().all(|(name, _)| *name != "content-length") {
+        head.push_str(&format!("content-length: {}\r\n", reply.body.len()));
+    }
+    for (name, value) in &reply.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    let body = if request.method == "HEAD" { &[][..] } else { &reply.body };
+    let body = &body[..reply.cut.unwrap_or(body.len()).min(body.len())];
+    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).is_ok() && reply.cut.is_none()
+}
+
+/// The answer to a request for `value`, or for a range of it.
+pub(crate) fn value(request: &Asked, value: &[u8]) -> Reply {
+    let tag = format!(
+        "\"{:x}-{}\"",
+        value.iter().fold(7u64, |hash, byte| hash.wrapping_mul(31) + u64::from(*byte)),
+        value.len()
+    );
+    let whole = value.len();
+    let Some(range) = request.range() else { return Reply::new(200, value).with("etag", tag) };
+    let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    let (start, end) = match (start.parse::<usize>(), end.parse::<usize>()) {
+        (Ok(start), Ok(last)) => (start, (last + 1).min(whole)),
+        (Ok(start), Err(_)) => (start, whole),
+        (Err(_), Ok(last)) => (whole.saturating_sub(last), whole),
+        (Err(_), Err(_)) => panic!("{range}"),
+    };
+    if start >= whole {
+        return Reply::error(416, "InvalidRange").with("content-range", format!("bytes */{whole}"));
+    }
+    let range = format!("bytes {start}-{}/{whole}", end - 1);
+    Reply::new(206, &value[start..end]).with("etag", tag).with("content-range", range)
+}
+
+pub(crate) type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
+
+/// Objects in a listing at most, so that there are several pages of it.
+const PAGE: usize = 3;
+
+/// Answers as S3 does for the bucket `bucket`.
+pub(crate) fn s3(objects: Objects) -> impl Fn(&Asked) -> Reply + Send + Sync {
+    move |asked| {
+        let path = asked.path();
+        let mut objects = objects.lock().unwrap();
+        let Some(name) = path.strip_prefix("/bucket") else { return Reply::error(404, "NoSuchBucket") };
+        let name = name.strip_prefix('/').unwrap_or_default();
+        match (asked.method.as_str(), name) {
+            ("GET", "") => list(asked, &objects),
+            ("POST", "") => {
+                let body = String::from_utf8(asked.body.clone()).unwrap();
+                let keys = body.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap());
+                let mut text = "<DeleteResult>".to_owned();
+                for key in keys {
+                    objects.remove(&unmarked(key));
+                    text.push_str(&format!("<Deleted><Key>{key}</Key></Deleted>"));
+                }
+                Reply::new(200, text + "</DeleteResult>")
+            }
+            ("PUT", name) => {
+                objects.insert(name.to_owned(), asked.body.clone());
+                Reply::new(200, "").with("etag", "\"new\"")
+            }
+            ("DELETE", name) => {
+                objects.remove(name);
+                Reply::new(204, "")
+            }
+            (_, name) => match objects.get(name) {
+                Some(bytes) => value(asked, bytes).with("last-modified", "Sun, 22 Nov 2026 12:00:00 GMT"),
+                None => Reply::error(404, "NoSuchKey"),
+            },
+        }
+    }
+}
+
+fn list(asked: &Asked, objects: &BTreeMap<String, Vec<u8>>) -> Reply {
+    let prefix = asked.query("prefix").unwrap_or_default();
+    let after = asked.query("continuation-token").unwrap_or_default();
+    let delimiter = asked.query("delimiter");
+    let mut names: Vec<(String, Option<usize>)> = Vec::new();
+    for (name, bytes) in objects.iter().filter(|(name, _)| name.starts_with(&prefix)) {
+        let folder = delimiter.as_ref().and_then(|_| name[prefix.len()..].split_once('/'));
+        let one = match folder {
+            Some((folder, _)) => (format!("{prefix}{folder}/"), None),
+            None => (name.clone(), Some(bytes.len())),
+        };
+        if names.last() != Some(&one) && one.0 > after {
+            names.push(one);
+        }
+    }
+    let mut text = "<ListBucketResult>".to_owned();
+    if names.len() > PAGE {
+        names.truncate(PAGE);
+        text.push_str(&format!(
+            "<NextContinuationToken>{}</NextContinuationToken>",
+            marked(&names[PAGE - 1].0)
+        ));
+    }
+    for (name, size) in names {
+        let name = marked(&name);
+        text.push_str(&match size {
+            Some(size) => format!(
+                "<Contents><Key>{name}</Key><Size>{size}</Size><LastModified>2026-11-22T12:00:00.000Z</LastModified>\
+                 <ETag>\"x\"</ETag></Contents>"
+            ),
+            None => format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>"),
+        });
+    }
+    Reply::new(200, text + "</ListBucketResult>")
+}
+
+fn marked(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn unmarked(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
+    text.replace("&amp;", "&")
+}
+
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let hex = |rest: &mut std::str::Bytes<'_>| char::from(rest.next().unwrap()).to_digit(16).unwrap();
+        bytes.push(match byte {
+            b'%' => u8::try_from(hex(&mut rest) << 4 | hex(&mut rest)).unwrap(),
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).unwrap()
+}
