@@ -165,8 +165,9 @@ fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
     }
     head.push_str("\r\n");
     let body = if request.method == "HEAD" { &[][..] } else { &reply.body };
-    let body = &body[..reply.cut.unwrap_or(body.len()).min(body.len())];
-    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).is_ok() && reply.cut.is_none()
+    // At once: what is written in two parts waits for the client to say that it has the first.
+    let whole = [head.as_bytes(), &body[..reply.cut.unwrap_or(body.len()).min(body.len())]].concat();
+    stream.write_all(&whole).is_ok() && reply.cut.is_none()
 }
 
 /// The answer to a request for `value`, or for a range of it.
