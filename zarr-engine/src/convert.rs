@@ -6,6 +6,7 @@
 mod grid;
 mod losses;
 mod members;
+mod problems;
 mod recipe;
 mod sharding;
 
@@ -27,7 +28,10 @@ pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
     stored_order,
 };
-pub(crate) use recipe::{BYTES, Foreign, Recipe, Step, after, emit, reversal, steps_of, translate};
+pub use problems::conversion_problems;
+pub(crate) use recipe::{
+    BYTES, Foreign, Recipe, Step, after, emit, reversal, said_anew, steps_of, translate,
+};
 pub(crate) use sharding::{little_endian, sharding};
 
 /// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
@@ -47,11 +51,11 @@ pub fn convert_metadata(
     target: Format,
     registry: &Registry,
 ) -> Result<ArrayMetadata, Error> {
+    let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
     // Arrays of the draft may be of its first generation, which is never written.
     if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
-        return Ok(source.clone());
+        return Ok(ArrayMetadata { codecs: conversion.strict_codecs()?, ..source.clone() });
     }
-    let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
     let names = conversion.dimension_names()?;
     let array = conversion.chunk()?;
     let chain = conversion.chain(&array)?;
@@ -170,6 +174,18 @@ impl Conversion<'_> {
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
     }
 
+    /// The codecs of the source as they are; said anew where a strict reader would refuse them.
+    fn strict_codecs(&self) -> Result<Vec<ExtensionDocument>, Error> {
+        let (strict, codecs) = (Reading::new(Mode::Strict), &self.source.codecs);
+        // What is not known at all stays what it is.
+        let Ok(chunk) = self.chunk() else { return Ok(codecs.clone()) };
+        let Ok(chain) = self.chain(&chunk) else { return Ok(codecs.clone()) };
+        match (Conversion { reading: &strict, ..*self }).chain(&chunk) {
+            Ok(_) => Ok(codecs.clone()),
+            Err(_) => said_anew(self.source.format, self.registry, &chain),
+        }
+    }
+
     /// What stands between the indices of keys, if the source has keys of the usual kind. Chunks get new keys in any
     /// case.
     fn separator(&self) -> Option<String> {
@@ -187,16 +203,24 @@ impl Conversion<'_> {
     fn dimension_names(&self) -> Result<Option<Vec<Option<String>>>, Error> {
         let mut names = self.source.dimension_names.clone();
         for (position, document) in self.source.extensions.iter().enumerate() {
-            let extension = self.extension(position, document)?;
-            match extension.as_ref().and_then(|extension| extension.dimension_names()) {
-                Some(brought) => names = names.or_else(|| Some(brought.to_vec())),
-                None if !document.must_understand => {}
-                None => {
-                    return Err(not_in_format(self.target, format!("extension `{}`", document.identifier)));
-                }
-            }
+            let brought = self.names_by(position, document)?;
+            names = names.or(brought);
         }
         Ok(names)
+    }
+
+    /// The names that an extension of the draft brings. One that readers must understand has to.
+    fn names_by(
+        &self,
+        position: usize,
+        document: &ExtensionDocument,
+    ) -> Result<Option<Vec<Option<String>>>, Error> {
+        let extension = self.extension(position, document)?;
+        match extension.as_ref().and_then(|extension| extension.dimension_names()) {
+            Some(brought) => Ok(Some(brought.to_vec())),
+            None if !document.must_understand => Ok(None),
+            None => Err(not_in_format(self.target, format!("extension `{}`", document.identifier))),
+        }
     }
 
     fn extension(

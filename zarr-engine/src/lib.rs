@@ -32,7 +32,7 @@ mod write;
 pub use array::Array;
 pub use builder::{ArrayBuilder, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
-pub use convert::{Loss, conversion_losses, convert_metadata};
+pub use convert::{Loss, conversion_losses, conversion_problems, convert_metadata};
 pub use element::Element;
 pub use elements::ElementArray;
 pub use error::{Error, Problem};

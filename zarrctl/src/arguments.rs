@@ -74,6 +74,11 @@ pub(crate) enum Verb {
     Attrs(Attributes),
     /// Copies the metadata of all nodes below a group to one place, which readers find with one request.
     Consolidate(Consolidate),
+    /// Removes what interrupted writes left behind in the folder of a store, and says what that was.
+    ///
+    /// These are files whose names begin with `.zarr-tmp-`. They take room and are never read: a value gets its own name
+    /// when it is whole.
+    Clean(Clean),
     /// Lists everything this build knows, by extension point, and says and does what there is to plugins.
     Plugins(Plugins),
     /// Holds plugins of this build, or any program that reads Zarr, to the conformance suite.
@@ -365,6 +370,18 @@ pub(crate) struct Consolidate {
     pub(crate) path: String,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// Folder, URL or JSON description
+    pub(crate) store: String,
+    /// Leaves files alone that were written to later than so long ago, such as 90s, 10m, 2h or 7d: others may be writing
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::duration)]
+    pub(crate) older_than: Duration,
+    /// Removes nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[cfg(test)]

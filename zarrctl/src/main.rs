@@ -51,6 +51,7 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Erase(arguments) => verbs::change::erase(&arguments),
         Verb::Resize(arguments) => verbs::change::resize(&arguments),
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
+        Verb::Clean(arguments) => verbs::clean::run(&arguments),
         Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
         Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
         Verb::Conformance(verb) => verbs::conformance::run(&verb),

@@ -6,7 +6,8 @@ use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::{ByteOrder, CodecChain, DataTypeError, Object, Representation, Value};
 use zarr_kit::{
-    Array, ArrayBuilder, Error, Format, Loss, Order, UsedFallback, conversion_losses, convert_metadata,
+    Array, ArrayBuilder, Error, Format, Loss, Order, UsedFallback, conversion_losses, conversion_problems,
+    convert_metadata,
 };
 
 use crate::arguments::Copy;
@@ -14,7 +15,8 @@ use crate::describe::chunk_shape;
 use crate::failure::{Failure, chain};
 use crate::verbs::create::with_codecs;
 
-/// The metadata that a copy of `array` has, and what they do not say any more.
+/// The metadata that a copy of `array` has, and what they do not say any more. The failure names everything that keeps it
+/// from being copied.
 pub(crate) fn metadata(
     array: &Array,
     format: Format,
@@ -27,30 +29,58 @@ pub(crate) fn metadata(
         // The document is the same, and so are chunks, which are copied as they are.
         return Ok((source, losses));
     }
+    let mut refused = Vec::new();
     if let Some(fallback) = array.fallback() {
-        losses.push(as_fallback(array, fallback, &mut source, asked.lossy)?);
+        losses.push(as_fallback(array, fallback, &mut source)?);
+        let UsedFallback { unknown, used } = fallback;
+        refused.push(format!(
+            "its data type {unknown} is not known, and {used} only stands in for it; --lossy copies it as {used}"
+        ));
     }
     let convert = |source: &ArrayMetadata| match is_as_before {
         true => Ok(convert_metadata(source, format, registry)?),
         false => Ok(rebuilt(array, source, format, asked)?.metadata(format, registry)?),
     };
-    let metadata = match convert(&source) {
-        Err(Failure::Fault(error)) if has_no_such_fill(&*error) => {
-            losses.push(with_usual_nan(array, format, &mut source, &*error, asked.lossy)?);
-            convert(&source)
-        }
+    let converted = match convert(&source) {
+        Err(Failure::Fault(error)) if has_no_such_fill(&*error) => match usual_nan(array) {
+            Some(nan) => {
+                losses.push(with_usual_nan(nan, format, &mut source));
+                refused.push(without_usual_nan(&*error));
+                convert(&source)
+            }
+            None => Err(Failure::Fault(error)),
+        },
         converted => converted,
-    }?;
+    };
+    if asked.lossy {
+        refused.clear();
+    }
+    let metadata = match converted {
+        Ok(metadata) => metadata,
+        Err(failure) => {
+            let problems =
+                if is_as_before { conversion_problems(&source, format, registry) } else { Vec::new() };
+            match problems.is_empty() {
+                true => refused.extend(failure.message()),
+                false => refused.extend(problems.iter().map(|problem| {
+                    let is_fill = has_no_such_fill(problem) && usual_nan(array).is_some();
+                    if is_fill { without_usual_nan(problem) } else { chain(problem) }
+                })),
+            }
+            return Err(Failure::fault(refused.join("; ")));
+        }
+    };
     let is_asked_for =
         |loss: &Loss| !is_as_before && ["codecs", "storage_transformers"].contains(&&*loss.member);
     let more = conversion_losses(&source, &metadata, registry);
     for (position, extension) in source.extensions.iter().enumerate() {
         let member = format!("extensions[{position}]");
-        if extension.must_understand
-            && let Some(loss) = more.iter().find(|loss| loss.member == member)
-        {
-            return Err(Failure::fault(loss.to_string()));
+        if extension.must_understand {
+            refused.extend(more.iter().find(|loss| loss.member == member).map(ToString::to_string));
         }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::fault(refused.join("; ")));
     }
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
     Ok((metadata, losses))
@@ -61,13 +91,7 @@ fn as_fallback(
     array: &Array,
     UsedFallback { unknown, used }: &UsedFallback,
     source: &mut ArrayMetadata,
-    is_lossy: bool,
 ) -> Result<Loss, Failure> {
-    if !is_lossy {
-        return Err(Failure::fault(format!(
-            "its data type {unknown} is not known, and {used} only stands in for it; --lossy copies it as {used}"
-        )));
-    }
     let document = array.data_type().document(source.format, &ByteOrder::Little);
     source.data_type = document.map_err(|error| Failure::Fault(error.into()))?;
     if array.fill_is_undefined() {
@@ -83,28 +107,27 @@ fn has_no_such_fill(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error, Some(Error::DataType(DataTypeError::FillValue(_))))
 }
 
-/// Lets `source` have the usual NaN in the place of another one.
-fn with_usual_nan(
-    array: &Array,
-    format: Format,
-    source: &mut ArrayMetadata,
-    error: &(dyn std::error::Error + 'static),
-    is_lossy: bool,
-) -> Result<Loss, Failure> {
-    let nan = match array.data_type().kind() {
-        Some(Kind::Float) => Value::from("NaN"),
-        Some(Kind::Complex) => ["NaN", "NaN"].into_iter().collect(),
-        _ => return Err(Failure::fault(chain(error))),
-    };
-    if !is_lossy {
-        let what = chain(error);
-        return Err(Failure::fault(format!("{what}; --lossy copies it with the usual NaN as fill value")));
+/// The fill value that every format has for an unusual NaN.
+fn usual_nan(array: &Array) -> Option<Value> {
+    match array.data_type().kind() {
+        Some(Kind::Float) => Some(Value::from("NaN")),
+        Some(Kind::Complex) => Some(["NaN", "NaN"].into_iter().collect()),
+        _ => None,
     }
+}
+
+/// Why an array is not copied whose fill value is an unusual NaN.
+fn without_usual_nan(error: &(dyn std::error::Error + 'static)) -> String {
+    format!("{}; --lossy copies it with the usual NaN as fill value", chain(error))
+}
+
+/// Lets `source` have the usual NaN in the place of another one.
+fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> Loss {
     let before = std::mem::replace(&mut source.fill_value, nan);
     let reason = format!(
         "{before}, which {format} has no form of; the copy has NaN, and a chunk wherever that differs"
     );
-    Ok(Loss { member: "fill_value".to_owned(), reason })
+    Loss { member: "fill_value".to_owned(), reason }
 }
 
 /// With other chunks or codecs.

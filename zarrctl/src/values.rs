@@ -41,6 +41,14 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| format!("`{text}` is no number of seconds"))
 }
 
+/// A number of seconds, minutes, hours or days: `90s`, `10m`, `2h`, `7d`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let units = [('s', 1), ('m', 60), ('h', 3600), ('d', 24 * 3600)];
+    let in_unit = |(unit, seconds)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(seconds);
+    let seconds = units.into_iter().find_map(in_unit);
+    seconds.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is no time such as 90s, 10m, 2h or 7d"))
+}
+
 /// Numbers between commas, also in brackets or parentheses.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     numbers(text).map(Shape)
@@ -124,6 +132,16 @@ mod tests {
         assert_eq!(shape("()"), Ok(Shape(Vec::new())));
         for wrong in ["-1", "a", "1,,2", "1.5", "(1", "1x2", "18446744073709551616"] {
             assert!(shape(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_whole_numbers_with_a_unit() {
+        for (text, seconds) in [("0s", 0), ("90s", 90), ("10m", 600), ("2h", 7200), ("7d", 604_800)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
+        }
+        for wrong in ["", "s", "5", "1.5h", "-1s", "1w", "1 d", "9999999999999999999d", "1é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
         }
     }
 

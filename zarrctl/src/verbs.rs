@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod change;
+pub(crate) mod clean;
 pub(crate) mod conformance;
 pub(crate) mod copy;
 pub(crate) mod create;

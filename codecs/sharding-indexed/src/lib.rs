@@ -7,18 +7,19 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::chain::{ChainCreation, inner_grid_shape};
+use serde::{Deserialize, Serialize};
+use zarr_spec::chain::{ChainCreation, Link, inner_grid_shape};
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
-    FillValue, Format, Identifiers, Representation, Size, Value,
+    FillValue, Format, Identifiers, Object, Representation, Size, Value, json,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("sharding_indexed"), create)
+        .translated_by(translate)
         .configuration::<ShardingConfiguration>()
         .about("Stores many small chunks in one value, with an index of where each one is.", EXAMPLES)
 );
@@ -46,7 +47,7 @@ const EXAMPLES: &[Example] = &[
     .with_shape(&[2, 4, 8]),
 ];
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct ShardingConfiguration {
     chunk_shape: Vec<u64>,
     codecs: Value,
@@ -55,7 +56,7 @@ struct ShardingConfiguration {
     index_location: IndexLocation,
 }
 
-#[derive(Deserialize, Default, PartialEq)]
+#[derive(Deserialize, Serialize, Default, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum IndexLocation {
     Start,
@@ -64,21 +65,69 @@ enum IndexLocation {
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let configuration = creation.parse::<ShardingConfiguration>()?;
+    Ok(Codec::Shard(Arc::new(shard(creation, &creation.parse()?, decoded)?)))
+}
+
+/// With the codecs of both lists as their plugins write them: nothing that was tolerated stays.
+fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let read = creation.parse::<ShardingConfiguration>()?;
+    let shard = shard(creation, &read, decoded)?;
+    let written = ShardingConfiguration {
+        codecs: said(creation, &shard.inner_codecs)?,
+        index_codecs: said(creation, &shard.index_codecs)?,
+        ..read
+    };
+    match json::to_value(&written) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
+        Err(error) => Err(CodecError::configuration(error.to_string())),
+    }
+}
+
+/// A chain as a list of documents.
+fn said(creation: &Creation<'_>, chain: &CodecChain) -> Result<Value, CodecError> {
+    let entry = |(position, link): (usize, &Link)| {
+        let document = link.document.as_ref()?;
+        let found = creation.registry.codecs().find(creation.format, &document.identifier, creation.reading);
+        Some(found.map_err(|unknown| CodecError::configuration(unknown.to_string())).and_then(|plugin| {
+            let inner = Creation {
+                identifier: &document.identifier,
+                configuration: &document.configuration,
+                type_name: document.type_name.as_ref(),
+                ..*creation
+            };
+            let configuration = (plugin.translate)(&inner, chain.created_for(position), creation.format)?;
+            let mut members = Object::new();
+            let name = plugin.identifiers.in_format(creation.format).unwrap_or(&document.identifier);
+            members.insert("name", name);
+            if !configuration.is_empty() {
+                members.insert("configuration", configuration);
+            }
+            Ok(Value::Object(members))
+        }))
+    };
+    chain.links().iter().enumerate().filter_map(entry).collect()
+}
+
+fn shard(
+    creation: &Creation<'_>,
+    configuration: &ShardingConfiguration,
+    decoded: &Representation,
+) -> Result<Shard, CodecError> {
     let Representation::Array(shard) = decoded else {
         return Err(CodecError::Unsupported(
             "it wants an array, and the codec before it leaves bytes".into(),
         ));
     };
-    let inner_shape = configuration.chunk_shape;
+    let inner_shape = configuration.chunk_shape.clone();
     let index = index_array(creation, inner_grid_shape(&shard.shape, &inner_shape)?)?;
     let inner = ArrayRepresentation { shape: inner_shape.clone(), ..shard.clone() };
-    Ok(Codec::Shard(Arc::new(Shard {
+    Ok(Shard {
         inner_shape,
         inner_codecs: chain(creation, "codecs", &configuration.codecs, &inner)?,
         index_codecs: index_chain(creation, &configuration.index_codecs, &index)?,
         index_at_start: configuration.index_location == IndexLocation::Start,
-    })))
+    })
 }
 
 /// Offset and size of every inner chunk, all ones where it is not stored.

@@ -107,20 +107,53 @@ impl Recipe {
 
 /// What a chain that was created from documents of `format` does.
 pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) -> Result<Vec<Step>, Error> {
-    let reading = Reading::new(Mode::Lenient);
-    let step = |(position, link): (usize, &zarr_spec::chain::Link)| {
-        let document = match (&link.codec, &link.document) {
-            (Codec::Permutation(order), _) => return Ok(Step::Permutation(order.clone())),
-            (Codec::Binary(order), _) => return Ok(Step::Binary(order.clone())),
-            (_, Some(document)) => document.clone(),
-            (_, None) => return Err(invalid("chunk_memory_layout", "it is no order of dimensions")),
-        };
-        let plugin = registry.codecs().find(format, &document.identifier, &reading);
-        let plugin = *plugin.map_err(|unknown| invalid("codecs", unknown))?;
-        let decoded = chain.created_for(position).clone();
-        Ok(Step::Codec(Box::new(Foreign { codec: link.codec.clone(), plugin, format, document, decoded })))
+    let step = |(position, link): (usize, &zarr_spec::chain::Link)| match (&link.codec, &link.document) {
+        (Codec::Permutation(order), _) => Ok(Step::Permutation(order.clone())),
+        (Codec::Binary(order), _) => Ok(Step::Binary(order.clone())),
+        (_, Some(document)) => {
+            Ok(Step::Codec(Box::new(foreign(format, registry, chain, position, document)?)))
+        }
+        (_, None) => Err(invalid("chunk_memory_layout", "it is no order of dimensions")),
     };
     chain.links().iter().enumerate().map(step).collect()
+}
+
+/// The codec at `position`, which was created from `document`.
+fn foreign(
+    format: Format,
+    registry: &Registry,
+    chain: &CodecChain,
+    position: usize,
+    document: &ExtensionDocument,
+) -> Result<Foreign, Error> {
+    let plugin = registry.codecs().find(format, &document.identifier, &Reading::new(Mode::Lenient));
+    let plugin = *plugin.map_err(|unknown| invalid("codecs", unknown))?;
+    let codec = chain.links()[position].codec.clone();
+    let decoded = chain.created_for(position).clone();
+    Ok(Foreign { codec, plugin, format, document: document.clone(), decoded })
+}
+
+/// The codecs that a chain of `format` was created from, as they are written there: without what was tolerated.
+pub(crate) fn said_anew(
+    format: Format,
+    registry: &Registry,
+    chain: &CodecChain,
+) -> Result<Vec<ExtensionDocument>, Error> {
+    let say = |(position, link): (usize, &zarr_spec::chain::Link)| match (&link.document, &link.codec) {
+        (Some(document), _) => {
+            translate(registry, &foreign(format, registry, chain, position, document)?, format).map(Some)
+        }
+        // Documents of early 2023 do not name what writes elements one after another.
+        (None, Codec::Binary(order)) if format == Format::V3 => {
+            let concerns = match &link.decoded {
+                Representation::Array(array) => concerns(&*array.data_type),
+                Representation::Bytes(_) => false,
+            };
+            binary(format, registry, order, concerns)
+        }
+        (None, _) => Ok(None),
+    };
+    chain.links().iter().enumerate().map(say).filter_map(Result::transpose).collect()
 }
 
 /// What a codec leaves of what it is given, as far as codecs behind it want to know.
@@ -192,6 +225,17 @@ pub(crate) fn emit(target: Format, registry: &Registry, recipe: &Recipe) -> Resu
         steps.last().and_then(|step| if let Step::Codec(codec) = step { Some(&codec.codec) } else { None });
     said.has_compressor = target == Format::V2 && matches!(last, Some(Codec::BytesToBytes(_)));
     Ok(said)
+}
+
+/// Every step that `target` has no form of, where [`emit`] names the first one.
+pub(crate) fn not_emitted(target: Format, registry: &Registry, recipe: &Recipe) -> Vec<Error> {
+    let behind = &recipe.steps[leading(&recipe.steps)..];
+    let failure = |step: &Step| match step {
+        Step::Permutation(order) => transposition(target, registry, order).err(),
+        Step::Binary(_) => None,
+        Step::Codec(codec) => translate(registry, codec, target).err(),
+    };
+    behind.iter().filter_map(failure).collect()
 }
 
 /// A codec as `target` says it.

@@ -16,7 +16,7 @@ use crate::arguments::{Copy, Reading};
 use crate::describe::problems;
 use crate::failure::{Failure, chain};
 use crate::losses::Losses;
-use crate::opening::{self, Opened, existing, open_to_change};
+use crate::opening::{self, Opened, existing, open_documents};
 use crate::slabs;
 use crate::target;
 use crate::terminal::{Progress, warn};
@@ -32,9 +32,9 @@ enum Planned {
 }
 
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
-    let source = open_to_change(&arguments.source, &arguments.reading)?;
+    let source = open_documents(&arguments.source, &arguments.reading)?;
     let context = writing_context(&arguments.reading)?;
-    refuse_itself(&source, &*open_store(context.registry(), &arguments.destination)?)?;
+    refuse_itself(&source, &*opening::open_to_write(&arguments.destination, &context)?)?;
     let existing = existing(&arguments.destination, &context)?;
     let there = existing.as_ref().map(|hierarchy| hierarchy.format());
     let format = arguments.format.or(there).unwrap_or_else(|| source.format());
@@ -42,12 +42,13 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let reading = Progress::unknown("reading metadata");
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
     let (entry_point, mut losses) = entry_point(&source, &root, format, there);
-    let planned = plan(&source, &root, format, arguments, &mut losses)?;
-    rehearse(&planned, &context, format, entry_point.as_ref())?;
-    drop(reading);
+    let (planned, mut refused) = plan(&source, &root, format, arguments, &mut losses)?;
+    refused.extend(rehearse(&planned, &context, format, entry_point.as_ref())?);
     if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
-        check_free(&planned, &existing)?;
+        refused.extend(taken(&planned, &existing)?);
     }
+    drop(reading);
+    refuse(&refused)?;
     if arguments.dry_run {
         return tell(&losses);
     }
@@ -154,7 +155,7 @@ fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Fail
 }
 
 /// The folder that a store is, without links on the way. A name that is encoded is compared as it is.
-fn folder(location: &str) -> Option<PathBuf> {
+pub(crate) fn folder(location: &str) -> Option<PathBuf> {
     let path = Path::new(location.strip_prefix("file://")?);
     path.ancestors().find_map(|above| {
         let real = above.canonicalize().ok()?;
@@ -165,14 +166,14 @@ fn folder(location: &str) -> Option<PathBuf> {
     })
 }
 
-/// Everything that is to be copied, or everything that cannot be.
+/// Everything that is to be copied, and everything that cannot be.
 fn plan(
     source: &Hierarchy,
     root: &NodePath,
     format: Format,
     arguments: &Copy,
     losses: &mut Losses,
-) -> Result<Vec<Planned>, Failure> {
+) -> Result<(Vec<Planned>, Vec<String>), Failure> {
     let mut planned = Vec::new();
     let mut refused = Vec::new();
     for child in source.walk(root)? {
@@ -182,8 +183,7 @@ fn plan(
             Err(other) => return Err(other),
         }
     }
-    refuse(&refused)?;
-    Ok(planned)
+    Ok((planned, refused))
 }
 
 /// An error that lists what cannot be copied, if there is anything.
@@ -244,13 +244,13 @@ fn lost_of_group(group: &Group) -> Result<Vec<String>, Failure> {
     Ok(lost)
 }
 
-/// Writes all documents to memory: what goes wrong there would go wrong halfway.
+/// Writes all documents to memory: what goes wrong there would go wrong halfway, and is not copied.
 fn rehearse(
     planned: &[Planned],
     context: &Context,
     format: Format,
     entry_point: Option<&EntryPoint>,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let memory = open_store(context.registry(), "memory:")?;
     let hierarchy = match entry_point {
         Some(entry_point) => Hierarchy::create_draft(memory, context, entry_point)?,
@@ -269,11 +269,12 @@ fn rehearse(
         };
         refused.extend(result.err().map(|error| format!("{path}: {}", chain(&error))));
     }
-    refuse(&refused)
+    Ok(refused)
 }
 
-/// Refuses to change nodes that are there: groups of the same attributes, or without any, are taken over.
-fn check_free(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
+/// Nodes that are there and would be changed: groups of the same attributes, or without any, are taken over.
+fn taken(planned: &[Planned], destination: &Hierarchy) -> Result<Vec<String>, Failure> {
+    let mut taken = Vec::new();
     for node in planned {
         match node {
             Planned::Group { path, attributes } => {
@@ -285,17 +286,16 @@ fn check_free(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failur
                     && !there.attributes().is_empty()
                     && there.attributes() != attributes
                 {
-                    return Err(Failure::fault(format!(
-                        "group {path} is there already, with other attributes"
-                    )));
+                    taken.push(format!("{path}: the group is there already, with other attributes"));
                 }
             }
             Planned::Array { path, metadata, .. } => {
-                destination.prepare_array(&path.to_string(), (**metadata).clone())?;
+                let prepared = destination.prepare_array(&path.to_string(), (**metadata).clone());
+                taken.extend(prepared.err().map(|error| format!("{path}: {}", chain(&error))));
             }
         }
     }
-    Ok(())
+    Ok(taken)
 }
 
 /// Chunks first, documents last.

@@ -1,4 +1,4 @@
-//! `create`, `erase`, `resize`, `attrs` and `consolidate`.
+//! `create`, `erase`, `resize`, `attrs`, `consolidate` and `clean`.
 
 use crate::support::{Place, bytes, refused, text};
 
@@ -267,4 +267,42 @@ fn data_types_are_created_by_the_names_that_info_prints() {
     }
     let odd = ["create", &place.at("odd"), "/a", "--shape", "2", "--dtype", "fixed_length_utf32[3]"];
     assert!(refused(&odd, 1).contains("code points of 4 bytes"));
+}
+
+/// Leaves a file as a program does that was ended while it wrote, some hours ago.
+fn leave(place: &Place, name: &str, hours: u64) -> String {
+    let path = place.file(name, b"half of it");
+    let written = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
+    path
+}
+
+#[test]
+fn what_interrupted_writes_left_behind_is_shown_and_removed() {
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, &[]);
+    bytes(&["put", &store, "/g/a", &place.file("raw", &[1; 48])]);
+    let files = place.files("store");
+    assert_eq!(text(&["clean", &store]), "0 files, 0 B, removed\n");
+    let old = leave(&place, "store/g/a/c/0/.zarr-tmp-0123456789abcdef-0-1", 25);
+    let recent = leave(&place, "store/.zarr-tmp-0123456789abcdef-0-2", 2);
+    // Nobody takes them for values.
+    assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), [1; 48]);
+    assert_eq!(text(&["tree", &store]).lines().count(), 3);
+
+    let left = "1 file, 10 B, left alone: somebody may be writing; --older-than 0s takes these too\n";
+    let shown = text(&["clean", &store, "--dry-run"]);
+    assert_eq!(shown, format!("{old}\n1 file, 10 B, would be removed\n{left}"));
+    assert_eq!(place.files("store").len(), files.len() + 2);
+    let shown = text(&["clean", &store, "--older-than", "2h", "--dry-run"]);
+    assert_eq!(shown, format!("{recent}\n{old}\n2 files, 20 B, would be removed\n"));
+    assert_eq!(text(&["clean", &store]), format!("{old}\n1 file, 10 B, removed\n{left}"));
+    let url = format!("file://{store}");
+    assert_eq!(text(&["clean", &url, "--older-than", "0s"]), format!("{recent}\n1 file, 10 B, removed\n"));
+    assert_eq!(place.files("store"), files);
+
+    assert!(refused(&["clean", &place.at("nowhere")], 1).contains("there is no folder"));
+    assert!(refused(&["clean", "memory:"], 1).contains("is no folder"));
+    assert!(refused(&["clean", &store, "--older-than", "5"], 2).contains("90s, 10m, 2h or 7d"));
 }

@@ -408,3 +408,71 @@ fn an_unknown_type_is_copied_as_it_is_or_as_its_fallback_when_asked_for() {
     assert!(said.contains("which is not known; the copy has int64"), "{said}");
     assert_eq!(text(&["get", &place.at("v3"), "/a", "--format", "json"]), "[5, 7]\n");
 }
+
+#[test]
+fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
+    let place = Place::new();
+    let store = place.at("store");
+    let scaled = r#"scale_offset:{"scale":2.0,"offset":1.0}"#;
+    bytes(&["create", &store, "/a", "--shape", "4", "--dtype", "bfloat16", "--codec", scaled]);
+    let reshaped = r#"reshape:{"shape":[4]}"#;
+    let more =
+        ["--shape", "4", "--chunks", "4", "--dtype", "float32", "--codec", reshaped, "--codec", scaled];
+    bytes(&[&["create", &store, "/b"], &more[..]].concat());
+    bytes(&["create", &store, "/fine", "--shape", "4", "--dtype", "uint8"]);
+    for dry in [&["--dry-run"][..], &[]] {
+        let message = refused(&[&["copy", &store, &place.at("copy"), "--format", "v2"], dry].concat(), 1);
+        let lines: Vec<_> = message.lines().collect();
+        assert_eq!(lines.len(), 3, "{message}");
+        assert!(lines[1].starts_with("  /a: ") && lines[2].starts_with("  /b: "), "{message}");
+        assert!(lines[1].contains("`scale_offset`") && lines[1].contains("bfloat16"), "{message}");
+        assert!(lines[2].contains("`reshape`") && lines[2].contains("`scale_offset`"), "{message}");
+    }
+    assert!(place.files("copy").is_empty());
+    // So are those that are there already.
+    let copy = place.at("copy");
+    for path in ["/a", "/fine"] {
+        bytes(&["create", &copy, path, "--shape", "4", "--dtype", "uint8"]);
+    }
+    let message = refused(&["copy", &store, &copy], 1);
+    assert!(message.contains("\n  /a: ") && message.contains("\n  /fine: "), "{message}");
+}
+
+/// What a lenient reader passes over is not written again, also inside of shards.
+#[test]
+fn a_copy_is_strict_where_its_source_is_not() {
+    let place = Place::new();
+    let store = place.at("store");
+    let raw: Vec<u8> = (0..48).collect();
+    let more = ["--shape", "4,6", "--chunks", "2,3", "--dtype", "int16"];
+    bytes(&[&["create", &store, "/sharded", "--shards", "4,6", "--codec", "gzip"], &more[..]].concat());
+    bytes(&[&["create", &store, "/early", "--codec", "gzip"], &more[..]].concat());
+    bytes(&[&["create", &place.at("v2"), "/a", "--codec", "gzip", "--format", "v2"], &more[..]].concat());
+    for (store, path, old, new) in [
+        ("store", "sharded/zarr.json", r#""name": "gzip","#, r#""name": "gzip", "foo": 1,"#),
+        ("store", "sharded/zarr.json", r#""name": "crc32c""#, r#""name": "crc32c", "bar": 1"#),
+        ("v2", "a/.zarray", r#""id": "gzip","#, r#""id": "gzip", "foo": 1,"#),
+    ] {
+        let document = std::fs::read_to_string(place.path(store).join(path)).unwrap();
+        assert!(document.contains(old), "{old} in {document}");
+        place.file(&format!("{store}/{path}"), document.replace(old, new).as_bytes());
+    }
+    // Documents of early 2023 had no codec `bytes`.
+    let document = std::fs::read_to_string(place.path("store/early/zarr.json")).unwrap();
+    let start = document.find(r#""codecs": ["#).unwrap() + r#""codecs": ["#.len();
+    let end = document[..document.find(r#""name": "gzip""#).unwrap()].rfind('{').unwrap();
+    place.file("store/early/zarr.json", [&document[..start], &document[end..]].concat().as_bytes());
+
+    for (store, paths) in [("store", &["/sharded", "/early"][..]), ("v2", &["/a"])] {
+        for path in paths {
+            run(&["put", &place.at(store), path, &place.file("raw", &raw)]);
+            let strict = run(&["get", &place.at(store), path, "--format", "raw", "--strict"]);
+            assert_eq!(strict.status.code(), Some(1), "{path}");
+        }
+        let copy = place.at(&format!("copy of {store}"));
+        said(&["copy", &place.at(store), &copy]);
+        for path in paths {
+            assert_eq!(bytes(&["get", &copy, path, "--format", "raw", "--strict"]), raw, "{path}");
+        }
+    }
+}

@@ -71,23 +71,11 @@ fn a_store_without_hierarchy_is_named() {
 }
 
 #[test]
-fn stores_that_come_later_say_so() {
-    let place = Place::new();
-    for location in ["https://example.org/a.zarr", "s3://bucket/a.zarr"] {
-        assert!(refused(&["tree", location], 1).contains("come later"), "{location}");
-    }
-    let zip = place.file("a.zip", b"PK\x05\x06");
-    assert!(refused(&["tree", &zip], 1).contains("zip stores are not in this build"));
-}
-
-#[test]
 fn what_is_no_store_says_what_one_is() {
     let place = Place::new();
     assert!(refused(&["tree", ""], 1).contains("a path, a URL or a JSON description"));
     let file = place.file("a.txt", b"text");
     assert!(refused(&["tree", &file], 1).contains("is a file, not a store"));
-    let zip = refused(&["tree", r#"{"type":"zip","path":"a.zip"}"#], 1);
-    assert!(zip.contains("`zip` are not in this build, and come later; there are "), "{zip}");
     let unknown = refused(&["tree", r#"{"type":"tape"}"#], 1);
     assert!(
         unknown.contains("store `tape` is unknown; there are ") && unknown.contains("`memory`"),
