@@ -29,6 +29,10 @@ pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
             let what = format!("`{}` is not empty: the demonstration wants a new folder", folder.display());
             return Err(Failure::fault(what));
         }
+        Some(folder) if folder.exists() && !folder.is_dir() => {
+            let what = format!("`{}` is no folder: the demonstration wants a new one", folder.display());
+            return Err(Failure::fault(what));
+        }
         Some(folder) => folder,
         None => temporary_folder()?,
     };

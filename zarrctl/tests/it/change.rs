@@ -306,3 +306,34 @@ fn what_interrupted_writes_left_behind_is_shown_and_removed() {
     assert!(refused(&["clean", "memory:"], 1).contains("is no folder"));
     assert!(refused(&["clean", &store, "--older-than", "5"], 2).contains("90s, 10m, 2h or 7d"));
 }
+
+/// As on a disk that gets full: no file may have more than some 2 KiB.
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_leaves_the_old_value_and_nothing_else() {
+    let place = Place::new();
+    let (store, copy) = (place.at("store"), place.at("copy"));
+    let more = ["--shape", "100,100", "--chunks", "50,100", "--dtype", "uint8", "--codec", "none"];
+    bytes(&[&["create", &store, "/a"], &more[..]].concat());
+    bytes(&["put", &store, "/a", &place.file("old", &[1; 10_000])]);
+    let files = place.files("store");
+    let new = place.file("new", &[2; 10_000]);
+    for arguments in [
+        ["put", &store, "/a", &new].as_slice(),
+        &["copy", &store, &copy],
+        &["copy", &store, &copy, "--chunks", "100,100"],
+    ] {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", r#"trap '' XFSZ; ulimit -f 4; exec "$@""#, "sh", env!("CARGO_BIN_EXE_zarrctl")]);
+        let output = shell.args(arguments).env_clear().output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        assert!(
+            message.starts_with("error: writing `") && message.ends_with("/a/c/0/0`: File too large\n"),
+            "{message}"
+        );
+        assert_eq!(place.files("store"), files);
+        assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), [1; 10_000]);
+        assert_eq!(place.files("copy"), [""; 0]);
+    }
+}

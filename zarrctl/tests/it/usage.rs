@@ -369,6 +369,8 @@ fn the_demonstration_reads_back_what_it_wrote() {
     assert!(!shown.contains('\x1b'), "colours where there is no terminal");
     // What is there already is not written over.
     assert!(refused(&["demo", &folder], 1).contains("is not empty"));
+    let file = place.file("file", b"");
+    assert!(refused(&["demo", &file], 1).ends_with("is no folder: the demonstration wants a new one\n"));
 }
 
 #[test]
