@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, InParts};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Elements, Example, Mode, Output, Reading, Registry,
     Representation, Size, Value,
 };
 
+use super::promises::{decoded_in_parts, same_in_parts};
 use super::robustness::WORKING_MEMORY;
 use super::{Answer, CodecOnTrial, Use};
 use crate::fuzz::{Aspect, Target, within};
@@ -120,6 +121,9 @@ impl Use<'_> {
             let place = |fraction: u8| limit * usize::from(fraction) / usize::from(u8::MAX);
             let range = place(start.min(end))..place(start.max(end));
             within(memory, self, || range_of(&**codec, encoded, decoded.as_deref(), range, limit));
+            if let Some(codec) = codec.in_parts() {
+                within(memory, self, || parts_of(codec, encoded, decoded.as_deref(), limit));
+            }
         }
         if let Some(decoded) = decoded
             && self.loses_nothing()
@@ -171,6 +175,11 @@ impl Use<'_> {
             Ok(Size::Unknown) => {}
             Err(error) => panic!("{self}: no size: {error}"),
         }
+        if let Codec::BytesToBytes(codec) = &self.codec
+            && let Some(codec) = codec.in_parts()
+        {
+            assert_eq!(same_in_parts(codec, &encoded, decoded), Ok(()), "{self}");
+        }
         let limit = decoded.len().max(self.most());
         match self.decode(&encoded, limit) {
             Ok(Ok(again)) if self.loses_nothing() => {
@@ -217,6 +226,19 @@ fn range_of(
         }
         (Err(error), None) => panic!("{codec:?}: the bytes are to blame, and the error is {error:?}"),
     }
+}
+
+/// Part by part, a chunk of `size` bytes is the same, or refused if it is not whole.
+fn parts_of(codec: &dyn InParts, encoded: &[u8], whole: Option<&[u8]>, size: usize) {
+    let Some(decoded) = decoded_in_parts(codec, encoded, size) else { return };
+    let in_parts = match &decoded {
+        Ok(decoded) => Some(&decoded[..]),
+        Err(CodecError::Corrupt(_) | CodecError::TooLarge(_)) => None,
+        Err(error) => panic!("{codec:?}: the bytes are to blame, and the error is {error:?}"),
+    };
+    let chunk = |bytes: Option<&[u8]>| bytes.filter(|bytes| bytes.len() == size).map(<[u8]>::to_vec);
+    let (at_once, in_parts) = (chunk(whole), chunk(in_parts));
+    assert_eq!(in_parts, at_once, "{codec:?}: in parts it is not what it is at once");
 }
 
 /// Whether these bytes are a whole chunk of elements.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use zarr_spec::chain::inner_grid_shape;
 use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget};
-use zarr_spec::{Codec, CodecError, Output, Size};
+use zarr_spec::{Codec, CodecError, LimitExceeded, Output, Size};
 
 use super::robustness::{PLACES, largest};
 use super::round_trips::same_bytes;
@@ -183,25 +183,34 @@ fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
 }
 
 /// Both directions, in parts of the sizes that the codec says, where it says any.
-fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<(), String> {
+pub(super) fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<(), String> {
     if let Some(part) = codec.part_size(whole.len()) {
         let mut output = Output::at_most(usize::MAX);
-        let done = codec.encode_parts(&mut Divided::new(whole, part), &mut output);
+        let done = codec.encode_parts(&mut Divided { bytes: whole, part }, &mut output);
         done.map_err(|error| format!("encoding in parts: {error}"))?;
         same_bytes(output.written(), encoded)?;
     }
-    if let Some(part) = codec.decoded_part_size(encoded) {
-        let mut divided = Divided::new(whole, part);
-        let done = codec.decode_parts(encoded, &mut divided);
-        done.map_err(|error| format!("decoding in parts: {error}"))?;
-        same_bytes(&divided.written, whole)?;
+    if let Some(decoded) = decoded_in_parts(codec, encoded, whole.len()) {
+        same_bytes(&decoded.map_err(|error| format!("decoding in parts: {error}"))?, whole)?;
     }
     Ok(())
 }
 
+/// What comes out of a chunk of `size` bytes in parts, if the codec decodes these bytes so. Nobody has more memory for a
+/// part than for all of them.
+pub(super) fn decoded_in_parts(
+    codec: &dyn InParts,
+    encoded: &[u8],
+    size: usize,
+) -> Option<Result<Vec<u8>, CodecError>> {
+    let part = codec.decoded_part_size(encoded).filter(|part| (1..=size).contains(part))?;
+    let mut gathered = Gathered { size, part, written: Vec::new() };
+    Some(codec.decode_parts(encoded, &mut gathered).map(|()| gathered.written))
+}
+
 /// Decodes what was damaged or cut off at once and in parts of elements of so many bytes.
 fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: usize) -> Result<(), String> {
-    let (mut random, elements) = (Random::default(), vec![0; size]);
+    let mut random = Random::default();
     (0..PLACES).try_for_each(|round| {
         let mut bytes = encoded.to_vec();
         match round % 4 {
@@ -210,13 +219,15 @@ fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: us
             1 => bytes.iter_mut().skip(round / 2).take(1).for_each(|byte| *byte ^= 1 << (round / 4)),
             times => (0..times).for_each(|_| random.damage(&mut bytes)),
         }
-        // Nobody has more memory for a part than for all of them.
-        let Some(part) = codec.decoded_part_size(&bytes).filter(|&part| part < size) else { return Ok(()) };
+        let mut is_in_parts = true;
         let in_parts = answer(|| {
-            let mut divided = Divided::new(&elements, part);
-            codec.decode_parts(&bytes, &mut divided)?;
-            Ok(divided.written)
+            let decoded = decoded_in_parts(codec, &bytes, size);
+            is_in_parts = decoded.is_some();
+            decoded.unwrap_or_else(|| Ok(Vec::new()))
         })?;
+        if !is_in_parts {
+            return Ok(());
+        }
         let all = |decoded: Result<Vec<u8>, _>| decoded.ok().filter(|decoded| decoded.len() == size);
         match (all(used.decode(&bytes, size)?), all(in_parts)) {
             (Some(at_once), Some(in_parts)) => same_bytes(&in_parts, &at_once),
@@ -228,25 +239,10 @@ fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: us
     })
 }
 
-/// Bytes that are read in parts of one size, and those that were written so.
+/// Bytes that are read in parts of one size.
 struct Divided<'a> {
     bytes: &'a [u8],
     part: usize,
-    written: Vec<u8>,
-}
-
-impl<'a> Divided<'a> {
-    fn new(bytes: &'a [u8], part: usize) -> Self {
-        Self { bytes, part, written: Vec::new() }
-    }
-
-    /// The part that begins at `start`, if it has that size.
-    fn part(&self, start: usize, size: usize) -> Result<&'a [u8], CodecError> {
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let is_next = start.checked_rem(self.part) == Some(0) && size == self.part.min(rest.len());
-        let wrong = || format!("{size} bytes from {start} on are no part of {} bytes", self.part);
-        if is_next { Ok(&rest[..size]) } else { Err(CodecError::encode(wrong())) }
-    }
 }
 
 impl PartSource for Divided<'_> {
@@ -255,17 +251,43 @@ impl PartSource for Divided<'_> {
     }
 
     fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError> {
-        part.copy_from_slice(self.part(start, part.len())?);
+        if !is_part(self.part, start, part.len(), self.bytes.len()) {
+            return Err(CodecError::encode(no_part(self.part, start, part.len())));
+        }
+        part.copy_from_slice(&self.bytes[start..start + part.len()]);
         Ok(())
     }
 }
 
-impl PartTarget for Divided<'_> {
+/// A chunk of `size` bytes that is written in parts of one size.
+struct Gathered {
+    size: usize,
+    part: usize,
+    written: Vec<u8>,
+}
+
+impl PartTarget for Gathered {
     fn write(&mut self, part: &[u8]) -> Result<(), CodecError> {
-        self.part(self.written.len(), part.len())?;
+        let start = self.written.len();
+        if part.len() > self.size - start {
+            return Err(CodecError::TooLarge(LimitExceeded { limit: self.size }));
+        }
+        if !is_part(self.part, start, part.len(), self.size) {
+            return Err(CodecError::corrupt(no_part(self.part, start, part.len())));
+        }
         self.written.extend_from_slice(part);
         Ok(())
     }
+}
+
+/// Whether `size` bytes from `start` on are one of the parts of `part` bytes that `all` bytes are divided into.
+fn is_part(part: usize, start: usize, size: usize, all: usize) -> bool {
+    let rest = all.saturating_sub(start);
+    start.checked_rem(part) == Some(0) && size == part.min(rest)
+}
+
+fn no_part(part: usize, start: usize, size: usize) -> String {
+    format!("{size} bytes from {start} on are no part of {part} bytes")
 }
 
 /// None, all, the first, the last, and those that lie between.
