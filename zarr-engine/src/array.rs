@@ -22,7 +22,7 @@ use indexes::KeptIndexes;
 use work::Pipelines;
 
 pub(crate) use indexes::KeptIndex;
-pub(crate) use work::Worker;
+pub(crate) use work::{PARALLEL, Worker};
 
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]

@@ -186,7 +186,8 @@ impl Context {
         Self { threads: Threads::Pool(pool), ..self }
     }
 
-    /// On the calling thread alone.
+    /// On the calling thread alone. To a store for which many requests in flight pay, chunks are written by as many
+    /// threads all the same: one of them computes at a time, and the others wait for the store.
     #[must_use]
     pub fn with_one_thread(self) -> Self {
         Self { threads: Threads::Caller, ..self }
@@ -218,7 +219,7 @@ impl Context {
         self.mode
     }
 
-    /// How many threads the work may be on at once.
+    /// How many threads may compute at once.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         match &self.threads {

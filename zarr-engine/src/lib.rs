@@ -13,6 +13,7 @@ mod copy;
 mod element;
 mod elements;
 mod error;
+mod flight;
 mod group;
 mod hierarchy;
 mod locks;

@@ -1,13 +1,14 @@
 //! Locks of chunks: what keeps writers of parts of one chunk from losing one another's work, and readers from decoding
 //! one chunk at the same time.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// Chunks that may be changed at the same time without waiting for one another, at most.
-const LOCKS: usize = 256;
+/// Chunks that may be changed at the same time without waiting for one another, at most. Of 64 that are on their way to
+/// a store, no more than two wait for another one that happens to have the same lock.
+const LOCKS: usize = 1024;
 
 /// A fixed number of locks for any number of chunks, and the chunks that are being decoded.
 #[derive(Debug)]
@@ -24,15 +25,26 @@ impl ChunkLocks {
 
     /// Takes the lock of the chunk with this hash.
     pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, ()> {
-        // The remainder is below the number of locks.
-        let lock = usize::try_from(hash % LOCKS as u64).unwrap_or(0);
-        self.locks[lock].lock().unwrap_or_else(PoisonError::into_inner)
+        self.locks[number(hash)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the locks of all chunks with these hashes, in one order, so that nobody who does so waits for ever.
+    pub(crate) fn lock_all(&self, hashes: impl Iterator<Item = u64>) -> Vec<MutexGuard<'_, ()>> {
+        let numbers: BTreeSet<_> = hashes.map(number).collect();
+        let locks = numbers.into_iter().map(|number| self.locks[number].lock());
+        locks.map(|lock| lock.unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// Chunks that are being decoded, to be kept.
     pub(crate) fn claims(&self) -> &Claims {
         &self.claims
     }
+}
+
+/// The number of the lock of the chunk with this hash.
+fn number(hash: u64) -> usize {
+    // The remainder is below the number of locks.
+    usize::try_from(hash % LOCKS as u64).unwrap_or(0)
 }
 
 /// Chunks that are being decoded, by their hashes, each by one thread. Who has one never waits for another: so nobody
@@ -96,6 +108,16 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+
+    #[test]
+    fn the_locks_of_many_chunks_are_each_taken_once() {
+        let locks = ChunkLocks::new();
+        let many = LOCKS as u64 + 5;
+        assert_eq!(locks.lock_all((0..many).rev()).len(), LOCKS);
+        assert_eq!(locks.lock_all([many, 5, 5].into_iter()).len(), 1);
+        let _one = locks.lock(5);
+        assert_eq!(locks.lock_all([6].into_iter()).len(), 1);
+    }
 
     #[test]
     fn who_has_a_chunk_gets_no_other_one() {

@@ -64,6 +64,11 @@ impl<'a> Variable<'a> {
         None
     }
 
+    /// Bytes of offsets and payload.
+    pub(crate) fn size(&self) -> usize {
+        self.offsets.len() + self.payload.len()
+    }
+
     /// The element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
         &self.payload[self.offset(position)..self.offset(position + 1)]

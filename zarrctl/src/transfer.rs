@@ -16,9 +16,7 @@ const TOGETHER: u64 = 32 << 20;
 /// Writes the chunks of `to`, whose document is not there yet.
 pub(crate) fn transfer(from: &Array, to: &Array, progress: &Progress) -> Result<(), Failure> {
     // What an earlier attempt left must not show.
-    for index in to.stored_chunks()? {
-        to.erase_chunk(&index)?;
-    }
+    to.erase_chunks(&to.stored_chunks()?)?;
     let stored = match from.hierarchy().store().capabilities().listable {
         true => Some(from.stored_chunks()?),
         false => None,
@@ -44,13 +42,7 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 
 fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
-    for index in stored {
-        if let Some(bytes) = from.encoded_chunk(index)? {
-            to.write_encoded_chunk(index, &bytes)?;
-        }
-        progress.add(share);
-    }
-    Ok(())
+    Ok(to.copy_encoded_chunks(from, stored, || progress.add(share))?)
 }
 
 fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progress) -> Result<(), Failure> {

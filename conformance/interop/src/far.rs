@@ -15,21 +15,35 @@ use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
 pub struct Trips {
     /// Requests in each batch.
     pub batches: Vec<usize>,
-    /// Requests that waited alone.
+    /// Requests that are no batch, and no values that are written.
     pub alone: usize,
+    /// Those of them that were in flight at the same time, at most.
+    pub alone_at_once: usize,
     /// Requests that were begun, in batches.
     pub begun: usize,
     /// Requests in flight at most.
     pub in_flight: usize,
     /// Bytes in flight, or fetched and not taken, at most.
     pub bytes: usize,
+    /// Values written.
+    pub written: usize,
     /// Values written at the same time, at most.
     pub writes: usize,
+    /// Bytes of values written at the same time, at most.
+    pub bytes_written: usize,
+    waiting_alone: usize,
     writing: usize,
+    writing_bytes: usize,
 }
 
 /// What a [`FarStore`] does to its answers: the whole batch, and what it was going to answer one after another.
 type Spoil = dyn Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync;
+
+/// What becomes of a value that is written, given how many were before.
+type SpoilSet = dyn Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync;
+
+/// How long a store waits for as many values to be written at once as were expected.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Another store behind a delay.
 #[derive(Debug)]
@@ -43,6 +57,10 @@ pub struct Inside {
     manner: Manner,
     trips: Mutex<Trips>,
     spoil: Mutex<Option<Box<Spoil>>>,
+    spoil_set: Mutex<Option<Arc<SpoilSet>>>,
+    /// As many values have to be written at once before the first one is there.
+    gathering: Mutex<usize>,
+    has_gathered: Condvar,
 }
 
 impl fmt::Debug for Inside {
@@ -55,8 +73,16 @@ impl FarStore {
     /// Around `store`; every request takes `delay`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, delay: Duration, manner: Manner) -> Self {
-        let (trips, spoil) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inside { store, delay, manner, trips, spoil }))
+        Self(Arc::new(Inside {
+            store,
+            delay,
+            manner,
+            trips: Mutex::default(),
+            spoil: Mutex::default(),
+            spoil_set: Mutex::default(),
+            gathering: Mutex::default(),
+            has_gathered: Condvar::new(),
+        }))
     }
 
     /// What was asked since the last time.
@@ -67,19 +93,65 @@ impl FarStore {
 
     /// Hands on what `spoil` makes of each answer of a batch, given the number of the batch.
     pub fn spoil(&self, spoil: impl Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync + 'static) {
-        *self.0.spoil.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(spoil));
+        *locked(&self.0.spoil) = Some(Box::new(spoil));
     }
 
-    fn alone(&self) -> &dyn Store {
-        self.0.trips().alone += 1;
+    /// Asks before each value is written, given how many were before.
+    pub fn spoil_set(&self, spoil: impl Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync + 'static) {
+        *locked(&self.0.spoil_set) = Some(Arc::new(spoil));
+    }
+
+    /// No value is written before so many are written at once: no test has to be quick to see that. If they never are,
+    /// the wait ends some day.
+    pub fn gather(&self, writes: usize) {
+        *locked(&self.0.gathering) = writes;
+    }
+
+    fn alone<R>(&self, ask: impl FnOnce(&dyn Store) -> R) -> R {
+        {
+            let mut trips = self.0.trips();
+            trips.alone += 1;
+            trips.waiting_alone += 1;
+            trips.alone_at_once = trips.alone_at_once.max(trips.waiting_alone);
+        }
         thread::sleep(self.0.delay);
-        &*self.0.store
+        let answer = ask(&*self.0.store);
+        let mut trips = self.0.trips();
+        trips.waiting_alone = trips.waiting_alone.saturating_sub(1);
+        answer
     }
 }
 
 impl Inside {
     fn trips(&self) -> MutexGuard<'_, Trips> {
-        self.trips.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.trips)
+    }
+
+    /// One more value is on its way: the number of it.
+    fn begin_set(&self, size: usize) -> usize {
+        let mut trips = self.trips();
+        let number = trips.written;
+        trips.written += 1;
+        trips.writing += 1;
+        trips.writing_bytes += size;
+        trips.writes = trips.writes.max(trips.writing);
+        trips.bytes_written = trips.bytes_written.max(trips.writing_bytes);
+        let writing = trips.writing;
+        drop(trips);
+        let mut gathering = locked(&self.gathering);
+        if writing >= *gathering {
+            *gathering = 0;
+            self.has_gathered.notify_all();
+        }
+        let wait = self.has_gathered.wait_timeout_while(gathering, PATIENCE, |writes| *writes > 0);
+        drop(wait.unwrap_or_else(PoisonError::into_inner));
+        number
+    }
+
+    fn end_set(&self, size: usize) {
+        let mut trips = self.trips();
+        trips.writing = trips.writing.saturating_sub(1);
+        trips.writing_bytes = trips.writing_bytes.saturating_sub(size);
     }
 
     fn answers(&self, batch: usize, number: usize, request: &Request) -> Vec<Delivery> {
@@ -87,7 +159,7 @@ impl Inside {
         let mut output = Output::at_most(request.limit);
         let got = self.store.get(&request.key, request.range, &mut output);
         let delivery = (number, got.map(|got| got.map(|got| got.into_fetched(output))));
-        match &*self.spoil.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*locked(&self.spoil) {
             Some(spoil) => spoil(self, batch, delivery),
             None => vec![delivery],
         }
@@ -139,7 +211,7 @@ impl Batch {
     }
 }
 
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -207,7 +279,7 @@ impl Store for FarStore {
     }
 
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.alone().get(key, range, to)
+        self.alone(|store| store.get(key, range, to))
     }
 
     fn get_many<'a>(
@@ -219,27 +291,28 @@ impl Store for FarStore {
     }
 
     fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        {
-            let mut trips = self.0.trips();
-            trips.writing += 1;
-            trips.writes = trips.writes.max(trips.writing);
-        }
+        let number = self.0.begin_set(value.len());
         thread::sleep(self.0.delay);
-        let mut trips = self.0.trips();
-        trips.writing = trips.writing.saturating_sub(1);
-        drop(trips);
-        self.0.store.set(key, value)
+        let spoil = locked(&self.0.spoil_set).clone();
+        let result = spoil.map_or(Ok(()), |spoil| spoil(number, key));
+        let result = result.and_then(|()| self.0.store.set(key, value));
+        self.0.end_set(value.len());
+        result
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.alone().erase(key)
+        self.alone(|store| store.erase(key))
+    }
+
+    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        self.alone(|store| store.erase_values(keys))
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.alone().list_prefix(prefix)
+        self.alone(|store| store.list_prefix(prefix))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.alone().size(key)
+        self.alone(|store| store.size(key))
     }
 }

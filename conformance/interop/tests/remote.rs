@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::{FarStore, Random, Trips};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{ByteRange, Invalid, Key, Output, Registry, typetag};
-use zarr_kit::{Array, Context, Error, Hierarchy, Selection, open_store};
+use zarr_kit::spec::{ByteRange, Invalid, Key, Object, Output, Registry, typetag};
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
 const IN_FLIGHT: usize = 32;
@@ -348,5 +348,100 @@ fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
     for (number, (found, before)) in found.iter().zip(&before).enumerate() {
         let is_replaced = (128..192).contains(&(number % 256));
         assert_eq!(*found, if is_replaced { 9 } else { *before }, "element {number}");
+    }
+}
+
+/// The root, 8 groups with 4 arrays and a group of one array each: from far.
+fn nested(format: Format) -> Arc<FarStore> {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), "memory:").unwrap();
+    let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
+    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
+    if format != Format::V3Draft {
+        hierarchy.create_group("", Object::new()).unwrap();
+    }
+    for group in 0..8 {
+        hierarchy.create_group(&format!("g{group}"), Object::new()).unwrap();
+        (0..4).for_each(|number| {
+            drop(hierarchy.create_array(&format!("g{group}/a{number}"), &array).unwrap());
+        });
+        hierarchy.create_array(&format!("g{group}/inner/b"), &array).unwrap();
+    }
+    Arc::new(FarStore::new(store, DELAY, MANNER))
+}
+
+#[test]
+fn nodes_are_found_opened_and_created_in_few_round_trips() {
+    let context = Context::linked().unwrap();
+    // Requests in each batch, and how many there are that are none.
+    type Asked = (Vec<usize>, usize);
+    let all: [(Format, [Asked; 3]); 3] = [
+        (Format::V2, [(vec![10, 3, 3, 3, 3], 3), (vec![16, 80, 16], 19), (vec![9, 3], 0)]),
+        (Format::V3Draft, [(vec![2; 4], 3), (vec![], 3), (vec![], 5)]),
+        (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![3], 0)]),
+    ];
+    for (format, [of_arrays, of_walk, of_create]) in all {
+        let far = nested(format);
+        let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &context).unwrap();
+        assert_eq!(asked(&far), (vec![4], 0), "{format}");
+        let group = hierarchy.group("/g3").unwrap();
+        let _opened = far.take();
+        assert_eq!(group.arrays().unwrap().len(), 4);
+        assert_eq!(asked(&far), of_arrays, "{format}");
+        assert_eq!(hierarchy.walk(&hierarchy.path("").unwrap()).unwrap().len(), 1 + 8 * 7);
+        let trips = far.take();
+        assert_eq!((trips.batches.clone(), trips.alone), of_walk, "{format}");
+        // The groups of one level are listed at the same time.
+        assert!(format == Format::V3Draft || trips.alone_at_once > 1, "{format}: {trips:?}");
+        drop(hierarchy.create_array("/g5/new", &ArrayBuilder::new([4], "uint8")).unwrap());
+        let trips = far.take();
+        assert_eq!((trips.batches, trips.alone, trips.written), (of_create.0, of_create.1, 1), "{format}");
+    }
+}
+
+/// Requests in each batch, and how many there are that are none.
+fn asked(far: &FarStore) -> (Vec<usize>, usize) {
+    let trips = far.take();
+    (trips.batches, trips.alone)
+}
+
+#[test]
+fn many_arrays_of_v3_are_created_in_two_round_trips() {
+    let far = nested(Format::V3);
+    let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
+    hierarchy.consolidate("/g7").unwrap();
+    let _before = far.take();
+    far.gather(IN_FLIGHT);
+    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
+    let paths: Vec<_> = (0..40).map(|number| format!("/g6/x{number}")).collect();
+    let create = |paths: &[String]| {
+        hierarchy.create_arrays(paths.iter().map(|path| (path.as_str(), &array))).map(|arrays| arrays.len())
+    };
+    assert_eq!(create(&paths).unwrap(), 40);
+    let trips = far.take();
+    assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![42], 0, 40, IN_FLIGHT));
+    assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
+
+    // Groups that are missing are written, and copies of documents follow.
+    assert_eq!(create(&["/g7/y/z/a".to_owned(), "/g7/y/b".to_owned()]).unwrap(), 2);
+    let again = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
+    assert_eq!(again.group("/g7/y").unwrap().children().unwrap().len(), 2);
+    let metadata = again.group("/g7").unwrap().metadata().consolidated.clone().unwrap();
+    assert!(
+        ["y", "y/z", "y/z/a", "y/b", "a0"].iter().all(|path| metadata.get(path).is_some()),
+        "{metadata:?}"
+    );
+
+    // Nothing is written where one of them cannot be.
+    let _before = far.take();
+    for (second, reason) in [
+        ("/g6/x0", "cannot create /g6/x0"),
+        ("/g1/new", "it is to be created twice"),
+        ("/g1/new/below", "/g1/new is an array"),
+        ("/g2/a1/below", "/g2/a1 is an array"),
+    ] {
+        let error = create(&["/g1/new".to_owned(), second.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+        assert_eq!(far.take().written, 0);
     }
 }

@@ -13,6 +13,7 @@ use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Li
 use super::{Array, ArrayInner, RankZeroKey, hash};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
+use crate::flight::{self, Flight, IN_FLIGHT};
 use crate::shape::for_each_index;
 
 /// Bytes that the part of a chunk's key behind that of its array mostly has at most.
@@ -83,6 +84,55 @@ impl Array {
         let _alone = inner.lock(index);
         inner.forget_index(index);
         inner.erase(index)
+    }
+
+    /// Removes many chunks: in bulk where the store can, with as many requests in flight as pay.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::erase_chunk`]. When the store fails, others of them may be gone.
+    pub fn erase_chunks(&self, indices: &[Vec<u64>]) -> Result<(), Error> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        let mut keys = Vec::with_capacity(indices.len());
+        for index in indices {
+            inner.chunk(index)?;
+            keys.extend(inner.keys(index)?);
+        }
+        let _alone = inner.context().locks.lock_all(indices.iter().map(|index| inner.lock_hash(index)));
+        indices.iter().for_each(|index| inner.forget_index(index));
+        Ok(erase_values(&*inner.resolved.store, &keys)?)
+    }
+
+    /// Stores the chunks at `indices` as they are stored in `source`, where their bytes have to mean the same: they are
+    /// not looked at. Chunks that are not stored there stay as they are here. `copied` hears of each when it is done.
+    ///
+    /// Where requests in flight pay for one of the stores, as many chunks are on their way at once, as long as they have
+    /// no more than 32 MiB.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. When a store fails, some may be copied.
+    pub fn copy_encoded_chunks(
+        &self,
+        source: &Self,
+        indices: &[Vec<u64>],
+        copied: impl Fn() + Sync,
+    ) -> Result<(), Error> {
+        self.inner.check_writable()?;
+        let [from, to] = [source, self].map(|array| array.inner.resolved.store.manner().concurrency);
+        let decoded = source.inner.resolved.chunk.size().limit();
+        let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
+        let flight = Flight::new(1);
+        flight::each(indices.len(), from.max(to), |number| {
+            let mut room = flight.room(expected);
+            if let Some(bytes) = source.encoded_chunk(&indices[number])? {
+                room.resize(bytes.len());
+                self.write_encoded_chunk(&indices[number], &bytes)?;
+            }
+            copied();
+            Ok(())
+        })
     }
 
     /// Whether the chunk at `index` is stored.
@@ -285,11 +335,15 @@ impl ArrayInner {
 
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.
     pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
+        self.context().locks.lock(self.lock_hash(index))
+    }
+
+    fn lock_hash(&self, index: &[u64]) -> u64 {
         let hash = |indices: &[u64]| hash(&(self.lock_seed, indices));
         // By its key, which it keeps when others have changed the shape of the array. A chunk whose key cannot be told is
         // not written either.
         let by_key = self.with_key_indices(index, hash);
-        self.context().locks.lock(by_key.unwrap_or_else(|_| hash(index)))
+        by_key.unwrap_or_else(|_| hash(index))
     }
 
     /// Erases stored chunks that `grid`, another one of the same array, does not have.
@@ -298,19 +352,21 @@ impl ArrayInner {
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
             let rank = old.grid_shape().len();
+            let mut outside = Vec::new();
             for key in store.list_prefix(&self.place.chunks)? {
                 let rest = self.place.chunks.strip(key.as_str());
                 let indices = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
                 let Some(indices) = indices else { continue };
                 if chunk_of_key(grid, &indices)?.is_none() {
-                    store.erase(&key)?;
+                    outside.push(key);
                 }
             }
-            return Ok(());
+            return Ok(erase_values(&**store, &outside)?);
         }
         let stay = chunks_that_stay(old, grid)?;
         let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
         let Some(boxes) = boxes else { return Ok(()) };
+        let mut keys = Vec::new();
         for along in boxes {
             let count = along.iter().map(Along::count).product();
             for number in 0..count {
@@ -320,15 +376,33 @@ impl ArrayInner {
                     *index = along.chunk(rest % along.count());
                     rest /= along.count();
                 }
-                store.erase(&self.key(&index)?)?;
+                keys.push(self.key(&index)?);
+                if keys.len() == ERASED_TOGETHER {
+                    erase_values(&**store, &keys)?;
+                    keys.clear();
+                }
             }
         }
-        Ok(())
+        Ok(erase_values(&**store, &keys)?)
     }
 }
 
-/// Chunks that are erased one by one, at most.
+/// Removes values, in as many requests in flight as pay: each in bulk, where the store can.
+fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
+    let concurrency = store.manner().concurrency;
+    let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
+    let batches: Vec<_> = keys.chunks(each).collect();
+    flight::each(batches.len(), concurrency, |number| store.erase_values(batches[number]))
+}
+
+/// Chunks that are erased without a listing of them, at most.
 const ERASED: u64 = 1_000_000;
+
+/// Keys of those that are in memory at a time.
+const ERASED_TOGETHER: usize = 1 << 14;
+
+/// Values that one request removes at most: as many as object stores take.
+const IN_BULK: usize = 1000;
 
 /// Chunk numbers along one dimension.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use crate::plan::{Axis, Plan};
 use crate::selection::Wanted;
 
 /// Below so many bytes the work stays on the calling thread.
-const PARALLEL: usize = 512 << 10;
+pub(crate) const PARALLEL: usize = 512 << 10;
 
 /// What one thread works in.
 #[derive(Debug, Default)]

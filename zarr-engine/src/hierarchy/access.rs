@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
-use zarr_spec::store::{Request, Store, StoreError, Version};
-use zarr_spec::{BoxError, ByteRange, Key, KeyError, Output, Reading, Value};
+use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
+use zarr_spec::{BoxError, ByteRange, Key, KeyError, Output, Prefix, Reading, Value};
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::flight;
 
 /// Warnings that are kept: a store with a fault in every document must not fill the memory.
 const KEPT_WARNINGS: usize = 1000;
@@ -78,6 +79,12 @@ impl Access {
     /// Whether requests do not wait for anything, so that one batch of them is no better than one after another.
     pub(super) fn is_local(&self) -> bool {
         self.store.manner().concurrency == 0
+    }
+
+    /// What lies directly below each of `prefixes`, in their order: all are asked for at once where that pays.
+    pub(super) fn list_dirs(&self, prefixes: &[Prefix]) -> Result<Vec<Directory>, Error> {
+        let concurrency = self.store.manner().concurrency;
+        Ok(flight::map(prefixes, concurrency, |prefix| self.store.list_dir(prefix))?)
     }
 
     /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.

@@ -11,6 +11,7 @@ use super::beside::Beside;
 use super::{Child, Kind};
 use crate::array::RankZeroKey;
 use crate::error::Error;
+use crate::flight;
 
 /// A node that is there.
 #[derive(Debug)]
@@ -45,6 +46,9 @@ impl Found {
         Self { metadata, is_implicit: false }
     }
 }
+
+/// The path of an array, and its metadata.
+pub(super) type NewArray<'a> = (&'a NodePath, &'a ArrayMetadata);
 
 /// Keys, documents and operations of one format.
 pub(super) trait Dialect: Debug + Send + Sync {
@@ -104,11 +108,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
     /// The arrays directly below a group, with their metadata or why there are none.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let children = self.children(access, path)?.into_iter().filter(|child| child.kind == Kind::Array);
-        let arrays = children.map(|Child { path, .. }| {
-            let found = self.read(access, &path).and_then(|found| array_of(&path, found));
-            (path, found)
-        });
-        Ok(arrays.collect())
+        let children: Vec<_> = children.collect();
+        flight::map(&children, access.store.manner().concurrency, |Child { path, .. }| {
+            let found = self.read(access, path).and_then(|found| array_of(path, found));
+            Ok((path.clone(), found))
+        })
     }
 
     /// A node and all below it.
@@ -119,6 +123,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
 
     /// Writes a node where nothing is in its way, and what it needs above it.
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error>;
+
+    /// The same for many arrays.
+    fn create_arrays(&self, access: &Access, arrays: &[NewArray<'_>]) -> Result<(), Error> {
+        arrays.iter().try_for_each(|(path, array)| self.create(access, path, NewNode::Array(array)))
+    }
 
     /// Writes the documents of an array in the place of those that are there.
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;

@@ -123,9 +123,9 @@ impl V2 {
     /// readable.
     fn listed(&self, access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
         let mut paths = Vec::new();
-        for group in groups {
-            let at = keyed(prefix(group))?;
-            for below in access.store.list_dir(&at)?.prefixes {
+        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
+        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
+            for below in listed.prefixes {
                 let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
                 paths.extend(group.child(name, Format::V2));
             }

@@ -1,6 +1,6 @@
 //! Final v3: a `zarr.json` in every node, and none for what has none.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -12,12 +12,13 @@ use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
 use super::access::{Access, encoded_at, keyed};
 use super::beside::{Beside, Erased};
 use super::dialect::{
-    Dialect, Found, FoundArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
+    Dialect, Found, FoundArray, NewArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
 };
 use super::recent::Last;
 use super::snapshot::{Snapshot, directly_below, is_below};
 use super::{Child, Kind};
 use crate::error::Error;
+use crate::flight;
 
 /// The dialect of final v3.
 #[derive(Debug)]
@@ -118,14 +119,22 @@ impl V3 {
             Some(above) => above,
             None => parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?,
         };
+        Self::copies_of(ancestors.into_iter().zip(above), changes)
+    }
+
+    /// The same, of these nodes.
+    fn copies_of(
+        nodes: impl Iterator<Item = (NodePath, Option<NodeMetadata>)>,
+        changes: &[Change<'_>],
+    ) -> Result<Vec<(NodePath, Value)>, Error> {
         let mut copies = Vec::new();
-        for (ancestor, node) in ancestors.into_iter().zip(above) {
+        for (path, node) in nodes {
             if let Some(NodeMetadata::Group(mut group)) = node
                 && let Some(nodes) = &mut group.consolidated
             {
-                changes.iter().for_each(|change| apply(nodes, &ancestor, *change));
-                let document = made(&ancestor, group_document(&group))?;
-                copies.push((ancestor, document));
+                changes.iter().for_each(|change| apply(nodes, &path, *change));
+                let document = made(&path, group_document(&group))?;
+                copies.push((path, document));
             }
         }
         Ok(copies)
@@ -161,14 +170,23 @@ impl V3 {
         }
     }
 
-    /// The nodes above `path`. Of groups that are known to have no consolidated metadata, nothing else is told.
-    fn above(&self, access: &Access, path: &NodePath) -> Result<Vec<Option<NodeMetadata>>, Error> {
-        let ancestors: Vec<NodePath> = path.ancestors().collect();
-        // Where each request is a round trip, one batch of documents is less than a question for each.
-        if !access.is_local() {
-            return parse_all(access, &ancestors, &stored_all(access, &ancestors)?);
+    /// The nodes above `path`, and its own document. Of groups that are known to have no consolidated metadata, nothing
+    /// else is told.
+    fn above_and_at(
+        &self,
+        access: &Access,
+        path: &NodePath,
+    ) -> Result<(Vec<Option<NodeMetadata>>, Option<Value>), Error> {
+        let mut nodes: Vec<NodePath> = path.ancestors().collect();
+        if access.is_local() {
+            let above = nodes.iter().map(|ancestor| self.plain_groups.read(access, ancestor));
+            return Ok((above.collect::<Result<_, _>>()?, stored(access, path)?));
         }
-        ancestors.iter().map(|ancestor| self.plain_groups.read(access, ancestor)).collect()
+        // Where each request is a round trip, one batch of documents is less than a question for each.
+        nodes.push(path.clone());
+        let mut documents = stored_all(access, &nodes)?;
+        let itself = documents.pop().flatten();
+        Ok((parse_all(access, &nodes, &documents)?, itself))
     }
 
     /// The groups that are missing above `path`, and those that are there.
@@ -177,8 +195,7 @@ impl V3 {
         access: &Access,
         path: &NodePath,
     ) -> Result<(Vec<NodePath>, Vec<Option<NodeMetadata>>), Error> {
-        let above = self.above(access, path)?;
-        let itself = stored(access, path)?;
+        let (above, itself) = self.above_and_at(access, path)?;
         let mut missing = Vec::new();
         for (ancestor, node) in path.ancestors().zip(&above) {
             match node {
@@ -193,6 +210,48 @@ impl V3 {
             }
             None => Ok((missing, above)),
         }
+    }
+
+    /// The nodes above `arrays`, if there are no other nodes where these are to be.
+    fn check_all(
+        access: &Access,
+        arrays: &[NewArray<'_>],
+    ) -> Result<Vec<(NodePath, Option<NodeMetadata>)>, Error> {
+        let mut new = BTreeSet::new();
+        for &(path, _) in arrays {
+            if !new.insert(path) {
+                return Err(in_the_way(path, "it is to be created twice"));
+            }
+        }
+        let above: BTreeSet<NodePath> = arrays.iter().flat_map(|(path, _)| path.ancestors()).collect();
+        let mut nodes: Vec<NodePath> = above.into_iter().collect();
+        let count = nodes.len();
+        nodes.extend(arrays.iter().map(|&(path, _)| path.clone()));
+        let documents = stored_all(access, &nodes)?;
+        let found = parse_all(access, &nodes[..count], &documents)?;
+        let is_array = |(path, node): (&NodePath, &Option<NodeMetadata>)| {
+            (new.contains(path) || matches!(node, Some(NodeMetadata::Array(_)))).then(|| path.clone())
+        };
+        if let Some(array) = nodes.iter().zip(&found).find_map(is_array)
+            && let Some((path, _)) = arrays.iter().find(|(path, _)| is_below(path, &array))
+        {
+            return Err(below_an_array(path, &array));
+        }
+        for ((path, _), document) in arrays.iter().zip(&documents[count..]) {
+            if document.is_some() {
+                return Err(in_the_way(
+                    path,
+                    format!("{} is there already", kind_of(document.as_ref()).name()),
+                ));
+            }
+        }
+        Ok(nodes.into_iter().zip(found).collect())
+    }
+
+    /// The document of an array: that of the last one, where it is the same.
+    fn encoded(&self, path: &NodePath, array: &ArrayMetadata) -> Result<Arc<Encoded>, Error> {
+        let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
+        self.arrays.get_or_make(array, is_alike, make)
     }
 
     /// What `made` makes of each node directly below the group at `path`, and of its document where that can be read.
@@ -222,9 +281,9 @@ impl V3 {
         made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
         let mut paths = Vec::new();
-        for group in groups {
-            let at = keyed(prefix(group))?;
-            for below in access.store.list_dir(&at)?.prefixes {
+        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
+        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
+            for below in listed.prefixes {
                 let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
                 // Names that begin with `__` are reserved, and there are no nodes of other impossible names
                 // (V3-STORE-07, V3-NAME-11).
@@ -338,10 +397,7 @@ impl Dialect for V3 {
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let (missing, above) = self.check(access, path)?;
         let Encoded { document, text } = &*match node {
-            NewNode::Array(array) => {
-                let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
-                self.arrays.get_or_make(array, is_alike, make)?
-            }
+            NewNode::Array(array) => self.encoded(path, array)?,
             NewNode::Group(group) => Arc::new(Encoded::new(path, group_document(group))?),
         };
         let mut groups = Vec::new();
@@ -357,6 +413,35 @@ impl Dialect for V3 {
             access.set_json(&keyed(node_key(ancestor))?, group)?;
         }
         access.store.set(&keyed(node_key(path))?, text)?;
+        self.refresh(access, &copies, &changes)
+    }
+
+    /// Where each request is a round trip: one batch of documents for all of them, then everything that is written at
+    /// once, groups first.
+    fn create_arrays(&self, access: &Access, arrays: &[NewArray<'_>]) -> Result<(), Error> {
+        if access.is_local() || arrays.len() < 2 {
+            return arrays
+                .iter()
+                .try_for_each(|(path, array)| self.create(access, path, NewNode::Array(array)));
+        }
+        let above = Self::check_all(access, arrays)?;
+        let missing: Vec<_> =
+            above.iter().filter(|(_, node)| node.is_none()).map(|(path, _)| path.clone()).collect();
+        let group = GroupMetadata::new(Format::V3, Object::new());
+        let groups =
+            missing.iter().map(|path| Ok((path, Arc::new(Encoded::new(path, group_document(&group))?))));
+        let groups = groups.collect::<Result<Vec<_>, Error>>()?;
+        let new = arrays.iter().map(|(path, array)| Ok((*path, self.encoded(path, array)?)));
+        let new = new.collect::<Result<Vec<_>, Error>>()?;
+        let changes: Vec<Change<'_>> =
+            groups.iter().chain(&new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
+        let copies = Self::copies_of(above.into_iter(), &changes)?;
+        for nodes in [&groups, &new] {
+            flight::each(nodes.len(), access.store.manner().concurrency, |number| {
+                let (path, Encoded { text, .. }) = (nodes[number].0, &*nodes[number].1);
+                Ok::<_, Error>(access.store.set(&keyed(node_key(path))?, text)?)
+            })?;
+        }
         self.refresh(access, &copies, &changes)
     }
 

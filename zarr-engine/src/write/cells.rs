@@ -1,15 +1,42 @@
 //! Writing of chunks, each under its lock. What is encoded on several threads is encoded before the lock is taken.
+//!
+//! To a store that keeps many requests in flight, chunks are written by as many threads, which mostly wait.
 
-use zarr_spec::ByteRange;
+use std::mem;
+
 use zarr_spec::pipeline::Pipeline;
+use zarr_spec::{ByteRange, Output};
 
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
+use crate::flight::{self, Flight};
+use crate::memory::Memory;
 use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
+use crate::plan::Plan;
 use crate::read::contents;
 use crate::selection::Wanted;
+
+/// Where the inner chunks of a shard that is written as a whole are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// On the thread that writes the shard.
+    No,
+    /// On the threads of the context.
+    OverContext,
+    /// On so many threads of their own.
+    OverThreads(usize),
+}
+
+/// A cell that is written.
+pub(super) struct Target<'t> {
+    pub(super) cell: &'t [u64],
+    pub(super) pipeline: &'t Pipeline,
+    /// Whether nothing of what it held is kept.
+    is_whole: bool,
+    pub(super) spread: Spread,
+}
 
 impl ArrayInner {
     /// Writes all elements that are wanted: each chunk once.
@@ -23,9 +50,14 @@ impl ArrayInner {
         // Few shards leave threads idle: then the inner chunks of each are encoded on all of them.
         let is_spread =
             self.resolved.chain.shard().is_some() && plan.len() < 2 * self.context().thread_count();
+        let concurrency = self.resolved.store.manner().concurrency;
+        if concurrency > 0 {
+            return self.write_remotely(&plan, source, &strides, is_spread, concurrency);
+        }
+        let spread = if is_spread { Spread::OverContext } else { Spread::No };
         let write = |number| {
             let piece = plan.piece(number)?;
-            self.write_cell(&Part { piece: &piece, source, strides: &strides }, is_spread)
+            self.write_cell(&Part { piece: &piece, source, strides: &strides }, spread)
         };
         match is_spread {
             true => (0..plan.len()).try_for_each(write),
@@ -33,16 +65,135 @@ impl ArrayInner {
         }
     }
 
-    fn write_cell(&self, part: &Part<'_>, is_spread: bool) -> Result<(), Error> {
+    /// Writes all cells of `plan`, with as many requests in flight as pay. No more threads compute at once than the
+    /// context has.
+    fn write_remotely(
+        &self,
+        plan: &Plan<'_>,
+        source: Source<'_>,
+        strides: &[usize],
+        is_spread: bool,
+        concurrency: usize,
+    ) -> Result<(), Error> {
+        let threads = self.context().thread_count();
+        let (processors, spread) = match is_spread {
+            true => (1, Spread::OverThreads(threads)),
+            false => (threads, Spread::No),
+        };
+        let flight = Flight::new(processors);
+        let mean = source.size() / plan.len().max(1);
+        flight::each(plan.len(), concurrency.max(processors), |number| {
+            let piece = plan.piece(number)?;
+            self.write_far_cell(&Part { piece: &piece, source, strides }, spread, mean, &flight)
+        })
+    }
+
+    fn write_cell(&self, part: &Part<'_>, spread: Spread) -> Result<(), Error> {
         let cell = part.piece.cell();
         let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
-        let is_whole = part.piece.covers(self.lengths_inside(cell)?.into_iter().take(cell.len()));
-        self.workers.with(Worker::default, |worker| match (pipeline.shard(), is_whole) {
-            (Some(shard), true) => self.write_shard(cell, shard, part, is_spread, worker),
-            (Some(shard), false) => self.write_to_shard(cell, shard, part, worker),
-            (None, true) => self.write_chunk(cell, &pipeline, part, &mut worker.written),
-            (None, false) => self.write_to_chunk(cell, &pipeline, part, worker),
+        let is_whole = self.is_covered(part)?;
+        let target = Target { cell, pipeline: &pipeline, is_whole, spread };
+        self.workers.with(Worker::default, |worker| {
+            if is_whole {
+                // Nothing is read, and only storing it is under the lock.
+                let value = self.value(&target, part, None, worker)?;
+                let _alone = self.lock(cell);
+                return self.store(cell, value);
+            }
+            // The buffer of what is stored outlives what is made of it.
+            let mut buffer = mem::take(&mut worker.encoded);
+            // From here on, all work is done on this thread.
+            let _alone = self.lock(cell);
+            let mut output = buffer.output(self.value_limit(None));
+            let got = self.get_once(cell, ByteRange::Full, &mut output)?;
+            let old = got.as_ref().map(|got| contents(got, output.written()));
+            let value = self.value(&target, part, old, worker)?;
+            self.store(cell, value)?;
+            worker.encoded = buffer;
+            Ok(())
         })
+    }
+
+    /// The same for a store that is far away: what is in memory while others compute is the value alone. `mean` is the
+    /// size of a chunk of elements of which nobody knows it.
+    fn write_far_cell(
+        &self,
+        part: &Part<'_>,
+        spread: Spread,
+        mean: usize,
+        flight: &Flight,
+    ) -> Result<(), Error> {
+        let cell = part.piece.cell();
+        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
+        let target = Target { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread };
+        let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
+        let mut room = flight.room(decoded.unwrap_or(mean));
+        let make = |old: Option<&[u8]>| -> Result<Option<Memory>, Error> {
+            flight.compute(|| {
+                self.workers.with(Worker::default, |worker| {
+                    let Some(value) = self.value(&target, part, old, worker)? else { return Ok(None) };
+                    let (mut memory, _) = self.context().kept.get(value.len())?;
+                    memory.copy_from_slice(value);
+                    Ok(Some(memory))
+                })
+            })
+        };
+        let (value, _alone) = if target.is_whole {
+            (make(None)?, self.lock(cell))
+        } else {
+            let alone = self.lock(cell);
+            let mut output = Output::at_most(self.value_limit(None));
+            let got = self.get_once(cell, ByteRange::Full, &mut output)?;
+            (make(got.as_ref().map(|got| contents(got, output.written())))?, alone)
+        };
+        room.resize(value.as_ref().map_or(0, Memory::len));
+        self.store(cell, value.as_deref())
+    }
+
+    /// The value of a cell when `part` is written, of which `old` is stored; `None` if there is to be none. Of a cell
+    /// that is written as a whole, nobody looks at what is stored.
+    fn value<'w>(
+        &self,
+        target: &Target<'_>,
+        part: &Part<'_>,
+        old: Option<&[u8]>,
+        worker: &'w mut Worker,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        if !target.is_whole && old.is_none() {
+            self.checked_fill(target.cell)?;
+        }
+        match (target.pipeline.shard(), target.is_whole) {
+            (Some(shard), true) => self.whole_shard(target, shard, part, worker),
+            (Some(shard), false) => self.changed_shard(target, shard, part, old, worker),
+            (None, _) => self.chunk_value(target, part, old, worker),
+        }
+    }
+
+    fn chunk_value<'w>(
+        &self,
+        target: &Target<'_>,
+        part: &Part<'_>,
+        old: Option<&[u8]>,
+        worker: &'w mut Worker,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        let Target { cell, pipeline, .. } = *target;
+        let Worker { stages, written, .. } = worker;
+        let encoded = match old {
+            Some(bytes) => {
+                let decoded = decode(pipeline, bytes, stages, None, self.bounds());
+                let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
+                let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
+                self.encode_part(cell, pipeline, part, existing, written)?
+            }
+            None => self.encode_part(cell, pipeline, part, None, written)?,
+        };
+        Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
+    }
+
+    /// Whether all elements of a cell that are inside of the array are written.
+    fn is_covered(&self, part: &Part<'_>) -> Result<bool, Error> {
+        let cell = part.piece.cell();
+        Ok(part.piece.covers(self.lengths_inside(cell)?.into_iter().take(cell.len())))
     }
 
     /// Elements of the chunk at `cell` that are inside of the array, per dimension.
@@ -54,46 +205,6 @@ impl ArrayInner {
             *inside = range.end.min(length).saturating_sub(range.start);
         }
         Ok(lengths)
-    }
-
-    /// Writes a whole chunk: nothing is read, and only storing it is under the lock.
-    fn write_chunk(
-        &self,
-        cell: &[u64],
-        pipeline: &Pipeline,
-        part: &Part<'_>,
-        stages: &mut Stages,
-    ) -> Result<(), Error> {
-        let encoded = self.encode_part(cell, pipeline, part, None, stages)?;
-        let _alone = self.lock(cell);
-        self.store(cell, encoded.as_ref().map(|encoded| stages.bytes(encoded, &[])))
-    }
-
-    /// Writes a part of a chunk: what else it holds is kept.
-    fn write_to_chunk(
-        &self,
-        cell: &[u64],
-        pipeline: &Pipeline,
-        part: &Part<'_>,
-        worker: &mut Worker,
-    ) -> Result<(), Error> {
-        let Worker { encoded: buffer, stages, written, .. } = worker;
-        let _alone = self.lock(cell);
-        let mut output = buffer.output(self.value_limit(None));
-        let encoded = match self.get_once(cell, ByteRange::Full, &mut output)? {
-            Some(got) => {
-                let bytes = contents(&got, output.written());
-                let decoded = decode(pipeline, bytes, stages, None, self.bounds());
-                let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
-                let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
-                self.encode_part(cell, pipeline, part, existing, written)?
-            }
-            None => {
-                self.checked_fill(cell)?;
-                self.encode_part(cell, pipeline, part, None, written)?
-            }
-        };
-        self.store(cell, encoded.as_ref().map(|encoded| written.bytes(encoded, &[])))
     }
 
     /// Encodes a chunk or inner chunk that held `existing`; `None` if it is not to be stored, being fill values alone.

@@ -2,15 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use zarr_spec::CodecError;
 use zarr_spec::pipeline::ShardPipeline;
-use zarr_spec::{ByteRange, CodecError};
 
+use super::cells::{Spread, Target};
 use super::source::{Part, Source};
-use crate::array::{ArrayInner, Worker};
+use crate::array::{ArrayInner, PARALLEL, Worker};
 use crate::error::Error;
+use crate::flight;
 use crate::pipeline::{Decoded, Stages, decode};
 use crate::plan::Plan;
-use crate::read::contents;
 use crate::shape::position;
 use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
 
@@ -30,21 +31,20 @@ struct ShardPart<'p> {
 }
 
 impl ArrayInner {
-    /// Writes a whole shard: nothing is read, and only storing it is under the lock. With `is_spread`, inner chunks are
-    /// encoded on several threads.
-    pub(super) fn write_shard(
+    /// The value of a shard that is written as a whole; `None` for one without inner chunks.
+    pub(super) fn whole_shard<'w>(
         &self,
-        cell: &[u64],
+        target: &Target<'_>,
         shard: &ShardPipeline,
         part: &Part<'_>,
-        is_spread: bool,
-        worker: &mut Worker,
-    ) -> Result<(), Error> {
-        let codec = |error: CodecError| self.chunk_error(cell, error);
-        let part = ShardPart::new(self, cell, shard, part)?;
-        let encoded = if is_spread { part.encode_spread()? } else { Vec::new() };
-        let Worker { stages, value, written, .. } = worker;
-        let mut value = value.output(self.value_limit(None));
+        worker: &'w mut Worker,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        let codec = |error: CodecError| self.chunk_error(target.cell, error);
+        let part = ShardPart::new(self, target.cell, shard, part)?;
+        let is_spread = target.spread != Spread::No;
+        let encoded = if is_spread { part.encode_spread(target.spread)? } else { Vec::new() };
+        let Worker { stages, value: buffer, written, .. } = worker;
+        let mut value = buffer.output(self.value_limit(None));
         let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
         for (position, bytes) in encoded.into_iter().flatten() {
             writer.put(position, &bytes, &mut value).map_err(codec)?;
@@ -56,35 +56,30 @@ impl ArrayInner {
             }
         }
         let index = writer.finish(shard, &mut value, stages).map_err(codec)?;
-        let _alone = self.lock(cell);
-        self.store(cell, (!index.is_empty()).then_some(value.written()))
+        let size = value.written().len();
+        Ok((!index.is_empty()).then(|| buffer.bytes(size)))
     }
 
-    /// Writes a part of a shard: inner chunks that are not concerned are kept as they are stored.
-    pub(super) fn write_to_shard(
+    /// The value of a shard of which `old` is stored and a part is written: inner chunks that are not concerned are kept
+    /// as they are stored.
+    pub(super) fn changed_shard<'w>(
         &self,
-        cell: &[u64],
+        target: &Target<'_>,
         shard: &ShardPipeline,
         part: &Part<'_>,
-        worker: &mut Worker,
-    ) -> Result<(), Error> {
-        let codec = |error: CodecError| self.chunk_error(cell, error);
-        let part = ShardPart::new(self, cell, shard, part)?;
+        old: Option<&[u8]>,
+        worker: &'w mut Worker,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        let codec = |error: CodecError| self.chunk_error(target.cell, error);
+        let part = ShardPart::new(self, target.cell, shard, part)?;
         let touched = part.touched()?;
-        let Worker { encoded, stages, value, written } = worker;
-        let (mut output, mut value) =
-            (encoded.output(self.value_limit(None)), value.output(self.value_limit(None)));
-        // From here on, all work is done on this thread.
-        let _alone = self.lock(cell);
-        let got = self.get_once(cell, ByteRange::Full, &mut output)?;
-        let old = got.as_ref().map_or(&[][..], |got| contents(got, output.written()));
-        let old_index = match &got {
-            Some(_) => ShardIndex::of_value(shard, old, stages).map_err(codec)?,
-            None => {
-                self.checked_fill(cell)?;
-                ShardIndex::empty(shard).map_err(codec)?
-            }
+        let Worker { stages, value: buffer, written, .. } = worker;
+        let mut value = buffer.output(self.value_limit(None));
+        let old_index = match old {
+            Some(old) => ShardIndex::of_value(shard, old, stages).map_err(codec)?,
+            None => ShardIndex::empty(shard).map_err(codec)?,
         };
+        let old = old.unwrap_or_default();
         let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
         for (position, touched) in touched.into_iter().enumerate() {
             let old_bytes = old_index.range(position).map(|range| self::part(old, range));
@@ -100,7 +95,8 @@ impl ArrayInner {
             }
         }
         let index = writer.finish(shard, &mut value, stages).map_err(codec)?;
-        self.store(cell, (!index.is_empty()).then_some(value.written()))
+        let size = value.written().len();
+        Ok((!index.is_empty()).then(|| buffer.bytes(size)))
     }
 }
 
@@ -130,20 +126,27 @@ impl<'p> ShardPart<'p> {
     }
 
     /// Encodes all inner chunks that are concerned, on several threads. No lock is held.
-    fn encode_spread(&self) -> Result<Vec<Option<EncodedInner>>, Error> {
+    fn encode_spread(&self, spread: Spread) -> Result<Vec<Option<EncodedInner>>, Error> {
         let total = match self.source {
             Source::Fixed { bytes, .. } => bytes.len(),
             Source::Variable(_) => usize::MAX,
         };
         let all = Mutex::new(vec![None; self.plan.len()]);
-        self.array.for_each(self.plan.len(), total, |number| {
+        let encode = |number| {
             self.array.workers.with(Worker::default, |worker| {
                 let (position, encoded) = self.encode(number, None, &mut worker.written)?;
                 let bytes = encoded.map(|encoded| (position, worker.written.bytes(&encoded, &[]).to_vec()));
                 all.lock().unwrap_or_else(PoisonError::into_inner)[number] = bytes;
                 Ok(())
             })
-        })?;
+        };
+        match spread {
+            Spread::OverThreads(threads) if total >= PARALLEL => {
+                flight::each(self.plan.len(), threads, encode)?;
+            }
+            Spread::OverThreads(_) => (0..self.plan.len()).try_for_each(encode)?,
+            Spread::OverContext | Spread::No => self.array.for_each(self.plan.len(), total, encode)?,
+        }
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -25,6 +25,16 @@ pub(super) enum Source<'a> {
     Variable(Variable<'a>),
 }
 
+impl Source<'_> {
+    /// Bytes of all of them.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Fixed { bytes, .. } => bytes.len(),
+            Self::Variable(elements) => elements.size(),
+        }
+    }
+}
+
 /// What is written to one cell: a piece of the selection, dimensions in the order of the cell's.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'p> {

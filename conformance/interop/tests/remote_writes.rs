@@ -1,0 +1,377 @@
+//! Writing to a store that is far away: how many values are on their way at once, in how much memory, what is the same
+//! as near, and what happens when it fails.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use zarr_interop::{FarStore, Trips};
+use zarr_kit::spec::store::{Manner, Store, StoreError};
+use zarr_kit::spec::{Key, Prefix};
+use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
+
+const DELAY: Duration = Duration::from_millis(2);
+const IN_FLIGHT: usize = 32;
+const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
+
+/// So many values have to be on their way at once, at least: some chunks have the lock of another one.
+const MANY: usize = IN_FLIGHT - 8;
+
+/// Bytes that a write has on their way at most.
+const BUDGET: usize = 32 << 20;
+
+/// One array in a store that is far away, and one just like it near by.
+struct Twice {
+    behind: Arc<dyn Store>,
+    far: Arc<FarStore>,
+    array: Array,
+    near: Array,
+}
+
+impl Twice {
+    fn new(shape: &[u64], chunk: &[u64], codecs: &Value) -> Self {
+        Self::of(&document(shape, chunk, codecs), MANNER, &context())
+    }
+
+    fn of(document: &Value, manner: Manner, context: &Context) -> Self {
+        let stores = [(); 2].map(|()| open_store(context.registry(), "memory:").unwrap());
+        for store in &stores {
+            store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+            let group = json!({"zarr_format": 3, "node_type": "group"});
+            store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
+        }
+        let [behind, near] = stores;
+        let far = Arc::new(FarStore::new(Arc::clone(&behind), DELAY, manner));
+        let open = |store: Arc<dyn Store>| Hierarchy::open(store, context).unwrap().array("/a").unwrap();
+        let array = open(Arc::<FarStore>::clone(&far));
+        let _opened = far.take();
+        Self { behind, far, array, near: open(near) }
+    }
+
+    /// Writes to both, and compares all values of both stores.
+    fn write(&self, selection: &str, elements: &[u16]) -> Trips {
+        let selection = Selection::parse(selection, self.array.shape()).unwrap();
+        self.near.write_values(&selection, elements).unwrap();
+        let _before = self.far.take();
+        self.array.write_values(&selection, elements).unwrap();
+        let trips = self.far.take();
+        self.compare();
+        assert!(trips.writes <= IN_FLIGHT && trips.bytes_written <= BUDGET, "{trips:?}");
+        trips
+    }
+
+    /// With elements that differ, all of them stored.
+    fn filled(self) -> Self {
+        self.write("", &elements(self.array.shape().iter().product()));
+        self
+    }
+
+    fn compare(&self) {
+        let near = self.near.hierarchy().store();
+        let keys = near.list().unwrap();
+        assert_eq!(keys, self.behind.list().unwrap());
+        for key in &keys {
+            assert!(value(&**near, key) == value(&*self.behind, key), "{key}");
+        }
+    }
+}
+
+fn value(store: &dyn Store, key: &Key) -> Vec<u8> {
+    zarr_kit::spec::store::get_value(store, key, usize::MAX).unwrap().unwrap().to_vec()
+}
+
+fn context() -> Context {
+    Context::linked().unwrap()
+}
+
+fn elements(count: u64) -> Vec<u16> {
+    (0..count).map(|number| u16::try_from(number * 7919 % 65_521).unwrap() | 1).collect()
+}
+
+fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
+    })
+}
+
+fn key(key: &str) -> Key {
+    Key::new(key.to_owned()).unwrap()
+}
+
+fn bytes() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
+}
+
+fn zstd() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "big"}},
+           {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
+}
+
+fn sharded(inner: &[u64], codecs: &Value) -> Value {
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
+    }}])
+}
+
+fn cut(key: &Key) -> StoreError {
+    let source = "the line is cut".into();
+    StoreError::Io { operation: "writing", place: key.to_string(), source }
+}
+
+#[test]
+fn as_many_chunks_are_on_their_way_at_once_as_pay() {
+    for codecs in [bytes(), zstd(), sharded(&[16, 8], &zstd())] {
+        let twice = Twice::new(&[512, 512], &[32, 16], &codecs);
+        twice.far.gather(MANY);
+        let trips = twice.write("", &elements(512 * 512));
+        assert_eq!((trips.written, trips.alone), (512, 0), "nothing is read");
+        assert!(trips.writes >= MANY, "{trips:?}");
+        // Only what is covered in part is read before.
+        twice.far.gather(MANY);
+        let trips = twice.write("10:200,8:112", &elements(190 * 104));
+        assert_eq!((trips.written, trips.alone), (7 * 7, 7 * 7 - 5 * 6));
+        assert!(trips.writes >= MANY, "{trips:?}");
+        // Every second element of all chunks.
+        let trips = twice.write("0:512:2,0:512:2", &elements(256 * 256));
+        assert_eq!((trips.written, trips.alone), (512, 512));
+        assert!(trips.alone_at_once > 2 && trips.writes > 2, "{trips:?}");
+    }
+}
+
+#[test]
+fn one_thread_has_as_many_on_their_way() {
+    let document = document(&[512, 512], &[32, 32], &zstd());
+    let twice = Twice::of(&document, MANNER, &context().with_one_thread());
+    twice.far.gather(MANY);
+    let trips = twice.write("", &elements(512 * 512));
+    assert_eq!(trips.written, 256);
+    assert!(trips.writes >= MANY, "{trips:?}");
+}
+
+#[test]
+fn a_store_for_which_one_request_pays_gets_no_more_at_once_than_there_are_threads() {
+    let document = document(&[256, 256], &[32, 32], &zstd());
+    let manner = Manner { concurrency: 1, join_gap: 0 };
+    for (context, most) in [(context().with_one_thread(), 1), (context(), context().thread_count())] {
+        let twice = Twice::of(&document, manner, &context);
+        let trips = twice.write("", &elements(256 * 256));
+        assert_eq!(trips.written, 64);
+        assert!(trips.writes <= most, "{trips:?}");
+    }
+}
+
+#[test]
+fn the_bytes_on_their_way_are_bounded() {
+    // 40 chunks of 2 MiB: more than twice what may be on its way.
+    let twice = Twice::new(&[40, 1 << 20], &[1, 1 << 20], &bytes());
+    twice.far.gather(12);
+    let trips = twice.write("", &elements(40 << 20));
+    assert!(trips.written == 40 && trips.writes >= 12 && trips.writes <= 16, "{trips:?}");
+    // Where values are small, there are more of them.
+    let twice = Twice::new(&[40, 1 << 20], &[1, 1 << 20], &zstd());
+    twice.far.gather(MANY);
+    let trips = twice.write("", &vec![7; 40 << 20]);
+    assert!(trips.written == 40 && trips.writes >= MANY, "{trips:?}");
+}
+
+#[test]
+fn few_shards_are_encoded_on_all_threads_and_written_at_once() {
+    let twice = Twice::new(&[64, 1536], &[64, 512], &sharded(&[16, 16], &zstd()));
+    twice.far.gather(2);
+    assert!(twice.write("", &elements(64 * 1536)).writes >= 2);
+    let trips = twice.write("0:40,100:1300", &elements(40 * 1200));
+    assert_eq!((trips.written, trips.alone), (3, 3));
+    // Large enough to be spread over threads.
+    let shards = sharded(&[256, 256], &sharded(&[64, 64], &zstd()));
+    let twice = Twice::new(&[1024, 1536], &[1024, 512], &shards).filled();
+    twice.far.gather(2);
+    assert!(twice.write("", &elements(1024 * 1536)).writes >= 2);
+    twice.write("1:1000:3,5", &elements(333));
+}
+
+#[test]
+fn fill_values_are_erased_at_once() {
+    for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
+        let twice = Twice::new(&[256, 256], &[16, 16], &codecs).filled();
+        let trips = twice.write("", &vec![0; 256 * 256]);
+        assert_eq!((trips.written, trips.alone), (0, 256));
+        assert!(trips.alone_at_once > 2, "{trips:?}");
+        assert!(twice.array.stored_chunks().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn texts_and_arrays_without_dimensions_are_the_same_from_far() {
+    let mut texts = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
+    (texts["data_type"], texts["fill_value"]) = (json!("string"), json!("none"));
+    let twice = Twice::of(&texts, MANNER, &context());
+    let all: Vec<_> = (0..600).map(|number| format!("text {number}")).collect();
+    for array in [&twice.near, &twice.array] {
+        array.write_variable(&Selection::All, &all).unwrap();
+        array.write_variable(&Selection::parse("5:50:4,2:9", array.shape()).unwrap(), &all[..84]).unwrap();
+    }
+    twice.compare();
+    let twice = Twice::of(&document(&[], &[], &zstd()), MANNER, &context());
+    assert_eq!(twice.write("", &[7]).written, 1);
+}
+
+#[test]
+fn nothing_is_begun_after_a_value_that_cannot_be_written() {
+    for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
+        for (failing, selection, written) in [(0, "", 32), (100, "", 132), (40, "0:512:2,0:512:2", 72)] {
+            let twice = Twice::new(&[512, 512], &[16, 16], &codecs);
+            twice.far.spoil_set(move |number, key| if number == failing { Err(cut(key)) } else { Ok(()) });
+            let selection = Selection::parse(selection, &[512, 512]).unwrap();
+            let count = selection.shape(&[512, 512]).unwrap().iter().product();
+            let error = twice.array.write_values(&selection, &elements(count)).unwrap_err().to_string();
+            assert!(error.starts_with("writing `a/c/") && error.ends_with("the line is cut"), "{error}");
+            let trips = twice.far.take();
+            // What was on its way is there, and is no more than that.
+            assert!(trips.written <= written + IN_FLIGHT, "{trips:?}");
+            assert_eq!(twice.near_count(), trips.written - 1, "{trips:?}");
+        }
+    }
+}
+
+impl Twice {
+    /// Chunks that are stored.
+    fn near_count(&self) -> usize {
+        self.behind.list_prefix(&Prefix::new("a/c/").unwrap()).unwrap().len()
+    }
+}
+
+#[test]
+fn a_chunk_that_cannot_be_changed_is_named_and_keeps_its_value() {
+    let twice = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
+    twice.behind.set(&key("a/c/3/5"), b"no frame of zstd").unwrap();
+    let selection = Selection::parse("0:512:2", &[512, 512]).unwrap();
+    let error = twice.array.write_values(&selection, &elements(256 * 512)).unwrap_err();
+    assert!(matches!(&error, zarr_kit::Error::Chunk { index, .. } if *index == [3, 5]), "{error}");
+    assert_eq!(value(&*twice.behind, &key("a/c/3/5")), b"no frame of zstd");
+}
+
+#[test]
+fn a_store_that_panics_does_so_where_it_was_written_to() {
+    let twice = Twice::new(&[512, 512], &[16, 16], &zstd());
+    twice.far.spoil_set(|number, _| if number == 50 { panic!("number 50") } else { Ok(()) });
+    let write = || twice.array.write_values(&Selection::All, &elements(512 * 512));
+    let panic = panic::catch_unwind(AssertUnwindSafe(write)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 50"));
+    // No lock is taken for ever.
+    twice.far.spoil_set(|_, _| Ok(()));
+    twice.filled();
+}
+
+#[test]
+fn parts_of_one_chunk_that_are_written_at_the_same_time_are_all_there() {
+    for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
+        let twice = Twice::new(&[64, 64], &[16, 16], &codecs);
+        let all = elements(64 * 64);
+        thread::scope(|scope| {
+            for column in 0..16u64 {
+                let (array, all) = (twice.array.clone(), &all);
+                scope.spawn(move || {
+                    let selection = Selection::parse(&format!(":,{column}::16"), &[64, 64]).unwrap();
+                    let part = all.iter().zip(0u64..).filter(|(_, place)| place % 16 == column);
+                    let part: Vec<u16> = part.map(|(element, _)| *element).collect();
+                    array.write_values(&selection, &part).unwrap();
+                });
+            }
+        });
+        twice.near.write_values(&Selection::All, &all).unwrap();
+        assert_eq!(twice.array.read_values::<u16>(&Selection::All).unwrap(), all);
+    }
+}
+
+/// All threads of a pool write at the same time, and none of them waits for another one.
+#[test]
+fn threads_of_the_pool_may_all_write_at_once() {
+    for threads in [1, 2] {
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        let context = context().with_thread_pool(Arc::clone(&pool));
+        let shards = sharded(&[128, 128], &zstd());
+        let arrays: Vec<_> = (0..4)
+            .map(|number| {
+                let codecs = if number == 0 { zstd() } else { shards.clone() };
+                Twice::of(&document(&[512, 1024], &[512, 512], &codecs), MANNER, &context)
+            })
+            .collect();
+        let all = elements(512 * 1024);
+        pool.install(|| {
+            arrays.par_iter().for_each(|twice| {
+                twice.array.write_values(&Selection::All, &all).unwrap();
+                let selection = Selection::parse("7:300,3:900", &[512, 1024]).unwrap();
+                twice.array.write_values(&selection, &all[..293 * 897]).unwrap();
+            });
+        });
+        for twice in &arrays {
+            twice.near.write_values(&Selection::All, &all).unwrap();
+            let selection = Selection::parse("7:300,3:900", &[512, 1024]).unwrap();
+            twice.near.write_values(&selection, &all[..293 * 897]).unwrap();
+            twice.compare();
+        }
+    }
+}
+
+#[test]
+fn chunks_that_end_up_outside_are_erased_in_bulk() {
+    let mut twice = Twice::new(&[512, 512], &[8, 8], &bytes()).filled();
+    twice.array.resize(&[100, 512]).unwrap();
+    let trips = twice.far.take();
+    assert_eq!(twice.near_count(), 13 * 64);
+    // A document is read and written, a listing, and no more requests than are on their way at once.
+    assert!(trips.alone <= 2 + IN_FLIGHT, "{trips:?}");
+    twice.array.erase_chunks(&twice.array.stored_chunks().unwrap()).unwrap();
+    let trips = twice.far.take();
+    assert_eq!((twice.near_count(), trips.written), (0, 0));
+    assert!(trips.alone <= 1 + IN_FLIGHT, "{trips:?}");
+    let error = twice.array.erase_chunks(&[vec![0, 0], vec![13, 0]]).unwrap_err();
+    assert!(error.to_string().contains("13"), "{error}");
+}
+
+#[test]
+fn chunks_are_copied_as_they_are_with_as_many_on_their_way_as_pay() {
+    let from = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
+    for near in [false, true] {
+        let to = Twice::new(&[512, 512], &[16, 16], &zstd());
+        let source = if near { &from.near } else { &from.array };
+        let stored = source.stored_chunks().unwrap();
+        to.far.gather(MANY);
+        to.array.copy_encoded_chunks(source, &stored, || {}).unwrap();
+        let trips = to.far.take();
+        assert!(trips.written == 1024 && trips.writes >= MANY, "{trips:?}");
+        to.near.copy_encoded_chunks(&from.array, &stored, || {}).unwrap();
+        to.compare();
+        assert_eq!(
+            to.array.read(&Selection::All).unwrap().bytes(),
+            source.read(&Selection::All).unwrap().bytes()
+        );
+    }
+    // What is not stored is not copied, and a chunk that the array has not is an error.
+    let to = Twice::new(&[512, 512], &[16, 16], &zstd());
+    from.behind.erase(&key("a/c/0/1")).unwrap();
+    to.array.copy_encoded_chunks(&from.array, &[vec![0, 1], vec![0, 2]], || {}).unwrap();
+    assert_eq!(to.array.stored_chunks().unwrap(), [[0, 2]]);
+    let error = to.array.copy_encoded_chunks(&from.array, &[vec![32, 1]], || {}).unwrap_err();
+    assert!(error.to_string().contains("32"), "{error}");
+}
+
+#[test]
+fn the_bytes_of_copied_chunks_on_their_way_are_bounded() {
+    let from = Twice::new(&[40, 1 << 20], &[1, 1 << 20], &bytes()).filled();
+    let to = Twice::new(&[40, 1 << 20], &[1, 1 << 20], &bytes());
+    to.far.gather(12);
+    let stored = from.array.stored_chunks().unwrap();
+    let _before = from.far.take();
+    to.array.copy_encoded_chunks(&from.array, &stored, || {}).unwrap();
+    let (read, written) = (from.far.take(), to.far.take());
+    assert!(read.alone == 40 && read.alone_at_once <= 16, "{read:?}");
+    assert!(written.written == 40 && written.writes >= 12 && written.bytes_written <= BUDGET, "{written:?}");
+}

@@ -1,0 +1,297 @@
+//! Requests in flight: work that mostly waits for a store, on threads of its own, and what these share.
+//!
+//! No thread of rayon waits for another one here, and none of these threads hands work to rayon: callers may be threads
+//! of the pool themselves, all of them at once.
+
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Bytes in flight: of a read those that are fetched and not yet decoded, of a write those that are encoded and not yet
+/// stored.
+pub(crate) const IN_FLIGHT: usize = 32 << 20;
+
+/// Why no more is begun.
+enum Stop<E> {
+    Error(E),
+    Panic(Box<dyn Any + Send>),
+}
+
+/// Runs `work` for each number, at most `threads` at a time, this one among them. Where the system has no more threads,
+/// those that there are do the work. A panic goes on here.
+///
+/// # Errors
+///
+/// The first one that came up. Nothing is begun after it, and what was begun before is finished.
+pub(crate) fn each<E: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    if threads.min(count) <= 1 {
+        return (0..count).try_for_each(work);
+    }
+    let (next, stop) = (AtomicUsize::new(0), Mutex::new(None));
+    let end = |why| {
+        next.store(count, Ordering::Relaxed);
+        stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    };
+    let take =
+        || next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < count).then_some(next + 1));
+    let run = || {
+        let done = panic::catch_unwind(AssertUnwindSafe(|| {
+            while let Ok(number) = take() {
+                work(number).map_err(Stop::Error)?;
+            }
+            Ok(())
+        }));
+        match done {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => end(why),
+            Err(panic) => end(Stop::Panic(panic)),
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(count) {
+            if thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+    match stop.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some(Stop::Error(error)) => Err(error),
+        Some(Stop::Panic(panic)) => panic::resume_unwind(panic),
+    }
+}
+
+/// What `work` makes of each item, in their order, at most `threads` at a time.
+///
+/// # Errors
+///
+/// As [`each`].
+pub(crate) fn map<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let made = Mutex::new(Vec::new());
+    each(items.len(), threads, |number| {
+        let one = work(&items[number])?;
+        made.lock().unwrap_or_else(PoisonError::into_inner).push((number, one));
+        Ok(())
+    })?;
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_unstable_by_key(|(number, _)| *number);
+    Ok(made.into_iter().map(|(_, one)| one).collect())
+}
+
+/// What threads share that mostly wait for a store: processors, and room for what they have in memory meanwhile.
+///
+/// Room is asked for first, then the lock of a chunk, then a processor; whoever has a processor waits for nothing. So
+/// nobody waits for ever.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    processors: usize,
+    state: Mutex<State>,
+    is_idle: Condvar,
+    has_room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    computing: usize,
+    rooms: usize,
+    bytes: usize,
+}
+
+/// Room for some bytes, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Room<'f> {
+    flight: &'f Flight,
+    size: usize,
+}
+
+impl Flight {
+    /// With so many processors.
+    pub(crate) fn new(processors: usize) -> Self {
+        let (is_idle, has_room) = (Condvar::new(), Condvar::new());
+        Self { processors: processors.max(1), state: Mutex::default(), is_idle, has_room }
+    }
+
+    /// Waits for room for `size` bytes. As many as there are processors always have room.
+    pub(crate) fn room(&self, size: usize) -> Room<'_> {
+        let mut state = self.lock();
+        while state.rooms >= self.processors && state.bytes.saturating_add(size) > IN_FLIGHT {
+            state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.rooms += 1;
+        state.bytes = state.bytes.saturating_add(size);
+        Room { flight: self, size }
+    }
+
+    /// Runs `work` on one of the processors, once it is free. `work` waits for nothing.
+    pub(crate) fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
+        let mut state = self.lock();
+        while state.computing >= self.processors {
+            state = self.is_idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.computing += 1;
+        drop(state);
+        let _computing = Computing(self);
+        work()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room<'_> {
+    /// Takes up as many bytes from now on as there turned out to be.
+    pub(crate) fn resize(&mut self, size: usize) {
+        let mut state = self.flight.lock();
+        state.bytes = state.bytes.saturating_sub(self.size).saturating_add(size);
+        self.size = size;
+        drop(state);
+        self.flight.has_room.notify_all();
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        let mut state = self.flight.lock();
+        state.rooms -= 1;
+        state.bytes = state.bytes.saturating_sub(self.size);
+        drop(state);
+        self.flight.has_room.notify_all();
+    }
+}
+
+/// A processor that is being used.
+struct Computing<'f>(&'f Flight);
+
+impl Drop for Computing<'_> {
+    fn drop(&mut self) {
+        self.0.lock().computing -= 1;
+        self.0.is_idle.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn each_number_has_its_turn_once_and_results_keep_their_order() {
+        for threads in [0, 1, 2, 7, 1000] {
+            let turns: Vec<_> = (0..100).map(|_| AtomicUsize::new(0)).collect();
+            each(turns.len(), threads, |number| {
+                turns[number].fetch_add(1, Ordering::SeqCst);
+                Ok::<_, ()>(())
+            })
+            .unwrap();
+            assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{threads}");
+            let items: Vec<usize> = (0..100).collect();
+            let squares = map(&items, threads, |item| Ok::<_, ()>(item * item)).unwrap();
+            assert!(squares.iter().enumerate().all(|(number, square)| number * number == *square));
+        }
+    }
+
+    #[test]
+    fn as_many_are_at_work_at_once_as_threads_were_asked_for() {
+        let meeting = Barrier::new(5);
+        each(5, 5, |_| {
+            meeting.wait();
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn nothing_is_begun_after_an_error_and_the_first_one_is_returned() {
+        let (begun, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let error = each(1000, 4, |number| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            match number {
+                7 => {
+                    has_failed.store(true, Ordering::SeqCst);
+                    Err(number)
+                }
+                // They end after the error has come up.
+                5 | 6 => {
+                    while !has_failed.load(Ordering::SeqCst) {
+                        thread::yield_now();
+                    }
+                    thread::sleep(Duration::from_millis(100));
+                    Err(number)
+                }
+                _ => Ok(()),
+            }
+        });
+        assert_eq!(error, Err(7));
+        assert!(begun.load(Ordering::SeqCst) < 1000);
+    }
+
+    #[test]
+    fn a_panic_goes_on_where_the_work_was_asked_for() {
+        let flight = Flight::new(1);
+        let work = AssertUnwindSafe(|| {
+            each(100, 3, |number| {
+                let _room = flight.room(1);
+                flight.compute(|| assert!(number != 20, "number 20"));
+                Ok::<_, ()>(())
+            })
+        });
+        let panic = panic::catch_unwind(work).unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 20"));
+        // It has left neither a room nor a processor taken.
+        let state = flight.lock();
+        assert_eq!((state.computing, state.rooms, state.bytes), (0, 0, 0));
+    }
+
+    #[test]
+    fn no_more_compute_at_once_than_there_are_processors() {
+        let (flight, computing, most) = (Flight::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
+        each(50, 16, |_| {
+            flight.compute(|| {
+                most.fetch_max(computing.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(1));
+                computing.fetch_sub(1, Ordering::SeqCst);
+            });
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        assert_eq!(most.into_inner(), 2);
+    }
+
+    #[test]
+    fn what_takes_all_the_room_leaves_none_but_for_each_processor() {
+        let flight = Flight::new(2);
+        let first = flight.room(usize::MAX);
+        let second = flight.room(usize::MAX);
+        let has_begun = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _third = flight.room(1);
+                has_begun.store(true, Ordering::SeqCst);
+            });
+            thread::sleep(Duration::from_millis(20));
+            assert!(!has_begun.load(Ordering::SeqCst));
+            drop(first);
+        });
+        assert!(has_begun.load(Ordering::SeqCst));
+        drop(second);
+        let mut room = flight.room(IN_FLIGHT);
+        let _small = flight.room(IN_FLIGHT);
+        room.resize(1);
+        assert_eq!(flight.lock().bytes, IN_FLIGHT + 1);
+    }
+}
