@@ -17,7 +17,9 @@ mod clock;
 mod comparison;
 mod copy;
 mod datasets;
+mod far_store;
 mod folder;
+mod group;
 mod machine;
 mod programs;
 // Shared as a file: a crate for it would be one more for everybody to build.
@@ -29,14 +31,12 @@ mod statistics;
 mod table;
 
 use comparison::Comparison;
+use group::Group;
 use programs::Program;
 
-/// The file that `--publish` puts the tables into, and what they stand between.
+/// The file that `--publish` puts the tables into, and that of the chart.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
-const MARKS: [&str; 2] = ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"];
-/// The same for what `--large` measures.
-const MARKS_OF_GROWTH: [&str; 2] = ["<!-- growth: begin -->\n", "<!-- growth: end -->\n"];
 
 /// The chart as the page shows it.
 const IMAGE: &str = "![How often as long as this engine each peer takes](performance.svg)\n\n";
@@ -54,7 +54,7 @@ struct Options {
     rounds: usize,
     folder: PathBuf,
     is_quick: bool,
-    is_large: bool,
+    group: Group,
     is_published: bool,
     is_list: bool,
 }
@@ -68,7 +68,7 @@ impl Options {
             rounds: 7,
             folder: PathBuf::from("/dev/shm"),
             is_quick: false,
-            is_large: false,
+            group: Group::Near,
             is_published: false,
             is_list: false,
         };
@@ -81,7 +81,8 @@ impl Options {
             match argument.as_str() {
                 "--peers" => options.is_with_peers = true,
                 "--quick" => options.is_quick = true,
-                "--large" => options.is_large = true,
+                "--large" => options.choose(Group::Growth)?,
+                "--far" => options.choose(Group::Far)?,
                 "--publish" => options.is_published = true,
                 "--list" => options.is_list = true,
                 "--case" => options.patterns.push(value()?.clone()),
@@ -116,6 +117,15 @@ impl Options {
         options.programs = Program::ALL.into_iter().filter(is_wanted).collect();
         Ok(options)
     }
+
+    fn choose(&mut self, group: Group) -> Result<(), Failure> {
+        if self.group != Group::Near && self.group != group {
+            let reason = "`--far` and `--large` are for different cases: one of them at a time";
+            return Err(Failure::Usage(reason.to_owned()));
+        }
+        self.group = group;
+        Ok(())
+    }
 }
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
@@ -123,7 +133,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     if !options.is_with_peers {
         return Err(Failure::Usage("`bench` is for the comparison with peers: `bench --peers`".to_owned()));
     }
-    let mut cases = cases::all(options.is_quick, options.is_large);
+    let mut cases = cases::all(options.is_quick, options.group);
     if !options.patterns.is_empty() {
         cases.retain(|case| options.patterns.iter().any(|pattern| case.name.contains(pattern)));
     }
@@ -166,18 +176,19 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
         scripts: workspace.root.join("benches/peers/python"),
         interpreter,
         logs: output.clone(),
+        group: options.group,
     };
     let durations = if options.is_quick { "durations-quick.json" } else { "durations.json" };
     let clock = clock::Clock::new(output.join(durations));
     let comparison = Comparison::new(places, programs, &options.folder, options.rounds, clock)?;
-    let report = comparison.run(&cases, options.is_quick, options.is_large)?;
+    let report = comparison.run(&cases, options.is_quick, options.group)?;
     write(&output.join("results.json"), &report.to_json()?)?;
     let (tables, chart) = (table::all(&report), chart::svg(&report));
     write(&output.join("performance.md"), &tables)?;
     write(&output.join("performance.svg"), &chart)?;
     say(&format!("\n{tables}\n"))?;
     if options.is_published && report.failures().is_empty() {
-        publish(workspace, &tables, (!options.is_large).then_some(&*chart))?;
+        publish(workspace, options.group, &tables, &chart)?;
     }
     say(&format!("written to {}\n", output.display()))?;
     let failures = report.failures();
@@ -208,14 +219,14 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Puts the tables into the page: with a chart those of all programs, without one those of what grows.
-fn publish(workspace: &Workspace, tables: &str, chart: Option<&str>) -> Result<(), String> {
+/// Puts the tables into the page. The chart is that of what lies near alone.
+fn publish(workspace: &Workspace, group: Group, tables: &str, chart: &str) -> Result<(), String> {
     let page = workspace.read(Path::new(PAGE))?;
-    let (marks, image) = if chart.is_some() { (MARKS, IMAGE) } else { (MARKS_OF_GROWTH, "") };
-    let page = between_marks(&page, marks, &format!("{image}{tables}"))
+    let image = if group == Group::Near { IMAGE } else { "" };
+    let page = between_marks(&page, group.marks(), &format!("{image}{tables}"))
         .ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
     write(&workspace.root.join(PAGE), &page)?;
-    chart.map_or(Ok(()), |chart| write(&workspace.root.join(CHART), chart))
+    if group == Group::Near { write(&workspace.root.join(CHART), chart) } else { Ok(()) }
 }
 
 /// The page with other tables between its marks.
@@ -249,7 +260,8 @@ mod tests {
         assert_eq!(options.programs, [Program::ZarrKit, Program::Zarrs]);
         assert_eq!(parse(&["--peers", "--peer", "zarrs"]).unwrap().programs, options.programs);
         assert_eq!(parse(&["--peers", "--peer", "ours"]).unwrap().programs, [Program::ZarrKit]);
-        assert_eq!((options.rounds, options.is_quick), (3, true));
+        assert_eq!((options.rounds, options.is_quick, options.group), (3, true, Group::Near));
+        assert_eq!(parse(&["--peers", "--far"]).unwrap().group, Group::Far);
         assert_eq!(options.patterns, ["zstd"]);
     }
 
@@ -259,24 +271,27 @@ mod tests {
         assert_eq!(parse(&["--case"]).unwrap_err(), "`--case` wants a value");
         assert!(parse(&["--peer", "h5py"]).unwrap_err().contains("no peer `h5py`"));
         assert!(parse(&["--peers", "--publish", "--quick"]).unwrap_err().contains("full size"));
+        for groups in [["--peers", "--far", "--large"], ["--peers", "--large", "--far"]] {
+            assert!(parse(&groups).unwrap_err().contains("`--far` and `--large`"));
+        }
         assert!(parse(&["--peers", "--publish", "--rounds", "2"]).unwrap_err().contains("3 rounds"));
     }
 
     #[test]
     fn figures_are_put_between_the_marks_of_the_page() {
-        let [begin, end] = MARKS;
-        let growth = MARKS_OF_GROWTH.concat();
+        let [begin, end] = Group::Near.marks();
+        let growth = Group::Growth.marks().concat();
         let page = format!("# Title\n{begin}old\n{end}{growth}end\n");
         let wanted = format!("# Title\n{begin}\nnew\n{end}{growth}end\n");
-        assert_eq!(between_marks(&page, MARKS, "new").unwrap(), wanted);
-        assert_eq!(between_marks("# Title\n", MARKS, "new"), None);
+        assert_eq!(between_marks(&page, Group::Near.marks(), "new").unwrap(), wanted);
+        assert_eq!(between_marks("# Title\n", Group::Near.marks(), "new"), None);
     }
 
     #[test]
-    fn the_page_has_both_pairs_of_marks() {
+    fn the_page_has_the_marks_of_every_group() {
         let page = include_str!("../../docs/performance.md");
-        for marks in [MARKS, MARKS_OF_GROWTH] {
-            assert!(between_marks(page, marks, "new").is_some(), "{marks:?}");
+        for group in Group::ALL {
+            assert!(between_marks(page, group.marks(), "new").is_some(), "{group:?}");
         }
     }
 }

@@ -30,6 +30,8 @@ class Case:
     def __init__(self, members):
         self.operation = members["operation"]
         self.folder = Path(members["folder"])
+        # The same hierarchy in a far store, where it is to be asked for there.
+        self.far = members.get("far")
         self.document = members.get("document")
         self.elements = members.get("elements")
         self.data_type = members.get("data_type", "")

@@ -24,28 +24,41 @@ class Program:
             return lambda: operation(case, kept)
         return lambda: operation(case)
 
-    def context(self, cache=0):
+    def context(self, case):
         limit = {"limit": self.threads}
-        return ts.Context(
-            {
-                "cache_pool": {"total_bytes_limit": cache},
-                "data_copy_concurrency": limit,
-                "file_io_concurrency": limit,
-                # The other programs leave it to the system when bytes go to the disk.
-                "file_io_sync": False,
-            }
-        )
+        settings = {
+            "cache_pool": {"total_bytes_limit": case.cache},
+            "data_copy_concurrency": limit,
+            "file_io_concurrency": limit,
+            # The other programs leave it to the system when bytes go to the disk.
+            "file_io_sync": False,
+        }
+        if case.far:
+            settings["s3_request_concurrency"] = {"limit": case.far["requests"]}
+        return ts.Context(settings)
+
+    def location(self, case, path):
+        """Where what lies below `path` of the hierarchy is; `path` is empty or ends with a slash."""
+        if not case.far:
+            return {"driver": "file", "path": f"{case.folder}/{path}"}
+        return {
+            "driver": "s3",
+            "bucket": case.far["bucket"],
+            "path": f"{case.far['prefix']}/{path}",
+            "endpoint": case.far["endpoint"],
+            "aws_region": "us-east-1",
+            "aws_credentials": {"type": "anonymous"},
+        }
 
     def open(self, case, write=False):
         name, _ = case.document
         spec = {
             "driver": "zarr3" if name == "zarr.json" else "zarr",
-            "kvstore": {"driver": "file", "path": f"{case.array_folder}/"},
+            "kvstore": self.location(case, "array/"),
             "recheck_cached_data": False,
             "recheck_cached_metadata": False,
         }
-        context = self.context(case.cache)
-        return ts.open(spec, context=context, open=True, read=not write, write=write).result()
+        return ts.open(spec, context=self.context(case), open=True, read=not write, write=write).result()
 
     def do_read(self, case):
         array = self.open(case)
@@ -55,7 +68,7 @@ class Program:
     def do_read_kept(self, case, kept):
         array = self.open(case)
         kept.view("u1").fill(0xFF)
-        target = ts.array(kept, copy=False, write=True, context=self.context())
+        target = ts.array(kept, copy=False, write=True, context=self.context(case))
         _, seconds = timed(lambda: target.write(array).result())
         return seconds, checksum(kept)
 
@@ -105,8 +118,8 @@ class Program:
         names, chunks = case.names(), list(case.chunks)
 
         def work():
-            context = self.context()
-            store = ts.KvStore.open(f"file://{case.folder}/", context=context).result()
+            context = self.context(case)
+            store = ts.KvStore.open(self.location(case, ""), context=context).result()
             # It has no groups: their document is a value as any other.
             store.write("zarr.json", json.dumps({"zarr_format": 3, "node_type": "group"})).result()
             metadata = {
@@ -118,7 +131,7 @@ class Program:
                 ts.open(
                     {
                         "driver": "zarr3",
-                        "kvstore": {"driver": "file", "path": f"{case.folder}/{name}/"},
+                        "kvstore": self.location(case, f"{name}/"),
                         "metadata": metadata,
                     },
                     context=context,
@@ -136,13 +149,13 @@ class Program:
         """It has no groups: the keys are listed, and all arrays opened at once."""
 
         def work():
-            context = self.context()
-            store = ts.KvStore.open(f"file://{case.folder}/", context=context).result()
+            context = self.context(case)
+            store = ts.KvStore.open(self.location(case, ""), context=context).result()
             keys = (key.decode() for key in store.list().result())
             paths = [key.removesuffix("/zarr.json") for key in keys if key.endswith("/zarr.json")]
             futures = [
                 ts.open(
-                    {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{case.folder}/{path}/"}},
+                    {"driver": "zarr3", "kvstore": self.location(case, f"{path}/")},
                     context=context,
                     open=True,
                 )
@@ -158,7 +171,7 @@ class Program:
         """It has no hierarchies: the keys are listed."""
 
         def work():
-            store = ts.KvStore.open(f"file://{case.folder}/", context=self.context()).result()
+            store = ts.KvStore.open(self.location(case, ""), context=self.context(case)).result()
             keys = (key.decode() for key in store.list().result())
             return [f"/{key.removesuffix('zarr.json').removesuffix('/')}" for key in keys]
 

@@ -6,6 +6,8 @@ import importlib.metadata
 import numpy as np
 import zarr
 from zarr.core.buffer.cpu import NDBuffer
+from zarr.core.group import GroupMetadata
+from zarr.core.metadata import ArrayV3Metadata
 from zarr.core.sync import sync
 
 from runner import checksum, checksum_of_lines, timed
@@ -21,7 +23,7 @@ class Program:
     def __init__(self, name, threads):
         # Not `async.concurrency`: more requests than threads wait for the file system, not for the processor.
         settings = {"threading.max_workers": threads, "codec_pipeline.max_workers": threads}
-        self.version = zarr.__version__
+        self.name, self.version = name, zarr.__version__
         if pipeline := PIPELINES[name]:
             settings["codec_pipeline.path"] = pipeline
         if name == "zarr-python-zarrs":
@@ -42,8 +44,30 @@ class Program:
             return lambda: operation(case, kept)
         return lambda: operation(case)
 
+    def store(self, case):
+        """The folder, or the far store with as many requests as it may have in flight."""
+        if not case.far:
+            return str(case.folder)
+        from obstore.store import S3Store  # What works on files alone needs none of it.
+
+        zarr.config.set({"async.concurrency": case.far["requests"]})
+        if self.name == "zarr-python-zarrs":
+            # Its threads wait for the store. They get as many processors as those of the others.
+            zarr.config.set({"threading.max_workers": case.far["requests"]})
+        return zarr.storage.ObjectStore(
+            S3Store(
+                case.far["bucket"],
+                prefix=case.far["prefix"],
+                endpoint=case.far["endpoint"],
+                region="us-east-1",
+                skip_signature=True,
+                virtual_hosted_style_request=False,
+                client_options={"allow_http": True},
+            )
+        )
+
     def open(self, case, mode="r"):
-        return zarr.open_array(store=str(case.folder), path="array", mode=mode)
+        return zarr.open_array(store=self.store(case), path="array", mode=mode)
 
     def do_read(self, case):
         array = self.open(case)
@@ -99,23 +123,46 @@ class Program:
 
     def do_create(self, case):
         case.write_empty_folder()
+        store = self.store(case)
 
-        def work():
-            group = zarr.open_group(store=str(case.folder), mode="w")
+        def one_by_one():
+            group = zarr.open_group(store=store, mode="w")
             for name in case.names():
                 group.create_array(name, shape=case.shape, chunks=case.chunks, dtype=case.data_type)
 
-        _, seconds = timed(work)
+        def at_once():
+            nodes = {name: array_metadata(case) for name in case.names()}
+            for _ in zarr.create_hierarchy(store=store, nodes={"": GroupMetadata(), **nodes}):
+                pass
+
+        _, seconds = timed(at_once if case.far else one_by_one)
         return seconds, checksum_of_lines(f"/{name}" for name in case.names())
 
     def do_open(self, case):
-        arrays, seconds = timed(lambda: dict(self.group(case).arrays()))
+        store = self.store(case)
+        arrays, seconds = timed(lambda: dict(group(store).arrays()))
         lines = (f"/{name} [{', '.join(map(str, array.shape))}]" for name, array in arrays.items())
         return seconds, checksum_of_lines(lines)
 
     def do_list(self, case):
-        nodes, seconds = timed(lambda: list(self.group(case).members(max_depth=None)))
+        store = self.store(case)
+        nodes, seconds = timed(lambda: list(group(store).members(max_depth=None)))
         return seconds, checksum_of_lines(["/", *(f"/{name}" for name, _ in nodes)])
 
-    def group(self, case):
-        return zarr.open_group(store=str(case.folder), mode="r", use_consolidated=False)
+
+def group(store):
+    return zarr.open_group(store=store, mode="r", use_consolidated=False)
+
+
+def array_metadata(case):
+    """What `create_array` comes to."""
+    return ArrayV3Metadata(
+        shape=case.shape,
+        data_type=zarr.dtype.parse_dtype(case.data_type, zarr_format=3),
+        chunk_grid={"name": "regular", "configuration": {"chunk_shape": case.chunks}},
+        chunk_key_encoding={"name": "default", "configuration": {"separator": "/"}},
+        fill_value=0,
+        codecs=[zarr.codecs.BytesCodec(), zarr.codecs.ZstdCodec()],
+        attributes={},
+        dimension_names=None,
+    )

@@ -48,6 +48,8 @@ pub enum Floor {
     FilesReadKept,
     /// As many files of the same size are written by plain calls.
     FilesWrite,
+    /// The values of the chunks are fetched from the far store by a plain client.
+    FarRead,
     /// A codec's library decodes all chunks, from memory to memory.
     Decode {
         /// Which one.
@@ -64,6 +66,20 @@ pub enum Floor {
     },
 }
 
+/// Where a hierarchy is asked for over HTTP, as S3.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Far {
+    /// The URL of the store.
+    pub endpoint: String,
+    /// The bucket.
+    pub bucket: String,
+    /// What the keys of the hierarchy begin with, without a slash at its end.
+    pub prefix: String,
+    /// Requests that a program may have in flight.
+    pub requests: usize,
+}
+
 /// One case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +88,9 @@ pub struct Case {
     pub operation: Operation,
     /// The folder of the hierarchy; an array is the node `array` in it.
     pub folder: PathBuf,
+    /// The same hierarchy in a far store, where it is to be asked for there.
+    #[serde(default)]
+    pub far: Option<Far>,
     /// The name of the array's metadata document, and the document.
     #[serde(default)]
     pub document: Option<(String, String)>,

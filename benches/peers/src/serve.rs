@@ -64,7 +64,7 @@ impl<F: FnMut() -> Result<Ran, Failure>> Task for F {
 enum Request {
     About,
     Prepare {
-        case: Case,
+        case: Box<Case>,
     },
     Run,
     /// As `run`, and the answer has the memory that it took. Not for the clock: memory that the allocator kept is given
@@ -114,7 +114,7 @@ fn answer(program: &dyn Program, task: &mut Option<Box<dyn Task>>, line: &str) -
         }
         Request::Prepare { case } => {
             *task = None;
-            *task = Some(program.prepare(case)?);
+            *task = Some(program.prepare(*case)?);
             json!({})
         }
         Request::Run => {

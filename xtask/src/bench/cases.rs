@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::aims::ONE_THREAD;
 use super::datasets::{self, Dataset, Sizes};
+use super::group::Group;
+
+mod far;
 
 /// One row of the comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) floor: Option<Value>,
     /// Nobody but the floor takes part.
     pub(crate) is_floor_alone: bool,
+    /// The far store is asked, not the folder.
+    pub(crate) is_far: bool,
 }
 
 impl Case {
@@ -35,6 +40,7 @@ impl Case {
             cache: 0,
             floor: None,
             is_floor_alone: false,
+            is_far: false,
         }
     }
 
@@ -44,6 +50,10 @@ impl Case {
 
     fn boxes(self, name: &str, boxes: Vec<Vec<[u64; 2]>>) -> Self {
         Self { name: format!("{}/{name}", self.dataset.name), boxes, ..self }
+    }
+
+    fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     fn cached(self) -> Self {
@@ -78,13 +88,14 @@ impl Case {
     }
 }
 
-/// All cases, in the order of the tables, or those that grow instead.
-pub(crate) fn all(is_quick: bool, is_large: bool) -> Vec<Case> {
+/// All cases of a group, in the order of the tables.
+pub(crate) fn all(is_quick: bool, group: Group) -> Vec<Case> {
     let sizes = Sizes { is_quick };
-    if is_large {
-        return growth(sizes);
+    match group {
+        Group::Near => [whole(sizes), parts(sizes), kinds(sizes), cached(sizes), nodes(sizes)].concat(),
+        Group::Growth => growth(sizes),
+        Group::Far => far::cases(sizes),
     }
-    [whole(sizes), parts(sizes), kinds(sizes), cached(sizes), nodes(sizes)].concat()
 }
 
 /// Whole arrays of `uint16`, the ones that most data are like.
@@ -275,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_case_has_a_name_of_its_own() {
-        let cases = [all(false, false), all(false, true)].concat();
+        let cases = Group::ALL.map(|group| all(false, group)).concat();
         let mut names: Vec<_> = cases.into_iter().map(|case| case.name).collect();
         let count = names.len();
         names.sort();
@@ -285,8 +296,8 @@ mod tests {
 
     #[test]
     fn boxes_lie_in_their_array_at_both_sizes() {
-        let sizes = [(true, true), (true, false), (false, true), (false, false)];
-        for case in sizes.into_iter().flat_map(|(is_quick, is_large)| all(is_quick, is_large)) {
+        let groups = Group::ALL.map(|group| [all(true, group), all(false, group)].concat());
+        for case in groups.concat() {
             for ranges in &case.boxes {
                 assert_eq!(ranges.len(), case.dataset.shape.len(), "{}", case.name);
                 for ([start, stop], &length) in ranges.iter().zip(&case.dataset.shape) {
@@ -298,11 +309,13 @@ mod tests {
 
     #[test]
     fn bytes_are_those_of_what_is_asked_for() {
-        let cases = all(false, false);
+        let cases = Group::ALL.map(|group| all(false, group)).concat();
         let bytes = |name: &str| cases.iter().find(|case| case.name == name).unwrap().bytes();
         assert_eq!(bytes("zstd/read"), 256 << 20);
         assert_eq!(bytes("zstd/box"), 300 * 300 * 300 * 2);
         assert_eq!(bytes("zstd/planes-x"), 50 * 512 * 512 * 2);
         assert_eq!(bytes("arrays/create"), 0);
+        assert_eq!(bytes("far/read"), 128 << 20);
+        assert_eq!(bytes("far/small-chunks/write"), 64 << 20);
     }
 }

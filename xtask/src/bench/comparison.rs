@@ -10,7 +10,9 @@ use super::cases::Case;
 use super::clock::Clock;
 use super::copy;
 use super::datasets::Dataset;
+use super::far_store::{FarStore, Traffic};
 use super::folder::{Folder, remove, size_below, write_group};
+use super::group::Group;
 use super::machine;
 use super::programs::{Places, Program};
 use super::report::{CaseReport, Outcome, Report, Version};
@@ -59,6 +61,8 @@ pub(crate) struct Comparison {
     clock: Clock,
     /// Seconds of the first run from which on it is the only one.
     slow: f64,
+    /// Where a group of cases asks for one.
+    far_store: Option<FarStore>,
 }
 
 /// What a program has done of a case so far.
@@ -67,6 +71,7 @@ struct Track {
     program: Program,
     seconds: Vec<f64>,
     peak: Option<u64>,
+    traffic: Option<Traffic>,
     failure: Option<String>,
     /// The first run took so long that it is the only one.
     is_slow: bool,
@@ -96,17 +101,21 @@ impl Comparison {
             elements: Vec::new(),
             written: BTreeSet::new(),
             slow: SLOW,
+            far_store: None,
         })
     }
 
-    pub(crate) fn run(mut self, cases: &[Case], is_quick: bool, is_large: bool) -> Result<Report, String> {
-        self.slow = if is_large { SLOW_GROWTH } else { SLOW };
+    pub(crate) fn run(mut self, cases: &[Case], is_quick: bool, group: Group) -> Result<Report, String> {
+        self.slow = if group == Group::Growth { SLOW_GROWTH } else { SLOW };
+        if group == Group::Far {
+            self.far_store = Some(FarStore::start(&self.places, self.folder.path())?);
+        }
         let mut versions = Vec::new();
         for program in self.programs.clone() {
             let version = self.runner(program, 2)?.version().map_err(Trouble::text)?;
             versions.push(Version { name: program.key().to_owned(), version });
         }
-        let mut report = Report::new(is_quick, is_large, self.rounds, versions);
+        let mut report = Report::new(is_quick, group, self.rounds, versions);
         let left = self.clock.left(cases.iter().map(|case| &*case.name), self.rounds);
         say(&format!("{} cases, {left}\n", cases.len()))?;
         for (number, case) in cases.iter().enumerate() {
@@ -150,13 +159,22 @@ impl Comparison {
         let mut tracks: Vec<Track> = participants
             .into_iter()
             .chain(case.floor.is_some().then_some(Program::Floor))
-            .map(|program| Track { program, seconds: Vec::new(), peak: None, failure: None, is_slow: false })
+            .map(|program| Track {
+                program,
+                seconds: Vec::new(),
+                peak: None,
+                traffic: None,
+                failure: None,
+                is_slow: false,
+            })
             .collect();
         for track in &mut tracks {
-            // The first run is for the memory, and not for the clock: it warms up what a program keeps for good.
-            let first = self
-                .prepare(case, track.program)
-                .and_then(|()| self.one(case, track.program, expected, Runner::weigh));
+            // The first run is for the memory and the requests, and not for the clock: it warms up what a program keeps
+            // for good.
+            let prepared = self.prepare(case, track.program);
+            self.traffic()?;
+            let first = prepared.and_then(|()| self.one(case, track.program, expected, Runner::weigh));
+            track.traffic = self.traffic()?;
             match first {
                 Ok(run) if run.seconds > self.slow => {
                     (track.peak, track.is_slow) = (run.peak, true);
@@ -188,6 +206,11 @@ impl Comparison {
         Ok(report)
     }
 
+    /// What the far store was asked since the last call, if there is one.
+    fn traffic(&mut self) -> Result<Option<Traffic>, String> {
+        self.far_store.as_mut().map(FarStore::traffic).transpose()
+    }
+
     /// Copies a hierarchy by this engine's program, in a process of its own for each round.
     fn copy(&mut self, case: &Case) -> Result<CaseReport, String> {
         let mut report = CaseReport::new(case);
@@ -206,6 +229,7 @@ impl Comparison {
             peak: Some(most),
             stored: Some(size_below(&target)?),
             read_back_by: None,
+            traffic: None,
         };
         let read = Case { operation: "boxes", ..case.clone() };
         let outcome = self.read_back_from(&read, &target, Program::ZarrKit, outcome)?;
@@ -288,6 +312,9 @@ impl Comparison {
             "cache": case.cache,
             "count": count.unwrap_or(0),
         });
+        if let Some(far_store) = self.far_store.as_ref().filter(|_| case.is_far) {
+            question["far"] = json!(far_store.place_of(folder));
+        }
         if let (Program::Floor, Some(floor)) = (program, &case.floor) {
             question["floor"] = floor.clone();
         }
@@ -320,6 +347,7 @@ impl Comparison {
             boxes: dataset.parts(),
             cache: 0,
             floor: None,
+            is_far: false,
             ..case.clone()
         };
         let mut reasons = Vec::new();
@@ -381,7 +409,7 @@ impl Comparison {
 
     /// Puts what a program has done into the report, after another one has read back what it wrote.
     fn finish(&mut self, case: &Case, track: Track, report: &mut CaseReport) -> Result<(), String> {
-        let Track { program, seconds, peak, failure, is_slow: _ } = track;
+        let Track { program, seconds, peak, traffic, failure, is_slow: _ } = track;
         // What has failed may have ended, too.
         let released = self.ask(program, threads_of(case, program), Runner::release);
         if program == Program::Floor {
@@ -395,7 +423,7 @@ impl Comparison {
         }
         let mut outcome = match failure.or(released.err()) {
             Some(reason) => Outcome::Failed { reason },
-            None => Outcome::Measured { seconds, peak, stored: None, read_back_by: None },
+            None => Outcome::Measured { seconds, peak, stored: None, read_back_by: None, traffic },
         };
         if case.is_write() {
             if let Outcome::Measured { stored, .. } = &mut outcome {
@@ -408,10 +436,11 @@ impl Comparison {
         Ok(())
     }
 
-    /// Lets another program read what this one wrote.
+    /// Lets another program read what this one wrote, from the files.
     fn read_back(&mut self, case: &Case, writer: Program, outcome: Outcome) -> Result<Outcome, String> {
         let operation = if case.operation == "create" { "open" } else { "read" };
-        let read = Case { operation, threads: 2, boxes: Vec::new(), floor: None, ..case.clone() };
+        let read =
+            Case { operation, threads: 2, boxes: Vec::new(), floor: None, is_far: false, ..case.clone() };
         self.read_back_from(&read, &self.folder_of(case, writer), writer, outcome)
     }
 
@@ -434,9 +463,9 @@ impl Comparison {
                 let reason = format!("{} reads something else than was written", reader.key());
                 return Ok(Outcome::Failed { reason });
             }
-            if let Outcome::Measured { seconds, peak, stored, .. } = outcome {
+            if let Outcome::Measured { seconds, peak, stored, traffic, .. } = outcome {
                 let read_back_by = Some(reader.key().to_owned());
-                return Ok(Outcome::Measured { seconds, peak, stored, read_back_by });
+                return Ok(Outcome::Measured { seconds, peak, stored, read_back_by, traffic });
             }
         }
         Ok(outcome)

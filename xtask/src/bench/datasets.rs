@@ -34,6 +34,11 @@ impl Sizes {
         if self.is_quick { length / 4 } else { length }
     }
 
+    /// A number of things that take long.
+    pub(crate) fn few(self, count: usize) -> usize {
+        if self.is_quick { count / 10 } else { count }
+    }
+
     /// A number of things.
     pub(crate) fn count(self, count: u64) -> u64 {
         if self.is_quick { count / 20 } else { count }
@@ -134,7 +139,10 @@ pub(crate) fn gzip(sizes: Sizes) -> Dataset {
 }
 
 pub(crate) fn shards(sizes: Sizes) -> Dataset {
-    let (shape, shards, inner) = (sizes.cube(512), sizes.cube(256), sizes.cube(64));
+    in_shards("shards", sizes.cube(512), sizes.cube(256), sizes.cube(64))
+}
+
+fn in_shards(name: &'static str, shape: Vec<u64>, shards: Vec<u64>, inner: Vec<u64>) -> Dataset {
     let sharding = json!([{"name": "sharding_indexed", "configuration": {
         "chunk_shape": inner,
         "codecs": [bytes(), zstd()],
@@ -142,7 +150,7 @@ pub(crate) fn shards(sizes: Sizes) -> Dataset {
         "index_location": "end",
     }}]);
     Dataset {
-        name: "shards",
+        name,
         data: uint16(&shape),
         data_type: "uint16",
         item: 2,
@@ -150,6 +158,51 @@ pub(crate) fn shards(sizes: Sizes) -> Dataset {
         codec: Some(("zstd-5", inner)),
         shape,
         chunks: shards,
+        repeats: 1,
+    }
+}
+
+/// Half of the elements of the others: so much of it is waiting.
+fn far_shape(sizes: Sizes) -> Vec<u64> {
+    [256, 512, 512].map(|length| sizes.length(length)).to_vec()
+}
+
+/// 128 chunks of 1 MiB in a far store.
+pub(crate) fn far(sizes: Sizes) -> Dataset {
+    let shape = far_shape(sizes);
+    let chunks = [32, 128, 128].map(|length| sizes.length(length)).to_vec();
+    Dataset {
+        name: "far",
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes(), zstd()])),
+        codec: None,
+        shape,
+        chunks,
+        repeats: 1,
+    }
+}
+
+/// 8 shards of 64 chunks of 256 KiB in a far store.
+pub(crate) fn far_shards(sizes: Sizes) -> Dataset {
+    let [shards, inner] = [[128, 256, 256], [32, 64, 64]].map(|one| one.map(|length| sizes.length(length)));
+    in_shards("far-shards", far_shape(sizes), shards.to_vec(), inner.to_vec())
+}
+
+/// 1,024 chunks of 64 KiB in a far store.
+pub(crate) fn far_small(sizes: Sizes) -> Dataset {
+    let shape = [256, 256, 512].map(|length| sizes.length(length)).to_vec();
+    let chunks = sizes.cube(32);
+    Dataset {
+        name: "far-small-chunks",
+        data: uint16(&shape),
+        data_type: "uint16",
+        item: 2,
+        document: v3("uint16", &shape, &chunks, json!([bytes()])),
+        codec: None,
+        shape,
+        chunks,
         repeats: 1,
     }
 }
@@ -373,7 +426,8 @@ mod tests {
     #[test]
     fn chunks_divide_the_array_at_both_sizes() {
         for sizes in [Sizes { is_quick: false }, Sizes { is_quick: true }] {
-            for dataset in [plain(sizes), shards(sizes), small(sizes), transposed(sizes), strings(sizes)] {
+            let near = [plain(sizes), shards(sizes), small(sizes), transposed(sizes), strings(sizes)];
+            for dataset in near.into_iter().chain([far(sizes), far_shards(sizes), far_small(sizes)]) {
                 for (length, chunk) in dataset.shape.iter().zip(&dataset.chunks) {
                     assert_eq!(length % chunk, 0, "{}", dataset.name);
                 }

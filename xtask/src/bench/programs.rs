@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::far_store::REQUESTS;
+use super::group::Group;
 use super::{machine, python};
 
 /// Newest first. zarr-python 3.4 needs 3.12: with an older one, pip silently takes an older zarr-python.
@@ -20,6 +22,8 @@ pub(crate) enum Program {
     ZarrPythonZarrs,
     /// No peer: it makes the data and shows what the machine can do.
     Floor,
+    /// No peer: the far store.
+    FarStore,
 }
 
 impl Program {
@@ -43,6 +47,7 @@ impl Program {
             Self::ZarrPythonFused => "zarr-python-fused",
             Self::ZarrPythonZarrs => "zarr-python-zarrs",
             Self::Floor => "floor",
+            Self::FarStore => "far",
         }
     }
 
@@ -52,7 +57,7 @@ impl Program {
     }
 
     pub(crate) fn is_python(self) -> bool {
-        !matches!(self, Self::ZarrKit | Self::Zarrs | Self::Floor)
+        !matches!(self, Self::ZarrKit | Self::Zarrs | Self::Floor | Self::FarStore)
     }
 }
 
@@ -67,6 +72,7 @@ pub(crate) struct Places {
     pub(crate) interpreter: Option<PathBuf>,
     /// Where what the runners say beside their answers goes.
     pub(crate) logs: PathBuf,
+    pub(crate) group: Group,
 }
 
 impl Places {
@@ -88,9 +94,11 @@ impl Places {
         }
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(threads.to_string());
-        for name in ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"] {
-            command.env(name, threads.to_string());
-        }
+        // The threads of the `zarrs` crate wait for a far store themselves. They get no more processors.
+        let is_waiting =
+            self.group == Group::Far && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs);
+        command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
+        command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(command)
     }

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::aims::{self, Aim};
 use super::cases::Case;
+use super::far_store::Traffic;
+use super::group::Group;
 use super::statistics::Spread;
 
 /// The meaning of the members below; another number where it changes.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// A whole comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,8 +20,7 @@ pub(crate) struct Report {
     pub(crate) machine: String,
     /// Whether the data were small: such figures say nothing.
     pub(crate) is_quick: bool,
-    /// Whether the cases are those that grow.
-    pub(crate) is_large: bool,
+    pub(crate) group: Group,
     pub(crate) rounds: usize,
     /// The programs in the order of the tables; this engine is the first.
     pub(crate) programs: Vec<Version>,
@@ -61,15 +62,17 @@ pub(crate) enum Outcome {
         stored: Option<u64>,
         /// The program that has read back what this one wrote.
         read_back_by: Option<String>,
+        /// What the far store was asked in one run, with the opening of the array.
+        traffic: Option<Traffic>,
     },
     /// The program cannot do it, or did it wrong.
     Failed { reason: String },
 }
 
 impl Report {
-    pub(crate) fn new(is_quick: bool, is_large: bool, rounds: usize, programs: Vec<Version>) -> Self {
+    pub(crate) fn new(is_quick: bool, group: Group, rounds: usize, programs: Vec<Version>) -> Self {
         let machine = super::machine::description();
-        Self { schema: SCHEMA, machine, is_quick, is_large, rounds, programs, cases: Vec::new() }
+        Self { schema: SCHEMA, machine, is_quick, group, rounds, programs, cases: Vec::new() }
     }
 
     pub(crate) fn to_json(&self) -> Result<String, String> {
@@ -162,6 +165,7 @@ pub(crate) fn made_up() -> Report {
         peak: Some(peak),
         stored,
         read_back_by: None,
+        traffic: None,
     };
     let case = |name: &str, title: &str, floor: Option<&[f64]>, results: Vec<(&str, Outcome)>| CaseReport {
         name: name.to_owned(),
@@ -179,7 +183,7 @@ pub(crate) fn made_up() -> Report {
         schema: SCHEMA,
         machine: "a machine".to_owned(),
         is_quick: false,
-        is_large: false,
+        group: Group::Near,
         rounds: 3,
         programs: vec![program("zarr-kit", "0.1.0"), program("zarrs", "0.23"), program("tensorstore", "0.1")],
         cases: vec![

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::aims;
+use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
 
@@ -17,6 +18,7 @@ pub(crate) fn all(report: &Report) -> String {
         beyond_output(report),
         memory(report),
         stored(report),
+        requests(report),
         failures(report),
     ];
     for part in parts {
@@ -249,6 +251,28 @@ fn stored(report: &Report) -> String {
     })
 }
 
+/// What the far store was asked.
+fn requests(report: &Report) -> String {
+    let cell = |outcome: Option<&Outcome>| {
+        let Some(Outcome::Measured { traffic: Some(traffic), .. }) = outcome else { return "–".to_owned() };
+        let (requests, bytes) = (traffic.requests, mebibytes(Some(traffic.bytes)));
+        format!("{requests}<br><sub>{} at once, {bytes} MiB</sub>", traffic.most_at_once)
+    };
+    let row = |case: &CaseReport| {
+        let cells = report.programs.iter().map(|program| cell(case.results.get(&program.name)));
+        [format!("`{}`", case.name)].into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    if report.group != Group::Far {
+        return String::new();
+    }
+    let rows: Vec<_> = report.cases.iter().map(row).collect();
+    let header = header(&["case"], report, &[]);
+    format!(
+        "Requests of one run, the most at the same time, and bytes of all bodies:\n\n{}",
+        table(&header, &rows)
+    )
+}
+
 /// What a dash stands for.
 fn failures(report: &Report) -> String {
     let mut text = String::new();
@@ -266,6 +290,7 @@ fn failures(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::far_store::Traffic;
     use super::super::report::made_up;
     use super::*;
 
@@ -335,5 +360,17 @@ What was not done:
     fn small_data_are_said_to_say_nothing() {
         let report = Report { is_quick: true, ..made_up() };
         assert!(all(&report).contains("these figures say nothing"));
+    }
+
+    #[test]
+    fn requests_are_shown_where_there_is_a_far_store() {
+        let mut report = Report { group: Group::Far, ..made_up() };
+        let traffic = Traffic { requests: 130, most_at_once: 64, bytes: 3 << 19 };
+        if let Some(Outcome::Measured { traffic: place, .. }) = report.cases[0].results.get_mut("zarrs") {
+            *place = Some(traffic);
+        }
+        let wanted = "| `zstd/read` | – | 130<br><sub>64 at once, 1.50 MiB</sub> | – |";
+        assert!(requests(&report).contains(wanted), "{}", requests(&report));
+        assert_eq!(requests(&made_up()), "");
     }
 }

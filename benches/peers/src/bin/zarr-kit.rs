@@ -2,14 +2,16 @@
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use zarr_kit::spec::Value;
+use serde_json::json;
+use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Along, Array, ArrayBuilder, Context, Format, Hierarchy, Kind, Memory, NodePath, Selection, open_store,
 };
 use zarr_peers::{
-    About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines, read_strings,
-    serve, timed,
+    About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
+    read_strings, serve, timed,
 };
 
 struct ZarrKit {
@@ -58,17 +60,26 @@ impl Program for ZarrKit {
     }
 }
 
-fn hierarchy(case: &Case, context: &Context) -> Result<Hierarchy, Failure> {
+/// In a folder or a far store, with a cache where there may be one.
+fn store(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     let folder = case.folder.to_str().ok_or("the folder is no UTF-8")?;
-    if case.cache == 0 {
-        return Ok(Hierarchy::open_location(folder, context)?);
-    }
-    let folder = Value::from(folder);
-    let store = format!(
-        r#"{{"type": "cache", "bytes": {}, "chunks": "decoded", "store": {{"type": "filesystem", "path": {folder}}}}}"#,
-        case.cache
-    );
-    Ok(Hierarchy::open(open_store(context.registry(), &store)?, context)?)
+    let store = match &case.far {
+        Some(Far { endpoint, bucket, prefix, .. }) => {
+            json!({"type": "s3", "url": format!("s3://{bucket}/{prefix}"), "endpoint": endpoint, "anonymous": true})
+        }
+        None if case.cache == 0 => return Ok(open_store(context.registry(), folder)?),
+        None => json!({"type": "filesystem", "path": folder}),
+    };
+    let store = if case.cache == 0 {
+        store
+    } else {
+        json!({"type": "cache", "bytes": case.cache, "chunks": "decoded", "store": store})
+    };
+    Ok(open_store(context.registry(), &store.to_string())?)
+}
+
+fn hierarchy(case: &Case, context: &Context) -> Result<Hierarchy, Failure> {
+    Ok(Hierarchy::open(store(case, context)?, context)?)
 }
 
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
@@ -145,29 +156,39 @@ fn boxes_at_once(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
     case.write_empty_folder()?;
-    let folder = case.folder.to_str().ok_or("the folder is no UTF-8")?;
-    let store = open_store(context.registry(), folder)?;
+    let store = store(case, context)?;
     let names: Vec<String> = (0..case.count).map(|number| format!("/a{number:05}")).collect();
-    let (_, seconds) = timed(|| {
+    let ((), seconds) = timed(|| {
         let hierarchy = Hierarchy::create(store, context, Format::V3)?;
         hierarchy.create_group("/", zarr_kit::spec::Object::new())?;
         let builder = ArrayBuilder::new(case.shape.clone(), &*case.data_type).chunks(case.chunks.clone());
-        names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop))
+        let some = |names: &[String]| -> Result<(), zarr_kit::Error> {
+            names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop))
+        };
+        let Some(far) = &case.far else { return Ok(some(&names)?) };
+        // There is no call for many arrays: each request that may be in flight has a thread that waits for it.
+        let part = names.len().div_ceil(far.requests).max(1);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = names.chunks(part).map(|part| scope.spawn(|| some(part))).collect();
+            let created = threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| "a thread panicked")?.map_err(Failure::from));
+            created.collect()
+        })
     })?;
     Ok(Ran { seconds, checksum: checksum_of_lines(names) })
 }
 
 fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
-    let (arrays, seconds) = timed(|| hierarchy(case, context)?.group("/")?.arrays().map_err(Failure::from))?;
+    let store = store(case, context)?;
+    let (arrays, seconds) = timed(|| Hierarchy::open(store, context)?.group("/")?.arrays())?;
     let lines = arrays.iter().map(|array| format!("{} {:?}", array.path(), array.shape()));
     Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
 }
 
 fn list(case: &Case, context: &Context) -> Result<Ran, Failure> {
-    let (nodes, seconds) = timed(|| {
-        let hierarchy = hierarchy(case, context)?;
-        hierarchy.walk(&NodePath::root()).map_err(Failure::from)
-    })?;
+    let store = store(case, context)?;
+    let (nodes, seconds) = timed(|| Hierarchy::open(store, context)?.walk(&NodePath::root()))?;
     let known = nodes.iter().filter(|node| node.kind != Kind::Unreadable);
     Ok(Ran { seconds, checksum: checksum_of_lines(known.map(|node| node.path.to_string()).collect()) })
 }

@@ -4,11 +4,12 @@
 
 use unsafe_cell_slice::UnsafeCellSlice;
 use zarr_peers::Failure;
-use zarrs::array::{Array, ArrayBytesDecodeIntoTarget, ArrayBytesFixedDisjointView};
-use zarrs::filesystem::FilesystemStore;
+use zarrs::array::{ArrayBytesDecodeIntoTarget, ArrayBytesFixedDisjointView};
+
+use crate::StoredArray;
 
 /// Reads all of `array` into `kept`, which has its size.
-pub(crate) fn read(array: &Array<FilesystemStore>, kept: &mut [u8]) -> Result<(), Failure> {
+pub(crate) fn read(array: &StoredArray, kept: &mut [u8]) -> Result<(), Failure> {
     let item = array.data_type().fixed_size().ok_or("elements have no fixed size")?;
     let (all, shape) = (array.subset_all(), array.shape().to_vec());
     // SAFETY: this is the only view of `kept`.

@@ -1,11 +1,13 @@
 //! The runner of the `zarrs` crate.
 
+mod far;
 mod kept;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use zarr_peers::{
     About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines, read_strings,
     serve, timed,
@@ -14,8 +16,10 @@ use zarrs::array::chunk_cache::{ChunkCache, ChunkCacheDecodedLruSizeLimit};
 use zarrs::array::{Array, ArrayBuilder, ArrayBytes, ArraySubset, CodecOptions, data_type};
 use zarrs::filesystem::FilesystemStore;
 use zarrs::group::{Group, GroupBuilder};
+use zarrs::storage::{ReadableWritableListableStorage, ReadableWritableListableStorageTraits};
 
-type FileArray = Array<FilesystemStore>;
+/// In a folder or a far store.
+type StoredArray = Array<dyn ReadableWritableListableStorageTraits>;
 
 struct Zarrs {
     threads: usize,
@@ -27,7 +31,9 @@ impl Program for Zarrs {
     }
 
     fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
-        let threads = self.threads;
+        // Threads wait for a far store: there are as many as requests may be in flight.
+        let threads = case.far.as_ref().map_or(self.threads, |far| far.requests);
+        zarrs::config::global_config_mut().set_codec_concurrent_target(threads);
         Ok(match case.operation {
             Operation::Read => {
                 open(&case)?;
@@ -57,11 +63,14 @@ impl Program for Zarrs {
     }
 }
 
-fn store(case: &Case) -> Result<Arc<FilesystemStore>, Failure> {
-    Ok(Arc::new(FilesystemStore::new(&case.folder)?))
+fn store(case: &Case) -> Result<ReadableWritableListableStorage, Failure> {
+    match &case.far {
+        Some(far) => far::store(far),
+        None => Ok(Arc::new(FilesystemStore::new(&case.folder)?)),
+    }
 }
 
-fn open(case: &Case) -> Result<FileArray, Failure> {
+fn open(case: &Case) -> Result<StoredArray, Failure> {
     Ok(Array::open(store(case)?, "/array")?)
 }
 
@@ -182,25 +191,32 @@ fn create(case: &Case) -> Result<Ran, Failure> {
     case.write_empty_folder()?;
     let store = store(case)?;
     let names: Vec<String> = (0..case.count).map(|number| format!("/a{number:05}")).collect();
-    let (_, seconds) = timed(|| {
+    let ((), seconds) = timed(|| {
         GroupBuilder::new().build(store.clone(), "/")?.store_metadata()?;
         let builder = ArrayBuilder::new(case.shape.clone(), case.chunks.clone(), data_type::uint16(), 0u16);
-        for name in &names {
-            builder.build(store.clone(), name)?.store_metadata()?;
-        }
-        Ok::<_, Failure>(())
+        let one = |name: &String| -> Result<(), Failure> {
+            Ok(builder.build(store.clone(), name)?.store_metadata()?)
+        };
+        if case.far.is_some() { names.par_iter().try_for_each(one) } else { names.iter().try_for_each(one) }
     })?;
     Ok(Ran { seconds, checksum: checksum_of_lines(names) })
 }
 
 fn open_all(case: &Case) -> Result<Ran, Failure> {
-    let (arrays, seconds) = timed(|| Group::open(store(case)?, "/")?.child_arrays().map_err(Failure::from))?;
+    let store = store(case)?;
+    let (arrays, seconds) = timed(|| {
+        if case.far.is_some() {
+            return far::child_arrays(&store);
+        }
+        Group::open(store, "/")?.child_arrays().map_err(Failure::from)
+    })?;
     let lines = arrays.iter().map(|array| format!("{} {:?}", array.path().as_str(), array.shape()));
     Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
 }
 
 fn list(case: &Case) -> Result<Ran, Failure> {
-    let (nodes, seconds) = timed(|| Group::open(store(case)?, "/")?.traverse().map_err(Failure::from))?;
+    let store = store(case)?;
+    let (nodes, seconds) = timed(|| Group::open(store, "/")?.traverse().map_err(Failure::from))?;
     let below = nodes.iter().map(|(path, _)| path.as_str().to_owned());
     Ok(Ran { seconds, checksum: checksum_of_lines(["/".to_owned()].into_iter().chain(below).collect()) })
 }
@@ -211,8 +227,7 @@ fn main() -> ExitCode {
         eprintln!("usage: peer-zarrs THREADS");
         return ExitCode::from(2);
     };
-    // RAYON_NUM_THREADS says how many threads there are; this, how many zarrs should keep busy.
-    zarrs::config::global_config_mut().set_codec_concurrent_target(threads);
+    // RAYON_NUM_THREADS says how many threads there are; each case, how many of them zarrs should keep busy.
     match serve(&Zarrs { threads }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -11,7 +11,7 @@ use zarr_peers::{Case, Failure, Ran, Task, timed, wanted_of_chunk};
 use crate::on_threads;
 
 /// The files of an array that are chunks, with their sizes.
-fn chunk_files(case: &Case) -> Result<Vec<(PathBuf, usize)>, Failure> {
+pub(crate) fn chunk_files(case: &Case) -> Result<Vec<(PathBuf, usize)>, Failure> {
     let mut files = Vec::new();
     let mut open = vec![case.array_folder()];
     while let Some(folder) = open.pop() {

@@ -2,6 +2,7 @@
 
 mod blosc;
 mod codecs;
+mod far;
 mod files;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ impl Program for Floors {
             Floor::FilesRead => files::read(&case, threads)?,
             Floor::FilesReadKept => files::read_kept(&case, threads)?,
             Floor::FilesWrite => files::write(&case, threads)?,
+            Floor::FarRead => far::read(&case, &files::chunk_files(&case)?)?,
             Floor::Decode { codec, chunk } => codecs::decode(&case, &codec, &chunk, threads)?,
             Floor::Encode { codec, chunk } => codecs::encode(&case, &codec, &chunk, threads)?,
         })
