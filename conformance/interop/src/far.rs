@@ -58,9 +58,28 @@ pub struct Inside {
     trips: Mutex<Trips>,
     spoil: Mutex<Option<Box<Spoil>>>,
     spoil_set: Mutex<Option<Arc<SpoilSet>>>,
-    /// As many values have to be written at once before the first one is there.
-    gathering: Mutex<usize>,
-    has_gathered: Condvar,
+    sets: Gathering,
+    alone: Gathering,
+}
+
+/// As many requests have to be there at once before the first one is answered.
+#[derive(Default)]
+struct Gathering {
+    wanted: Mutex<usize>,
+    has_come: Condvar,
+}
+
+impl Gathering {
+    /// There are so many now.
+    fn wait(&self, here: usize) {
+        let mut wanted = locked(&self.wanted);
+        if here >= *wanted {
+            *wanted = 0;
+            self.has_come.notify_all();
+        }
+        let wait = self.has_come.wait_timeout_while(wanted, PATIENCE, |wanted| *wanted > 0);
+        drop(wait.unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 impl fmt::Debug for Inside {
@@ -80,8 +99,8 @@ impl FarStore {
             trips: Mutex::default(),
             spoil: Mutex::default(),
             spoil_set: Mutex::default(),
-            gathering: Mutex::default(),
-            has_gathered: Condvar::new(),
+            sets: Gathering::default(),
+            alone: Gathering::default(),
         }))
     }
 
@@ -104,16 +123,23 @@ impl FarStore {
     /// No value is written before so many are written at once: no test has to be quick to see that. If they never are,
     /// the wait ends some day.
     pub fn gather(&self, writes: usize) {
-        *locked(&self.0.gathering) = writes;
+        *locked(&self.0.sets.wanted) = writes;
+    }
+
+    /// The same of requests that are no batch, and of no values that are written.
+    pub fn gather_alone(&self, requests: usize) {
+        *locked(&self.0.alone.wanted) = requests;
     }
 
     fn alone<R>(&self, ask: impl FnOnce(&dyn Store) -> R) -> R {
-        {
+        let waiting = {
             let mut trips = self.0.trips();
             trips.alone += 1;
             trips.waiting_alone += 1;
             trips.alone_at_once = trips.alone_at_once.max(trips.waiting_alone);
-        }
+            trips.waiting_alone
+        };
+        self.0.alone.wait(waiting);
         thread::sleep(self.0.delay);
         let answer = ask(&*self.0.store);
         let mut trips = self.0.trips();
@@ -138,13 +164,7 @@ impl Inside {
         trips.bytes_written = trips.bytes_written.max(trips.writing_bytes);
         let writing = trips.writing;
         drop(trips);
-        let mut gathering = locked(&self.gathering);
-        if writing >= *gathering {
-            *gathering = 0;
-            self.has_gathered.notify_all();
-        }
-        let wait = self.has_gathered.wait_timeout_while(gathering, PATIENCE, |writes| *writes > 0);
-        drop(wait.unwrap_or_else(PoisonError::into_inner));
+        self.sets.wait(writing);
         number
     }
 

@@ -1,6 +1,6 @@
 //! What every dialect needs of a store: documents, in batches and bounded, and a place for warnings.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use zarr_spec::json;
@@ -79,6 +79,32 @@ impl Access {
     /// Whether requests do not wait for anything, so that one batch of them is no better than one after another.
     pub(super) fn is_local(&self) -> bool {
         self.store.manner().concurrency == 0
+    }
+
+    /// What `ask` gets, if `check` finds nothing wrong. Where each request is a round trip, both are under way at once.
+    pub(super) fn checked<T: Send + Sync>(
+        &self,
+        check: impl Fn() -> Result<(), Error> + Sync,
+        ask: impl Fn() -> Result<T, Error> + Sync,
+    ) -> Result<T, Error> {
+        let asked = OnceLock::new();
+        if self.is_local() {
+            check()?;
+        } else {
+            flight::each(2, 2, |number| match number {
+                0 => check(),
+                _ => {
+                    let _first = asked.set(ask());
+                    Ok(())
+                }
+            })?;
+        }
+        asked.into_inner().unwrap_or_else(ask)
+    }
+
+    /// Whether there are these values, in the order of their keys.
+    pub(super) fn have(&self, keys: &[Key]) -> Result<Vec<bool>, Error> {
+        flight::map(keys, self.store.manner().concurrency, |key| self.has(key))
     }
 
     /// What lies directly below each of `prefixes`, in their order: all are asked for at once where that pays.

@@ -1,6 +1,6 @@
 //! Starting a hierarchy.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
@@ -20,7 +20,7 @@ use crate::error::Error;
 pub(super) fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Hierarchy, Error> {
     let access = Access::new(store, context);
     access.check_writeable()?;
-    match detect::detect(&access, OpenOptions::new())? {
+    match detected(&access)? {
         Some(detected) if detected.format() == format => {
             detect::hierarchy(access, detected, OpenOptions::new())
         }
@@ -36,7 +36,7 @@ pub(super) fn create_draft(
 ) -> Result<Hierarchy, Error> {
     let access = Access::new(store, context);
     access.check_writeable()?;
-    match detect::detect(&access, OpenOptions::new())? {
+    match detected(&access)? {
         Some(Detected::Draft(found)) => {
             check_same(&access, &found, entry_point)?;
             detect::hierarchy(access, Detected::Draft(found), OpenOptions::new())
@@ -82,8 +82,22 @@ pub fn entry_point(registry: &Registry, name: &str) -> Result<EntryPoint, Error>
     })
 }
 
+/// What is there; an array of version 1 is an error.
+fn detected(access: &Access) -> Result<Option<Detected>, Error> {
+    let version_one = OnceLock::new();
+    let detect = || detect::detect(access, OpenOptions::new());
+    let refuse = || {
+        let _first = version_one.set(detect::refuse_version_one(access));
+        Ok(())
+    };
+    let detected = if access.is_local() { detect()? } else { access.checked(refuse, detect)? };
+    if detected.is_none() {
+        version_one.into_inner().unwrap_or_else(|| detect::refuse_version_one(access))?;
+    }
+    Ok(detected)
+}
+
 fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Hierarchy, Error> {
-    detect::refuse_version_one(&access)?;
     match format {
         Format::V2 => {
             let dialect = V2::new(&access, None)?;

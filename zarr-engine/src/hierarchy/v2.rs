@@ -119,28 +119,6 @@ impl V2 {
         }
     }
 
-    /// The nodes directly below all of `groups`, with one batch of requests. Their documents need not be
-    /// readable.
-    fn listed(&self, access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
-        let mut paths = Vec::new();
-        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
-        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
-            for below in listed.prefixes {
-                let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
-                paths.extend(group.child(name, Format::V2));
-            }
-        }
-        let mut keys = Vec::new();
-        for path in &paths {
-            keys.extend([keyed(array_key(path))?, keyed(group_key(path))?]);
-        }
-        let values = access.get_all(&keys)?;
-        let child = |(path, values): (NodePath, &[Option<_>])| {
-            child(access, path, values[0].is_some(), values[1].is_some())
-        };
-        Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
-    }
-
     /// Writes the attributes: no document for none, as far as the store can.
     fn write_attributes(
         &self,
@@ -221,18 +199,22 @@ impl Dialect for V2 {
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
-        match self.kind(access, path)? {
-            None => return Err(Error::NoNode(path.clone())),
-            Some(Kind::Array) => return Err(not_a_group(path)),
-            Some(_) => {}
-        }
+        let check = || match self.kind(access, path)? {
+            None => Err(Error::NoNode(path.clone())),
+            Some(Kind::Array) => Err(not_a_group(path)),
+            Some(_) => Ok(()),
+        };
         if let Some(below) = self.snapshot.below(path) {
+            check()?;
             return Ok(directly_below(below, path)
                 .filter_map(|(path, node)| node.child(access, path))
                 .collect());
         }
-        access.check_listable("finding the children of a group")?;
-        self.listed(access, std::slice::from_ref(path))
+        let list = || {
+            access.check_listable("finding the children of a group")?;
+            paths_below(access, std::slice::from_ref(path))
+        };
+        children_at(access, access.checked(check, list)?)
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
@@ -245,7 +227,7 @@ impl Dialect for V2 {
         access.check_listable("finding the nodes of a hierarchy")?;
         let mut level = groups(&nodes);
         while !level.is_empty() {
-            let found = self.listed(access, &level)?;
+            let found = listed(access, &level)?;
             level = groups(&found);
             nodes.extend(found);
         }
@@ -319,8 +301,7 @@ impl Dialect for V2 {
                 .map(|(path, _)| path.clone())
                 .collect();
             all.extend(level);
-            let below: Vec<NodePath> =
-                self.listed(access, &groups)?.into_iter().map(|child| child.path).collect();
+            let below: Vec<NodePath> = listed(access, &groups)?.into_iter().map(|child| child.path).collect();
             let documents = stored_all(access, &below)?;
             level = below.into_iter().zip(documents).collect();
         }
@@ -341,12 +322,51 @@ impl Dialect for V2 {
     }
 }
 
+/// The nodes directly below all of `groups`, with one batch of requests. Their documents need not be readable.
+fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
+    children_at(access, paths_below(access, groups)?)
+}
+
+/// Where there may be nodes directly below `groups`.
+fn paths_below(access: &Access, groups: &[NodePath]) -> Result<Vec<NodePath>, Error> {
+    let mut paths = Vec::new();
+    let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
+    for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
+        for below in listed.prefixes {
+            let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
+            paths.extend(group.child(name, Format::V2));
+        }
+    }
+    Ok(paths)
+}
+
+/// The nodes that there are at `paths`.
+fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<Child>, Error> {
+    let mut keys = Vec::new();
+    for path in &paths {
+        keys.extend([keyed(array_key(path))?, keyed(group_key(path))?]);
+    }
+    let values = access.get_all(&keys)?;
+    let child = |(path, values): (NodePath, &[Option<_>])| {
+        child(access, path, values[0].is_some(), values[1].is_some())
+    };
+    Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
+}
+
 /// What is there, whether or not it can be read.
 fn stored_kind(access: &Access, path: &NodePath) -> Result<Kind, Error> {
-    if access.has(&keyed(array_key(path))?)? {
+    let keys = [keyed(array_key(path))?, keyed(group_key(path))?];
+    let (is_array, is_group) = match access.is_local() {
+        true => (access.has(&keys[0])?, None),
+        false => {
+            let have = access.have(&keys)?;
+            (have[0], Some(have[1]))
+        }
+    };
+    if is_array {
         return Ok(Kind::Array);
     }
-    match access.has(&keyed(group_key(path))?)? {
+    match is_group.map_or_else(|| access.has(&keys[1]), Ok)? {
         true => Ok(Kind::Group),
         false => Err(Error::NoNode(path.clone())),
     }

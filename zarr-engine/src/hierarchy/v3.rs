@@ -261,35 +261,37 @@ impl V3 {
         path: &NodePath,
         made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
-        match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-            NodeMetadata::Group(_) => {}
-            NodeMetadata::Array(_) => return Err(not_a_group(path)),
-        }
+        let check = || match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+            NodeMetadata::Group(_) => Ok(()),
+            NodeMetadata::Array(_) => Err(not_a_group(path)),
+        };
         if let Some(below) = self.snapshot.below(path) {
+            check()?;
             let below = directly_below(below, path).collect();
             return Ok(access.context.map(below, |(path, node)| made(path, Some(node))));
         }
-        access.check_listable("finding the children of a group")?;
-        self.listed(access, std::slice::from_ref(path), made)
+        let list = || {
+            access.check_listable("finding the children of a group")?;
+            paths_below(access, std::slice::from_ref(path))
+        };
+        Self::there(access, access.checked(check, list)?, made)
     }
 
     /// The same for the nodes directly below all of `groups`, with one batch of requests for their documents.
     fn listed<T: Send>(
-        &self,
         access: &Access,
         groups: &[NodePath],
         made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
-        let mut paths = Vec::new();
-        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
-        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
-            for below in listed.prefixes {
-                let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
-                // Names that begin with `__` are reserved, and there are no nodes of other impossible names
-                // (V3-STORE-07, V3-NAME-11).
-                paths.extend(group.child(name, Format::V3));
-            }
-        }
+        Self::there(access, paths_below(access, groups)?, made)
+    }
+
+    /// The same for those of `paths` where there are nodes.
+    fn there<T: Send>(
+        access: &Access,
+        paths: Vec<NodePath>,
+        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+    ) -> Result<Vec<T>, Error> {
         // What is wrong with it is said when the node is opened.
         let parsed = |path: NodePath, key: &Key, value: &[u8]| {
             made(path, access.parse(key, value, DocumentKind::V3).ok())
@@ -383,7 +385,7 @@ impl Dialect for V3 {
         access.check_listable("finding the nodes of a hierarchy")?;
         let mut level = groups(&nodes);
         while !level.is_empty() {
-            let found = self.listed(access, &level, |path, node| child(path, node.as_ref()))?;
+            let found = Self::listed(access, &level, |path, node| child(path, node.as_ref()))?;
             level = groups(&found);
             nodes.extend(found);
         }
@@ -483,7 +485,7 @@ impl Dialect for V3 {
         let mut level = vec![path.clone()];
         while !level.is_empty() {
             let mut found = Vec::new();
-            for (path, document) in self.listed(access, &level, |path, document| (path, document))? {
+            for (path, document) in Self::listed(access, &level, |path, document| (path, document))? {
                 // A second look, as an error this time.
                 let document = match document {
                     Some(document) => document,
@@ -501,6 +503,21 @@ impl Dialect for V3 {
         group.consolidated = Some(nodes);
         self.replace(access, path, &made(path, group_document(&group))?)
     }
+}
+
+/// Where there may be nodes directly below `groups`.
+fn paths_below(access: &Access, groups: &[NodePath]) -> Result<Vec<NodePath>, Error> {
+    let mut paths = Vec::new();
+    let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
+    for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
+        for below in listed.prefixes {
+            let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
+            // Names that begin with `__` are reserved, and there are no nodes of other impossible names
+            // (V3-STORE-07, V3-NAME-11).
+            paths.extend(group.child(name, Format::V3));
+        }
+    }
+    Ok(paths)
 }
 
 fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
