@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+mod archives;
 mod documents;
 mod far;
 mod formats;
@@ -27,6 +28,7 @@ pub struct Target {
 
 /// All targets, sorted by name.
 pub const TARGETS: &[Target] = &[
+    Target { name: "archives", run: archives::run, seeds: archives::seeds },
     Target { name: "chunk-keys", run: plugins::chunk_keys, seeds: plugins::chunk_key_seeds },
     Target { name: "codec-decode", run: plugins::decode, seeds: plugins::decode_seeds },
     Target { name: "codec-round-trip", run: plugins::round_trip, seeds: plugins::round_trip_seeds },

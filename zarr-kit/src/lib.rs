@@ -32,6 +32,8 @@ pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
 #[cfg(feature = "store-filesystem")]
 pub use zarr_store_filesystem::FilesystemStore;
+#[cfg(feature = "store-zip")]
+pub use zarr_store_zip::{ZipStore, pack};
 #[cfg(feature = "transformer-prefix")]
 pub use zarr_transformer_prefix::PrefixStore;
 

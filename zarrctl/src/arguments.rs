@@ -20,8 +20,8 @@ pub(crate) use plugins::{Plugins, PluginsVerb, Source};
 
 /// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
-/// STORE is a folder, a `file:` URL, or a JSON description of a store. PATH is the path of a node in it; `/` or an
-/// empty text is the root, and the `/` at the beginning may be left out.
+/// STORE is a folder, a zip archive, a `file:` URL, or a JSON description of a store. PATH is the path of a node in it;
+/// `/` or an empty text is the root, and the `/` at the beginning may be left out.
 ///
 /// Exit status: 0; 1 when the data or the request is at fault; 2 for wrong usage. Messages go to standard error, and
 /// nothing but data goes to standard output.
@@ -66,6 +66,12 @@ pub(crate) enum Verb {
     /// What the copy cannot say is told before anything is written. Elements and attributes are the same in any case:
     /// where they would not be, nothing is copied, unless --lossy is given.
     Copy(Copy),
+    /// Writes all of a hierarchy, or of a part of it, to one zip archive.
+    ///
+    /// Values are stored as they are, and documents come first, as OME-Zarr recommends it (RFC-9; such archives are called
+    /// `.ozx`). The archive gets its name when it is whole. Archives are read wherever a STORE is, and are never changed:
+    /// copy one to a folder, change that, and pack it again.
+    Pack(Pack),
     /// Removes a node and all nodes below it, without asking.
     Erase(Erase),
     /// Changes the shape of an array, at its end or also at its beginning. Chunks that end up outside are removed.
@@ -309,6 +315,20 @@ pub(crate) struct Copy {
     #[arg(long)]
     pub(crate) lossy: bool,
     /// Copies this node and what is below it, to the same path
+    #[arg(long, default_value = "/")]
+    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    /// The store to pack
+    #[arg(value_name = "SRC")]
+    pub(crate) source: String,
+    /// The archive to write; nothing may be there
+    pub(crate) file: PathBuf,
+    /// Packs this node and what is below it: it becomes the root
     #[arg(long, default_value = "/")]
     pub(crate) path: String,
     #[command(flatten)]

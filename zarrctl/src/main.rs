@@ -48,6 +48,7 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Create(arguments) => verbs::create::run(*arguments),
         Verb::Put(arguments) => verbs::put::run(&arguments),
         Verb::Copy(arguments) => verbs::copy::run(&arguments),
+        Verb::Pack(arguments) => verbs::pack::run(&arguments),
         Verb::Erase(arguments) => verbs::change::erase(&arguments),
         Verb::Resize(arguments) => verbs::change::resize(&arguments),
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),

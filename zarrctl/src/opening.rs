@@ -14,6 +14,13 @@ use crate::arguments::Reading;
 use crate::failure::Failure;
 use crate::terminal::warn;
 
+/// How locations of zip archives begin.
+const ARCHIVE: &str = "zip:";
+
+/// What to do instead of writing to one.
+const NEVER_CHANGED: &str = "a zip archive is only written as a whole: write to a folder (`zarrctl copy` makes \
+     one of an archive), and then `zarrctl pack` it";
+
 /// A hierarchy whose warnings are told when its verb is done.
 #[derive(Debug)]
 pub(crate) struct Opened(Hierarchy);
@@ -66,9 +73,15 @@ pub(crate) fn open_through<S: Store + 'static>(
     open_with(location, reading, true, |store| around(store))
 }
 
-/// Opens what is there by the documents of the nodes themselves: what is changed must not be an old copy.
-pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
+/// Opens what is there by the documents of the nodes themselves: what is copied must not be an old copy.
+pub(crate) fn open_documents(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     open_with(location, reading, false, |store| store)
+}
+
+/// The same for what is to be changed, which no archive is.
+pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
+    let context = reading_context(reading)?;
+    open_in(open_to_write(location, &context)?, &context, reading, false)
 }
 
 fn open_with(
@@ -79,11 +92,20 @@ fn open_with(
 ) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
     let store = around(open_store(context.registry(), location)?);
+    open_in(store, &context, reading, consolidated)
+}
+
+fn open_in(
+    store: Arc<dyn Store>,
+    context: &Context,
+    reading: &Reading,
+    consolidated: bool,
+) -> Result<Opened, Failure> {
     let mut options = OpenOptions::new().consolidated(consolidated);
     if let Some(format) = reading.as_format {
         options = options.format(format);
     }
-    Ok(Opened(Hierarchy::open_with(store, &context, options)?))
+    Ok(Opened(Hierarchy::open_with(store, context, options)?))
 }
 
 /// Begins a hierarchy, or opens the one that is there; without a format, that of what is there, or `default`.
@@ -93,7 +115,7 @@ pub(crate) fn create(
     format: Option<Format>,
     default: Format,
 ) -> Result<Opened, Failure> {
-    let store = open_store(context.registry(), location)?;
+    let store = open_to_write(location, context)?;
     let format = match format {
         Some(format) => format,
         None => existing_format(location, context)?.unwrap_or(default),
@@ -108,9 +130,23 @@ pub(crate) fn create_draft(
     context: &Context,
     entry_point: &EntryPoint,
 ) -> Result<Opened, Failure> {
-    let store = open_store(context.registry(), location)?;
+    let store = open_to_write(location, context)?;
     warn_of_place(location, &*store);
     Ok(Opened(Hierarchy::create_draft(store, context, entry_point)?))
+}
+
+/// Opens a store that is to be written to, which no archive is.
+pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    let path = Path::new(location);
+    let is_named_so = path.extension().is_some_and(|extension| {
+        ["zip", "ozx"].iter().any(|archive| extension.eq_ignore_ascii_case(archive))
+    });
+    let is_archive = is_named_so && !path.is_dir();
+    let store = if is_archive { None } else { Some(open_store(context.registry(), location)?) };
+    match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
+        Some(store) => Ok(store),
+        None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
+    }
 }
 
 /// What others cannot find later is said to be gone, and what looks like a URL and becomes a folder is said to be one.
@@ -133,8 +169,7 @@ pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Optio
 
 /// The hierarchy that is there, if there is one.
 pub(crate) fn existing(location: &str, context: &Context) -> Result<Option<Hierarchy>, Failure> {
-    let store = open_store(context.registry(), location)?;
-    match Hierarchy::open(store, context) {
+    match Hierarchy::open(open_to_write(location, context)?, context) {
         Ok(hierarchy) => Ok(Some(hierarchy)),
         Err(zarr_kit::Error::NoHierarchy { .. }) => Ok(None),
         Err(error) => Err(error.into()),

@@ -8,6 +8,7 @@ pub(crate) mod copy;
 pub(crate) mod create;
 pub(crate) mod get;
 pub(crate) mod info;
+pub(crate) mod pack;
 pub(crate) mod plugins;
 pub(crate) mod put;
 pub(crate) mod tree;

@@ -30,6 +30,8 @@ mod looking;
 mod new;
 #[path = "it/numpy.rs"]
 mod numpy;
+#[path = "it/packing.rs"]
+mod packing;
 #[cfg(target_os = "linux")]
 #[path = "it/probed.rs"]
 mod probed;

@@ -25,6 +25,10 @@ const RULES: &[RuleOf<StoreOnTrial>] = &[(
     locations,
 )];
 
+/// What examples find where their relative paths lead, if they are of stores that read what others have written: an
+/// archive without entries.
+const THERE: &[(&str, &[u8])] = &[("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")];
+
 /// A store on trial, and where its examples may put what they hold.
 struct StoreOnTrial {
     plugin: StorePlugin,
@@ -100,6 +104,9 @@ impl StoreOnTrial {
         let folder = folder.path().join(number.to_string());
         // A store of one file need not make the folder that it lies in.
         fs::create_dir(&folder).map_err(text)?;
+        for (name, contents) in THERE {
+            fs::write(folder.join(name), contents).map_err(text)?;
+        }
         let described = within(&folder, description);
         open_described(&self.registry, &described).map_err(text)
     }

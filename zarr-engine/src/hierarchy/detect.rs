@@ -20,6 +20,12 @@ use crate::error::Error;
 /// Names that a message shows of what is in a store.
 const SHOWN_NAMES: usize = 5;
 
+/// Folders, each the only one in the one above, that are looked through for a hierarchy.
+const DEEPEST: usize = 8;
+
+/// What a folder has where a hierarchy begins.
+const DOCUMENTS: [&str; 3] = ["zarr.json", ".zgroup", ".zarray"];
+
 /// What a store holds, and the documents that were read to find that out.
 #[derive(Debug)]
 pub(super) enum Detected {
@@ -185,7 +191,7 @@ fn nothing(access: &Access, options: OpenOptions) -> Result<Error, Error> {
         None => String::new(),
         Some(names) if names.is_empty() && !exists(&location) => "; the place does not exist".to_owned(),
         Some(names) if names.is_empty() => "; nothing is there at all".to_owned(),
-        Some(names) => format!("; there are {}{}", names.join(", "), hint(access)?),
+        Some(names) => format!("; there are {}{}{}", names.join(", "), hint(access)?, elsewhere(access)?),
     };
     Ok(Error::NoHierarchy { location, reason: format!("{looked_for}{instead}") })
 }
@@ -214,6 +220,39 @@ fn hint(access: &Access) -> Result<&'static str, Error> {
     } else {
         ""
     })
+}
+
+/// Which folders hold hierarchies, of those in the store, or in the only one in it. It is not asked of stores that are
+/// far away.
+fn elsewhere(access: &Access) -> Result<String, Error> {
+    let store = &access.store;
+    let mut folder = Prefix::root();
+    for _ in 0..DEEPEST {
+        if store.manner().concurrency > 0 {
+            break;
+        }
+        let mut folders = store.list_dir(&folder)?.prefixes;
+        let mut found = Vec::new();
+        for folder in folders.iter().take(SHOWN_NAMES) {
+            for name in DOCUMENTS {
+                if access.has(&keyed(folder.key(name))?)? {
+                    found.push(format!("`{folder}`"));
+                    break;
+                }
+            }
+        }
+        if !found.is_empty() {
+            let there = found.join(", ");
+            return Ok(format!(
+                "; what is below {there} is a hierarchy: open that folder, or a store of type `prefix` around this one"
+            ));
+        }
+        match (folders.pop(), folders.is_empty()) {
+            (Some(only), true) => folder = only,
+            _ => break,
+        }
+    }
+    Ok(String::new())
 }
 
 /// Whether a location that is a folder of this machine is there; others are taken to be.

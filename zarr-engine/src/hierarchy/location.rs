@@ -13,7 +13,11 @@ use zarr_spec::{Invalid, Registry, Value};
 use crate::error::Error;
 
 /// What stores are known for, as schemes of URLs or types of descriptions, and that are not there yet.
-const LATER: [&str; 10] = ["http", "https", "s3", "gs", "gcs", "az", "abfs", "abfss", "ftp", "zip"];
+const LATER: [&str; 9] = ["http", "https", "s3", "gs", "gcs", "az", "abfs", "abfss", "ftp"];
+
+/// The scheme of the store that opens zip archives, and what their names end in: OME-Zarr has a name of its own.
+const ARCHIVES: &str = "zip";
+const ARCHIVE_NAMES: [&str; 2] = ["zip", "ozx"];
 
 /// How a zip archive begins: with a file, or with its end if it is empty.
 const ZIP_MAGIC: [&[u8; 4]; 3] = [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"];
@@ -22,7 +26,7 @@ const ZIP_MAGIC: [&[u8; 4]; 3] = [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"];
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
 /// Opens the store at `location`: a path, a URL of a scheme that a plugin answers to, such as `file:`, or a
-/// JSON description such as `{"type": "memory"}`.
+/// JSON description such as `{"type": "memory"}`. The path of a zip archive goes to the store that answers to `zip:`.
 ///
 /// # Errors
 ///
@@ -46,10 +50,24 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
         Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
         _ => scheme.is_empty().then_some(location),
     };
-    if let Some(path) = path {
-        refuse_file(Path::new(path))?;
+    match path.map(|path| (path, at(Path::new(path)))) {
+        None | Some((_, At::Folder)) => Ok((plugin.open)(location)?),
+        Some((path, At::Archive)) => open_archive(registry, path),
+        Some((_, At::Nothing(reason))) => Err(Invalid::new(reason).into()),
     }
-    Ok((plugin.open)(location)?)
+}
+
+/// Opens a zip archive with the store that says it is for those.
+fn open_archive(registry: &Registry, path: &str) -> Result<Arc<dyn Store>, Error> {
+    match registry.stores().iter().find(|plugin| plugin.schemes.contains(&ARCHIVES)) {
+        Some(plugin) => Ok((plugin.open)(&format!("{ARCHIVES}:{path}"))?),
+        None => {
+            let unknown = registry.unknown_store(&format!("{ARCHIVES}:")).known_elsewhere;
+            let unknown = unknown.unwrap_or_else(|| "not in this build".to_owned());
+            Err(Invalid::new(format!("`{path}` is a zip archive, and the store for those is {unknown}"))
+                .into())
+        }
+    }
 }
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
@@ -169,10 +187,20 @@ fn nobody(registry: &Registry, location: &str, scheme: &str) -> String {
     }
 }
 
-/// Zip archives are no stores yet, and other files never.
-fn refuse_file(path: &Path) -> Result<(), Error> {
+/// What a path leads to.
+enum At {
+    /// A folder, or one that may be made.
+    Folder,
+    Archive,
+    /// What no store is, and what to say of it.
+    Nothing(String),
+}
+
+fn at(path: &Path) -> At {
     let shown = path.display();
-    let is_named_so = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    let is_named_so = path
+        .extension()
+        .is_some_and(|extension| ARCHIVE_NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)));
     let (is_file, is_there) = match fs::metadata(path) {
         Ok(metadata) => (metadata.is_file(), true),
         Err(_) => (false, false),
@@ -181,16 +209,23 @@ fn refuse_file(path: &Path) -> Result<(), Error> {
     let begins_so = is_file
         && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && ZIP_MAGIC.contains(&&start);
-    let reason = if is_named_so && (is_file || !is_there) || begins_so {
-        format!("`{shown}` is a zip archive; zip stores are not in this build, and come later")
-    } else if !is_file {
-        return Ok(());
+    if begins_so {
+        return At::Archive;
+    }
+    if !is_file && (is_there || !is_named_so) {
+        return At::Folder;
+    }
+    At::Nothing(if !is_there {
+        format!(
+            "there is no file `{shown}`, and a zip archive is only written as a whole, from another store"
+        )
+    } else if is_named_so {
+        format!("`{shown}` is called like a zip archive, and does not begin like one")
     } else if path.file_name().and_then(OsStr::to_str).is_some_and(|name| DOCUMENTS.contains(&name)) {
         format!("`{shown}` is a document of a node, not a store: the store is the folder of the hierarchy")
     } else {
-        format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy")
-    };
-    Err(Invalid::new(reason).into())
+        format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy, or a zip archive")
+    })
 }
 
 #[cfg(test)]
@@ -228,7 +263,7 @@ mod tests {
             "stores behind `s3:` URLs are not in this build, and come later; there are `file:`, paths";
         assert_eq!(message("s3://bucket/a"), format!("`s3://bucket/a`: {later}"));
         assert!(message("foo://a").contains("no store in this build answers to `foo:`"));
-        assert!(message("/nowhere/a.ZIP").contains("zip stores are not in this build"));
+        assert!(message("/nowhere/a.ZIP").contains("there is no file `/nowhere/a.ZIP`"));
         assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("there are no stores"));
     }
 
@@ -240,8 +275,8 @@ mod tests {
             "description of a store: store `nothing` is unknown; there are `files`"
         );
         assert_eq!(
-            message(r#"{"type":"zip","path":"a.zip"}"#),
-            "description of a store: stores of type `zip` are not in this build, and come later; \
+            message(r#"{"type":"s3","url":"s3://a"}"#),
+            "description of a store: stores of type `s3` are not in this build, and come later; \
              there are `files`"
         );
         assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or no string; there are `files`"));
@@ -265,8 +300,16 @@ mod tests {
             fs::write(&path, contents).unwrap();
             path.to_str().unwrap().to_owned()
         };
-        assert!(message(&at("a", b"PK\x05\x06")).contains("zip stores are not in this build"));
+        let archive = at("a", b"PK\x05\x06");
+        assert!(message(&archive).contains("is a zip archive, and the store for those is not in this build"));
         assert!(message(&at("b", b"PK")).contains("is a file, not a store"));
+        assert!(message(&at("b.ozx", b"PK")).contains("does not begin like one"));
+        let mut with_archives = registry();
+        with_archives.register_store(StorePlugin::new("zips", &["zip"], refuse)).unwrap();
+        for location in [&archive, &format!("file://{archive}")] {
+            let opened = open_store(&with_archives, location).unwrap_err().to_string();
+            assert_eq!(opened, format!("opened zip:{archive}"));
+        }
         assert!(message(&format!("file://{}", at("c", b""))).contains("is a file, not a store"));
         assert!(message(&at("zarr.json", b"{}")).contains("the store is the folder"));
         // A folder may be called as it likes.

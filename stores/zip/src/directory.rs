@@ -1,0 +1,283 @@
+//! The central directory: read once, checked, and kept in the order of keys.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
+use zarr_spec::{BoxError, Key, Prefix};
+
+use crate::Source;
+use crate::names::name_of;
+
+/// A directory of more bytes is not read: that is one of many millions of entries.
+const LARGEST: u64 = 1 << 30;
+
+/// Bytes of the end of a directory, and of the longest comment.
+const LONGEST_END: u64 = 22 + u16::MAX as u64;
+
+/// So often a comment may hold what looks like the end of a directory.
+const FALSE_ENDS: usize = 32;
+
+/// Bytes of a local header in front of the name.
+const LOCAL_HEADER: u64 = 30;
+
+/// Deflate makes no more of a byte.
+const LARGEST_RATIO: u64 = 1032;
+
+/// Entries whose names are keys, each key once, sorted.
+#[derive(Debug)]
+pub(crate) struct Entries(Vec<Entry>);
+
+impl Entries {
+    pub(crate) fn find(&self, key: &Key) -> Option<&Entry> {
+        let number = self.0.binary_search_by(|entry| entry.key.cmp(key)).ok()?;
+        self.0.get(number)
+    }
+
+    /// Those whose keys begin with `prefix`.
+    pub(crate) fn below(&self, prefix: &Prefix) -> &[Entry] {
+        let prefix = prefix.as_str();
+        let start = self.0.partition_point(|entry| entry.key.as_str() < prefix);
+        let count = self.0[start..].partition_point(|entry| entry.key.as_str().starts_with(prefix));
+        &self.0[start..start + count]
+    }
+}
+
+/// A value in the archive. Sizes and offsets count bytes.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    key: Key,
+    /// Where its local header is, and what comes behind its bytes at the earliest.
+    header: u64,
+    limit: u64,
+    /// Where its bytes begin; 0 until somebody has read the local header.
+    start: AtomicU64,
+    encoded_size: u64,
+    size: u64,
+    crc32: u32,
+    form: Form,
+}
+
+/// How an entry is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Stored,
+    Deflated,
+    Refused(Refusal),
+}
+
+/// Why an entry is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Encrypted,
+    Link,
+    Method(CompressionMethod),
+    Outside,
+    Overlap,
+    Sizes,
+}
+
+impl Entry {
+    pub(crate) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Of the value.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// As it is stored.
+    pub(crate) fn encoded_size(&self) -> u64 {
+        self.encoded_size
+    }
+
+    pub(crate) fn crc32(&self) -> u32 {
+        self.crc32
+    }
+
+    /// Where its local header is.
+    pub(crate) fn header(&self) -> u64 {
+        self.header
+    }
+
+    /// Where its stored bytes begin, all of which are in the archive. Its local header is read once.
+    ///
+    /// # Errors
+    ///
+    /// If there is no local header, or one that leaves no room for the bytes.
+    pub(crate) fn start(&self, source: &Source) -> Result<u64, BoxError> {
+        // Whoever comes at the same time finds the same number.
+        match self.start.load(Ordering::Relaxed) {
+            0 => {}
+            start => return Ok(start),
+        }
+        let mut header = [0; 30];
+        source.read_exact_at(&mut header, self.header)?;
+        let [b'P', b'K', 3, 4, .., n0, n1, m0, m1] = header else {
+            return Err("there is no header where the directory of the archive says".into());
+        };
+        let variable = u64::from(u16::from_le_bytes([n0, n1])) + u64::from(u16::from_le_bytes([m0, m1]));
+        let start = self.header + LOCAL_HEADER + variable;
+        if start + self.encoded_size > self.limit {
+            return Err(Refusal::Overlap.to_string().into());
+        }
+        self.start.store(start, Ordering::Relaxed);
+        Ok(start)
+    }
+}
+
+/// What an entry occupies at least.
+struct Extent {
+    start: u64,
+    end: u64,
+    /// Its place in the directory, if its name is a key.
+    number: Option<usize>,
+}
+
+/// Reads the directory of an archive.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
+pub(crate) fn read(source: &Source) -> Result<Entries, String> {
+    let archive = locate(source)?;
+    let (start, end) = (archive.directory_offset(), archive.eocd_offset());
+    if end - start.min(end) > LARGEST {
+        return Err(format!("its directory has more than {LARGEST} bytes"));
+    }
+    let (mut entries, mut extents, mut count) = (Vec::new(), Vec::new(), 0_u64);
+    let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+    let mut records = archive.entries(&mut buffer);
+    while let Some(record) =
+        records.next_entry().map_err(|error| format!("its directory is damaged: {error}"))?
+    {
+        count += 1;
+        if record.is_dir() {
+            continue;
+        }
+        let entry = entry(&record, start);
+        let name = u64::try_from(record.file_path().as_bytes().len()).unwrap_or(u64::MAX);
+        let least = LOCAL_HEADER.saturating_add(name).saturating_add(record.compressed_size_hint());
+        extents.push(Extent {
+            start: record.local_header_offset(),
+            end: record.local_header_offset().saturating_add(least),
+            number: entry.is_some().then_some(entries.len()),
+        });
+        entries.extend(entry);
+    }
+    let said = archive.entries_hint();
+    // Some programs count to 65535 and begin anew.
+    if said != count && said != count % (1 << 16) {
+        return Err(format!("its directory has {count} entries, and its end says {said}"));
+    }
+    limit(&mut entries, extents, start);
+    // Of one name the last counts.
+    entries.reverse();
+    entries.sort_by(|one, other| one.key.cmp(&other.key));
+    entries.dedup_by(|next, first| next.key == first.key);
+    entries.shrink_to_fit();
+    Ok(Entries(entries))
+}
+
+/// Finds the end of the directory, of which a comment may hold false ones.
+fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
+    let mut start = [0; 4];
+    let begins_so = source.read_exact_at(&mut start, 0).is_ok() && start == *b"PK\x03\x04";
+    let locator = ZipLocator::new().max_search_space(LONGEST_END);
+    let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
+    let mut end = source.size();
+    for _ in 0..FALSE_ENDS {
+        let error = match locator.locate_in_reader(source, &mut buffer, end) {
+            Ok(archive) => return Ok(archive),
+            Err((_, error)) => error,
+        };
+        match error.eocd_offset() {
+            Some(false_end) if false_end < end => end = false_end,
+            _ => break,
+        }
+    }
+    Err(match (begins_so, source.size()) {
+        (_, 0) => "it is empty",
+        (true, _) => "it has no directory at its end, as if it were cut short",
+        (false, _) => "it has none of the marks of one",
+    }
+    .to_owned())
+}
+
+/// What the directory says of an entry, if its name is a key. Values lie before byte `directory`.
+fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
+    let name = name_of(record)?;
+    // Some programs begin all names so.
+    let key = Key::new(name.strip_prefix("./").unwrap_or(&name)).ok()?;
+    let (encoded_size, size) = (record.compressed_size_hint(), record.uncompressed_size_hint());
+    let form = match record.compression_method() {
+        _ if record.flags().is_encrypted() => Form::Refused(Refusal::Encrypted),
+        _ if record.mode().is_symlink() => Form::Refused(Refusal::Link),
+        CompressionMethod::STORE if encoded_size == size => Form::Stored,
+        CompressionMethod::DEFLATE if size <= encoded_size.saturating_mul(LARGEST_RATIO) => Form::Deflated,
+        CompressionMethod::STORE | CompressionMethod::DEFLATE => Form::Refused(Refusal::Sizes),
+        method => Form::Refused(Refusal::Method(method)),
+    };
+    Some(Entry {
+        key,
+        header: record.local_header_offset(),
+        limit: directory,
+        start: AtomicU64::new(0),
+        encoded_size,
+        size,
+        crc32: record.crc32(),
+        form,
+    })
+}
+
+/// Says of each entry where the next one begins. Those that lie over one another, or past what is there, are refused.
+fn limit(entries: &mut [Entry], mut extents: Vec<Extent>, directory: u64) {
+    extents.sort_unstable_by_key(|extent| (extent.start, extent.end));
+    let mut refuse = |number: Option<usize>, refusal| {
+        if let Some(entry) = number.and_then(|number| entries.get_mut(number)) {
+            entry.form = Form::Refused(refusal);
+        }
+    };
+    // The one that reaches farthest of those before.
+    let mut farthest: Option<&Extent> = None;
+    for extent in &extents {
+        if extent.end > directory {
+            refuse(extent.number, Refusal::Outside);
+        } else if let Some(before) = farthest.filter(|before| before.end > extent.start) {
+            refuse(before.number, Refusal::Overlap);
+            refuse(extent.number, Refusal::Overlap);
+        }
+        if extent.end <= directory && farthest.is_none_or(|before| before.end < extent.end) {
+            farthest = Some(extent);
+        }
+    }
+    let mut next = directory;
+    for extent in extents.iter().rev() {
+        if let Some(entry) = extent.number.and_then(|number| entries.get_mut(number)) {
+            entry.limit = next;
+        }
+        next = next.min(extent.start);
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Encrypted => f.write_str("it is encrypted"),
+            Self::Link => f.write_str("it is a symbolic link, which leads nowhere in an archive"),
+            Self::Method(method) => match method.name() {
+                Some(name) => write!(f, "it is compressed with {name} (method {}), and ", method.as_u16()),
+                None => write!(f, "it is compressed with method {}, and ", method.as_u16()),
+            }
+            .and_then(|()| f.write_str("only stored and deflated entries can be read")),
+            Self::Outside => f.write_str("it reaches past the end of the archive"),
+            Self::Overlap => f.write_str("it lies over another entry of the archive"),
+            Self::Sizes => f.write_str("the archive says a size of it that cannot be"),
+        }
+    }
+}

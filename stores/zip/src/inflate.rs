@@ -1,0 +1,88 @@
+//! Deflated values.
+
+use std::ops::Range;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use rawzip::ReaderAt;
+use zarr_spec::{BoxError, Output};
+
+use crate::Source;
+
+/// Stored bytes that are read at a time, and inflated ones that are thrown away at a time.
+const PIECE: usize = 64 << 10;
+
+/// Inflated bytes that memory is asked for at a time.
+const STEP: u64 = 1 << 20;
+
+/// What one thread inflates with.
+#[derive(Debug)]
+pub(crate) struct Inflater {
+    stream: Decompress,
+    encoded: Box<[u8]>,
+    skipped: Box<[u8]>,
+}
+
+impl Inflater {
+    pub(crate) fn new() -> Self {
+        Self {
+            stream: Decompress::new(false),
+            encoded: vec![0; PIECE].into_boxed_slice(),
+            skipped: vec![0; PIECE].into_boxed_slice(),
+        }
+    }
+
+    /// Writes the bytes `part` of a value of `size` bytes to `to`, which has room for them. Nothing behind them is looked
+    /// at, unless they are the last.
+    ///
+    /// # Errors
+    ///
+    /// If the stored bytes are no deflated value of `size` bytes, or cannot be read.
+    pub(crate) fn inflate(
+        &mut self,
+        source: &Source,
+        mut encoded: Range<u64>,
+        size: u64,
+        part: &Range<u64>,
+        to: &mut Output<'_>,
+    ) -> Result<(), BoxError> {
+        self.stream.reset(false);
+        let mut unread = 0..0;
+        loop {
+            if unread.is_empty() {
+                let more = usize::try_from(encoded.end - encoded.start).unwrap_or(PIECE).min(PIECE);
+                source.read_exact_at(&mut self.encoded[..more], encoded.start)?;
+                encoded.start += more as u64;
+                unread = 0..more;
+            }
+            let (done, before) = (self.stream.total_out(), self.stream.total_in());
+            let is_wanted = part.contains(&done);
+            let target = if is_wanted {
+                let more = usize::try_from(STEP.min(part.end - done))?;
+                &mut to.spare(more)?[..more]
+            } else {
+                let more = part.start.saturating_sub(done);
+                // Behind the last byte is room for one that must not be there.
+                let more = if done == size { 1 } else { usize::try_from(more).unwrap_or(PIECE).min(PIECE) };
+                &mut self.skipped[..more]
+            };
+            let status =
+                self.stream.decompress(&self.encoded[unread.clone()], target, FlushDecompress::None)?;
+            let came = self.stream.total_out() - done;
+            let read = self.stream.total_in() - before;
+            unread.start += usize::try_from(read)?;
+            let now = done + came;
+            if is_wanted {
+                to.advance(usize::try_from(came)?);
+            }
+            if now > size || status == Status::StreamEnd && now < size {
+                return Err(format!("it does not inflate to the {size} bytes that the archive says").into());
+            }
+            if status == Status::StreamEnd || now == part.end && part.end < size {
+                return Ok(());
+            }
+            if came == 0 && read == 0 && encoded.is_empty() {
+                return Err("its deflated bytes are cut short".into());
+            }
+        }
+    }
+}

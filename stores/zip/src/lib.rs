@@ -1,0 +1,276 @@
+//! The `zip` store: values in one zip archive, which is read and never changed.
+//!
+//! The key is the name of the entry. The central directory is read once, when the archive is opened; a value that is
+//! stored without compression is then read in ranges, by as many threads as there are, and one that is deflated is
+//! inflated up to the end of what is wanted. The CRC-32 of a value is compared where the whole of it is read.
+//!
+//! Nothing that the archive says of itself is believed: entries that lie over one another or past the end, that are
+//! encrypted, compressed by another method, or larger than what they are inflated from can be, are listed and cannot be
+//! read. Of entries with one name the last counts. Names that are no keys, such as `../a` and `/a`, are not listed, and
+//! folders are not either. Names are UTF-8 where the archive says so, else code page 437.
+//!
+//! Opened as `{"type": "zip", "path": …}`, a URL `zip:PATH`, in which the path stands as it is, or as the path of a file
+//! that begins like an archive. [`pack`] writes an archive, which is whole only when its directory stands at its end.
+//!
+//! Source: APPNOTE.TXT 6.3.10 of PKWARE; the order in which [`pack`] writes is that of RFC-9 of OME-Zarr.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rawzip::{FileReader, ReaderAt};
+use serde::Deserialize;
+use zarr_spec::store::{
+    Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+    Version,
+};
+use zarr_spec::{BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, typetag};
+
+mod directory;
+mod inflate;
+mod names;
+mod packing;
+
+use directory::{Entries, Entry, Form};
+use inflate::Inflater;
+pub use packing::pack;
+
+zarr_spec::register!(
+    StorePlugin::new("zip", &["zip"], open)
+        .configuration::<ZipConfiguration>()
+        .about("Reads values from a zip archive.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
+
+/// Values in a zip archive.
+#[derive(Debug)]
+pub struct ZipStore {
+    source: Source,
+    /// What messages call it.
+    name: String,
+    entries: Entries,
+    /// Tells this state of the archive from others.
+    changed: u64,
+    inflaters: Pool<Inflater>,
+}
+
+impl ZipStore {
+    /// The values in the archive at `path`. It is kept open, and must not be changed meanwhile; another file may be put in
+    /// its place.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] if there is no file or it cannot be read, [`StoreError::Invalid`] for what is no whole archive.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let opening = |error: io::Error| StoreError::Io {
+            operation: "opening",
+            place: path.display().to_string(),
+            source: error.into(),
+        };
+        let file = File::open(path).map_err(opening)?;
+        let state = file.metadata().map_err(opening)?;
+        if !state.is_file() {
+            return Err(Invalid::new(format!("`{}` is a folder, and no zip archive", path.display())).into());
+        }
+        let since = state.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let changed = since.map_or(0, |since| since.as_secs() << 30 | u64::from(since.subsec_nanos()));
+        let name = path::absolute(path).map_err(opening)?.display().to_string();
+        Self::new(Source::File(file.into(), state.len()), name, changed)
+    }
+
+    /// The values in an archive in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for what is no whole archive.
+    pub fn from_bytes(archive: Bytes) -> Result<Self, StoreError> {
+        Self::new(Source::Memory(archive), "memory".to_owned(), 0)
+    }
+
+    fn new(source: Source, name: String, changed: u64) -> Result<Self, StoreError> {
+        let entries = directory::read(&source)
+            .map_err(|reason| Invalid::new(format!("`{name}` cannot be read as a zip archive: {reason}")))?;
+        Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
+    }
+
+    /// Writes `part` of the value of an entry to `to`, which has room for it.
+    fn read(&self, entry: &Entry, part: &Range<u64>, to: &mut Output<'_>) -> Result<(), BoxError> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let start = entry.start(&self.source)?;
+        let before = to.written().len();
+        if entry.form() == Form::Deflated {
+            let encoded = start..start + entry.encoded_size();
+            self.inflaters.with(Inflater::new, |inflater| {
+                inflater.inflate(&self.source, encoded, entry.size(), part, to)
+            })?;
+        } else {
+            let size = usize::try_from(part.end - part.start)?;
+            self.source.read_exact_at(&mut to.spare(size)?[..size], start + part.start)?;
+            to.advance(size);
+        }
+        let is_whole = *part == (0..entry.size());
+        if is_whole && crc32fast::hash(&to.written()[before..]) != entry.crc32() {
+            return Err("its bytes do not have the CRC-32 that the archive says".into());
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, quality: &'static str) -> StoreError {
+        StoreError::NotSupported { store: self.location(), quality }
+    }
+}
+
+impl Store for ZipStore {
+    fn location(&self) -> String {
+        format!("zip:{}", self.name)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { readable: true, writeable: false, listable: true, erasable: false }
+    }
+
+    fn manner(&self) -> Manner {
+        // The file is open: a read takes about as long as copying this much does.
+        Manner { concurrency: 0, join_gap: 16 << 10 }
+    }
+
+    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+        let Some(entry) = self.entries.find(key) else { return Ok(None) };
+        let reading =
+            |source| StoreError::Io { operation: "reading", place: format!("{}/{key}", self.name), source };
+        if let Form::Refused(reason) = entry.form() {
+            return Err(reading(reason.to_string().into()));
+        }
+        let part = range.within(entry.size());
+        if part.end - part.start > to.remaining() as u64 {
+            let source = LimitExceeded { limit: to.remaining() };
+            return Err(StoreError::TooLarge { key: key.to_string(), source });
+        }
+        self.read(entry, &part, to).map_err(reading)?;
+        let mut version = [0; 28];
+        for (number, part) in [self.changed, entry.header(), entry.size()].into_iter().enumerate() {
+            version[8 * number..][..8].copy_from_slice(&part.to_le_bytes());
+        }
+        version[24..].copy_from_slice(&entry.crc32().to_le_bytes());
+        Ok(Some(Got {
+            contents: Contents::Written,
+            size: entry.size(),
+            version: Some(Version::new(version)),
+        }))
+    }
+
+    fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {
+        Err(self.refuse("not writeable"))
+    }
+
+    fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        Err(self.refuse("not writeable"))
+    }
+
+    fn erase(&self, _key: &Key) -> Result<(), StoreError> {
+        Err(self.refuse("not erasable"))
+    }
+
+    fn erase_values(&self, _keys: &[Key]) -> Result<(), StoreError> {
+        Err(self.refuse("not erasable"))
+    }
+
+    fn erase_prefix(&self, _prefix: &Prefix) -> Result<(), StoreError> {
+        Err(self.refuse("not erasable"))
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        Ok(self.entries.below(prefix).iter().map(|entry| entry.key().clone()).collect())
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        let mut directory = Directory::default();
+        let mut below = self.entries.below(prefix);
+        while let [first, rest @ ..] = below {
+            let name = prefix.strip(first.key().as_str()).unwrap_or_default();
+            below = match name.split_once('/') {
+                None => {
+                    directory.keys.push(first.key().clone());
+                    rest
+                }
+                Some((segment, _)) => {
+                    let folder = prefix.join(segment)?;
+                    let in_it = |entry: &Entry| entry.key().as_str().starts_with(folder.as_str());
+                    let behind = &below[below.partition_point(in_it)..];
+                    directory.prefixes.push(folder);
+                    behind
+                }
+            };
+        }
+        Ok(directory)
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        Ok(self.entries.find(key).map(Entry::size))
+    }
+}
+
+/// Where the bytes of the archive are. Reading them takes no lock.
+#[derive(Debug)]
+enum Source {
+    /// And how many there were when it was opened.
+    File(FileReader, u64),
+    Memory(Bytes),
+}
+
+impl Source {
+    fn size(&self) -> u64 {
+        match self {
+            Self::File(_, size) => *size,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl ReaderAt for Source {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        // What lies past the end is not there, also where the system would not take such a number.
+        if offset >= self.size() {
+            return Ok(0);
+        }
+        match self {
+            Self::File(file, _) => loop {
+                match file.read_at(bytes, offset) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    read => return read,
+                }
+            },
+            Self::Memory(archive) => archive[..].read_at(bytes, offset),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZipConfiguration {
+    path: PathBuf,
+}
+
+#[typetag::deserialize(name = "zip")]
+impl StoreConfiguration for ZipConfiguration {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(ZipStore::open(&self.path)?))
+    }
+}
+
+fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    let path = url.split_once(':').map_or(url, |(_, path)| path);
+    let has_host = path.starts_with("//") && !path.starts_with("///");
+    if path.is_empty() || has_host {
+        let what = format!("`{url}`: behind `zip:` stands the path of an archive, such as `zip:data.zip`");
+        return Err(Invalid::new(what).into());
+    }
+    Ok(Arc::new(ZipStore::open(path)?))
+}

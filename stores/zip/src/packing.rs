@@ -1,0 +1,109 @@
+//! Writing an archive of all values of a store.
+
+use std::io::{self, Write};
+
+use rawzip::ZipArchiveWriter;
+use rawzip::path::EntryPath;
+use zarr_spec::store::{Contents, Store, StoreError};
+use zarr_spec::{BoxError, Buffer, ByteRange, Invalid, Key, Prefix};
+
+/// Bytes of a value that are read at a time.
+const PIECE: usize = 32 << 20;
+
+/// Names of documents, in all formats; those of the draft lie below `meta/` besides.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+
+/// Writes an archive of all values below `prefix`, under what follows it in their keys, and returns how many there are.
+///
+/// Values are stored as they are, without compression: chunks are compressed already. Documents come first, those of
+/// higher nodes before those of lower ones, so that readers find `zarr.json` of the root at the beginning. `comment` is
+/// that of the archive. At most 32 MiB of values are in memory, and some 100 bytes for each key. `progress` is told of the
+/// bytes of values that were written since it was told last.
+///
+/// # Errors
+///
+/// [`StoreError`] for what cannot be listed, read or written, for values that change meanwhile, and for keys that no entry
+/// can be called by. What was written until then is no archive.
+pub fn pack(
+    store: &dyn Store,
+    prefix: &Prefix,
+    to: impl Write,
+    comment: &str,
+    progress: &mut dyn FnMut(u64),
+) -> Result<usize, StoreError> {
+    let mut keys = store.list_prefix(prefix)?;
+    keys.sort_by_cached_key(|key| rank(prefix.strip(key.as_str()).unwrap_or_default()));
+    let mut archive = ZipArchiveWriter::new(to);
+    archive.set_comment(comment);
+    let mut buffer = Buffer::new();
+    for key in &keys {
+        let packing = |error: rawzip::Error| failed(key.as_str(), error.into());
+        let name = prefix.strip(key.as_str()).unwrap_or_default();
+        let (mut entry, config) = archive.new_file(path_of(name)?).start().map_err(packing)?;
+        let mut encoder = config.wrap(&mut entry);
+        add(store, key, &mut buffer, &mut encoder, progress)?;
+        let (_, written) = encoder.finish().map_err(packing)?;
+        entry.finish(written).map_err(packing)?;
+    }
+    archive.finish().map_err(|error| failed("the directory", error.into()))?;
+    Ok(keys.len())
+}
+
+/// Writes one value, piece by piece.
+fn add(
+    store: &dyn Store,
+    key: &Key,
+    buffer: &mut Buffer,
+    to: &mut dyn Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), StoreError> {
+    let changed = || failed(key.as_str(), "its value changed while it was read".into());
+    let (mut done, mut state) = (0, None);
+    loop {
+        let mut output = buffer.output(PIECE);
+        let range = ByteRange::Range { offset: done, size: PIECE as u64 };
+        let got = store.get(key, range, &mut output)?.ok_or_else(changed)?;
+        let bytes = match &got.contents {
+            Contents::Written => output.written(),
+            Contents::Shared(bytes) => bytes,
+        };
+        to.write_all(bytes).map_err(|error: io::Error| failed(key.as_str(), error.into()))?;
+        progress(bytes.len() as u64);
+        done += bytes.len() as u64;
+        let now = (got.size, got.version);
+        if state.is_some_and(|before| before != now) || (bytes.is_empty() && done < now.0) {
+            return Err(changed());
+        }
+        if done >= now.0 {
+            return Ok(());
+        }
+        state = Some(now);
+    }
+}
+
+/// Documents before chunks, and those of higher nodes first.
+fn rank(name: &str) -> (bool, usize) {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let is_of_draft = name.starts_with("meta/") && (last.contains(".array.") || last.contains(".group."));
+    let is_document = DOCUMENTS.contains(&last) || is_of_draft;
+    (!is_document, if is_document { name.matches('/').count() } else { 0 })
+}
+
+/// How an entry is called, exactly.
+///
+/// # Errors
+///
+/// For a name beyond ASCII with a sign in it that the archive would have something else for.
+fn path_of(name: &str) -> Result<EntryPath<'_>, Invalid> {
+    match name {
+        ascii if ascii.is_ascii() => Ok(EntryPath::verbatim(ascii.as_bytes())),
+        other if other.contains([':', '\\']) => {
+            Err(Invalid::new(format!("`{other}`: no entry beyond ASCII can have `:` or `\\` in its name")))
+        }
+        other => Ok(EntryPath::conformant(other)),
+    }
+}
+
+fn failed(place: &str, source: BoxError) -> StoreError {
+    StoreError::Io { operation: "packing", place: place.to_owned(), source }
+}

@@ -1,0 +1,3 @@
+//! `zip` against everything that stores are held to.
+
+zarr_conformance::conformance_tests!(zarr_store_zip);

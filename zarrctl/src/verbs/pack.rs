@@ -1,0 +1,87 @@
+//! `pack`: a hierarchy, or a part of it, as one zip archive.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use zarr_kit::spec::{Prefix, json};
+use zarr_kit::{Format, Node, NodePath, pack};
+
+use crate::arguments::Pack;
+use crate::failure::Failure;
+use crate::opening::open_documents;
+use crate::terminal::{Progress, size};
+use crate::verbs::copy::folder;
+
+/// What the names of files begin with until they are whole; a store of files does not show them.
+const TEMPORARY: &str = ".zarr-tmp-";
+
+pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
+    let source = open_documents(&arguments.source, &arguments.reading)?;
+    let root = source.path(&arguments.path)?;
+    let comment = comment(&source.node(&arguments.path)?);
+    if source.format() == Format::V3Draft && !root.is_root() {
+        return Err(Failure::fault(
+            "a hierarchy of the v3 draft is packed as a whole: its keys begin at the root; `zarrctl copy --path` copies \
+             a part of it to a folder",
+        ));
+    }
+    let beside = free_place(&source.store().location(), &arguments.file)?;
+    let progress = Progress::unknown("packing");
+    let mut done = 0;
+    let mut told = |bytes| {
+        done += bytes;
+        progress.say(&format!("packing, {}", size(done)));
+    };
+    let at = |error: std::io::Error| Failure::Io(error).while_at(&arguments.file.display().to_string());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.prefix(TEMPORARY).tempfile_in(beside).map_err(at)?;
+    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut told)
+        .map_err(zarr_kit::Error::from)?;
+    file.as_file().sync_all().map_err(at)?;
+    file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;
+    Ok(())
+}
+
+/// The folder that the archive is to be in, where nothing has its name, and which is not in what is packed.
+fn free_place(source: &str, file: &Path) -> Result<PathBuf, Failure> {
+    let shown = file.display();
+    if file.symlink_metadata().is_ok() {
+        return Err(Failure::fault(format!(
+            "`{shown}` is there already; an archive is written where nothing is"
+        )));
+    }
+    let Some(parent) = file.parent().filter(|_| file.file_name().is_some()) else {
+        return Err(Failure::fault(format!("`{shown}` is no name of a file")));
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let real =
+        parent.canonicalize().map_err(|error| Failure::Io(error).while_at(&parent.display().to_string()))?;
+    match folder(source) {
+        Some(packed) if real.starts_with(&packed) => Err(Failure::fault(format!(
+            "`{shown}` would be inside of what is packed, `{}`; write it to a place beside that",
+            packed.display()
+        ))),
+        _ => Ok(real),
+    }
+}
+
+/// What keys of a node, and of those below it, begin with.
+fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
+    let prefix = match root.is_root() {
+        true => Ok(Prefix::root()),
+        false => Prefix::new(format!("{}/", root.names().join("/"))),
+    };
+    prefix.map_err(|error| Failure::Fault(error.into()))
+}
+
+/// What RFC-9 of OME-Zarr wants to stand there: the version that the root says, if it is of OME-Zarr.
+fn comment(root: &Node) -> String {
+    let Node::Group(group) = root else { return String::new() };
+    let ome = group.attributes().get("ome").and_then(|ome| ome.as_object());
+    match ome.and_then(|ome| ome.get("version")).and_then(|version| version.as_str()) {
+        Some(version) => json!({"ome": {"version": (version)}}).to_string(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,139 @@
+//! `pack`, and archives wherever a store is.
+
+use std::fs;
+
+use crate::support::{Place, bytes, refused, text};
+
+/// A hierarchy with an array `/g/a` of 0 to 5, called `a.zarr`.
+fn filled(place: &Place, format: &str) -> String {
+    let store = place.at("a.zarr");
+    let elements = place.file("elements", &[0, 1, 2, 3, 4, 5]);
+    let create = ["create", &store, "/g/a", "--shape", "6", "--chunks", "4", "--dtype", "uint8"];
+    text(&[&create[..], &["--format", format]].concat());
+    text(&["put", &store, "/g/a", &elements]);
+    store
+}
+
+#[test]
+fn a_packed_hierarchy_is_read_like_a_folder() {
+    for format in ["v2", "v3-draft", "v3"] {
+        let place = Place::new();
+        let (store, archive) = (filled(&place, format), place.at("a.zip"));
+        text(&["pack", &store, &archive]);
+        for location in [archive.clone(), format!("zip:{archive}"), format!("file://{archive}")] {
+            assert_eq!(bytes(&["get", &location, "/g/a"]), [0, 1, 2, 3, 4, 5], "{location}");
+        }
+        let tree = |location: &str| text(&["tree", location]);
+        assert_eq!(tree(&archive), tree(&store));
+        // And back.
+        let copy = place.at("copy.zarr");
+        text(&["copy", &archive, &copy]);
+        assert_eq!(bytes(&["get", &copy, "/g/a"]), [0, 1, 2, 3, 4, 5]);
+        // An archive is a store to pack like others.
+        let again = place.at("again.ozx");
+        text(&["pack", &archive, &again]);
+        assert!(fs::read(&again).unwrap() == fs::read(&archive).unwrap());
+    }
+}
+
+#[test]
+fn a_part_of_a_hierarchy_is_packed_as_a_root() {
+    let place = Place::new();
+    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    text(&["pack", &store, &archive, "--path", "/g"]);
+    assert_eq!(bytes(&["get", &archive, "/a"]), [0, 1, 2, 3, 4, 5]);
+    assert!(refused(&["pack", &store, &place.at("b.zip"), "--path", "/h"], 1).contains("no node at /h"));
+    let draft = Place::new();
+    let message = refused(&["pack", &filled(&draft, "v3-draft"), &draft.at("b.zip"), "--path", "/g"], 1);
+    assert!(message.contains("packed as a whole") && !draft.path("b.zip").exists(), "{message}");
+}
+
+#[test]
+fn the_version_of_ome_zarr_is_the_comment() {
+    let place = Place::new();
+    let (store, archive) = (filled(&place, "v3"), place.at("a.ozx"));
+    text(&["attrs", &store, "/", "--set", r#"ome={"version":"0.5"}"#]);
+    text(&["pack", &store, &archive]);
+    assert!(fs::read(archive).unwrap().ends_with(br#"{"ome":{"version":"0.5"}}"#));
+}
+
+#[test]
+fn an_archive_is_written_where_nothing_is_and_as_a_whole() {
+    let place = Place::new();
+    let store = filled(&place, "v3");
+    let there = place.file("there.zip", b"mine");
+    assert!(refused(&["pack", &store, &there], 1).contains("is there already"));
+    assert_eq!(fs::read(&there).unwrap(), b"mine");
+    assert!(
+        refused(&["pack", &store, &place.at("a.zarr/inside.zip")], 1).contains("inside of what is packed")
+    );
+    assert!(refused(&["pack", &store, &place.at("none/a.zip")], 1).contains("none"));
+    assert!(refused(&["pack", &place.at("nothing"), &place.at("b.zip")], 1).contains("no Zarr hierarchy"));
+    // What cannot be read leaves nothing behind.
+    let broken = place.file("broken.zip", &broken());
+    assert!(refused(&["pack", &broken, &place.at("b.zip")], 1).contains("CRC-32"));
+    let files = place.files("");
+    assert!(!files.iter().any(|file| file.contains(".zarr-tmp-") || file == "b.zip"), "{files:?}");
+}
+
+/// A packed hierarchy, with a bit of a chunk flipped.
+fn broken() -> Vec<u8> {
+    let place = Place::new();
+    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    text(&["pack", &store, &archive]);
+    let mut bytes = fs::read(archive).unwrap();
+    let name = b"g/a/c/0";
+    let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+    bytes[at + name.len()] ^= 1;
+    bytes
+}
+
+#[test]
+fn nothing_is_written_into_an_archive() {
+    let place = Place::new();
+    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    text(&["pack", &store, &archive]);
+    let before = fs::read(&archive).unwrap();
+    let elements = place.at("elements");
+    let url = format!("zip:{archive}");
+    let new = place.at("new.zip");
+    for arguments in [
+        &["create", &archive, "/b", "--shape", "4", "--dtype", "int8"][..],
+        &["create", &url, "/b", "--shape", "4", "--dtype", "int8"],
+        &["create", &new, "/b", "--shape", "4", "--dtype", "int8"],
+        &["put", &archive, "/g/a", &elements],
+        &["erase", &archive, "/g/a"],
+        &["resize", &archive, "/g/a", "--shape", "2"],
+        &["attrs", &archive, "/", "--set", "n=1"],
+        &["consolidate", &archive],
+        &["copy", &store, &archive],
+        &["copy", &store, &new],
+    ] {
+        let message = refused(arguments, 1);
+        assert!(message.contains("`zarrctl pack` it"), "{arguments:?}: {message}");
+    }
+    assert!(fs::read(&archive).unwrap() == before);
+    assert!(!place.path("new.zip").exists());
+}
+
+#[test]
+fn what_is_no_archive_says_so() {
+    let place = Place::new();
+    let tree = |location: &str| refused(&["tree", location], 1);
+    let empty = place.file("empty.zip", b"");
+    assert!(tree(&empty).contains("does not begin like one"));
+    assert!(tree(&format!("zip:{empty}")).contains("it is empty"));
+    assert!(tree(&place.file("text.zip", b"some text")).contains("does not begin like one"));
+    assert!(tree(&place.at("nowhere.zip")).contains("there is no file"));
+    assert!(tree(&format!("zip:{}", place.at("nowhere.zip"))).contains("nowhere.zip"));
+    let without_entries = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    assert!(tree(&place.file("none.zip", without_entries)).contains("nothing is there at all"));
+
+    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    text(&["pack", &store, &archive]);
+    let whole = fs::read(&archive).unwrap();
+    assert!(tree(&place.file("cut.zip", &whole[..whole.len() - 30])).contains("cut short"));
+    // A folder may be called so.
+    fs::rename(&store, place.path("folder.zip")).unwrap();
+    assert_eq!(bytes(&["get", &place.at("folder.zip"), "/g/a"]), [0, 1, 2, 3, 4, 5]);
+}
