@@ -108,7 +108,7 @@ impl Array {
     /// not looked at. Chunks that are not stored there stay as they are here. `copied` hears of each when it is done.
     ///
     /// Where requests in flight pay for one of the stores, as many chunks are on their way at once, as long as they have
-    /// no more than 32 MiB.
+    /// no more than 64 MiB.
     ///
     /// # Errors
     ///

@@ -319,7 +319,7 @@ fn write(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
             write_group(destination, path, attributes)?;
         }
     }
-    done.iter().try_for_each(|array| Ok(destination.publish_array(array)?))
+    Ok(destination.publish_arrays(&done)?)
 }
 
 fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) -> Result<(), Failure> {
