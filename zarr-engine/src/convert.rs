@@ -13,7 +13,7 @@ mod sharding;
 use std::sync::Arc;
 
 use zarr_spec::chain::ChainCreation;
-use zarr_spec::data_type::FillContext;
+use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
 use zarr_spec::metadata::{ArrayMetadata, draft};
 use zarr_spec::{
@@ -54,7 +54,7 @@ pub fn convert_metadata(
     let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
     // Arrays of the draft may be of its first generation, which is never written.
     if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
-        return Ok(ArrayMetadata { codecs: conversion.strict_codecs()?, ..source.clone() });
+        return conversion.strictly();
     }
     let names = conversion.dimension_names()?;
     let array = conversion.chunk()?;
@@ -174,16 +174,30 @@ impl Conversion<'_> {
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
     }
 
-    /// The codecs of the source as they are; said anew where a strict reader would refuse them.
-    fn strict_codecs(&self) -> Result<Vec<ExtensionDocument>, Error> {
-        let (strict, codecs) = (Reading::new(Mode::Strict), &self.source.codecs);
+    /// The source as it is, but for codecs, data type and fill value that a strict reader would refuse: those are said
+    /// anew.
+    fn strictly(&self) -> Result<ArrayMetadata, Error> {
+        let (source, mut said) = (self.source, self.source.clone());
         // What is not known at all stays what it is.
-        let Ok(chunk) = self.chunk() else { return Ok(codecs.clone()) };
-        let Ok(chain) = self.chain(&chunk) else { return Ok(codecs.clone()) };
-        match (Conversion { reading: &strict, ..*self }).chain(&chunk) {
-            Ok(_) => Ok(codecs.clone()),
-            Err(_) => said_anew(self.source.format, self.registry, &chain),
+        let Ok(chunk) = self.chunk() else { return Ok(said) };
+        let Ok(chain) = self.chain(&chunk) else { return Ok(said) };
+        let reading = Reading::new(Mode::Strict);
+        let strict = Conversion { reading: &reading, ..*self };
+        if strict.chain(&chunk).is_err() {
+            said.codecs = said_anew(source.format, self.registry, &chain)?;
         }
+        let is_strict = source.format != Format::V3
+            || (DataTypeDocument::v3(&source.data_type.json, &reading).is_ok()
+                && self.registry.data_type(source.format, &source.data_type, &reading).is_ok());
+        if !is_strict {
+            said.data_type = data_type_document(&*chunk.data_type, source.format, &chunk.byte_order)?;
+        }
+        if strict.fill_value(&*chunk.data_type, &chunk.byte_order).is_err() {
+            let order = stored_order(&said.codecs, &chunk.byte_order);
+            let element = chunk.fill_value.bytes();
+            said.fill_value = chunk.data_type.fill_value_json(element, source.format, &order)?;
+        }
+        Ok(said)
     }
 
     /// What stands between the indices of keys, if the source has keys of the usual kind. Chunks get new keys in any

@@ -451,6 +451,13 @@ fn a_copy_is_strict_where_its_source_is_not() {
     for (store, path, old, new) in [
         ("store", "sharded/zarr.json", r#""name": "gzip","#, r#""name": "gzip", "foo": 1,"#),
         ("store", "sharded/zarr.json", r#""name": "crc32c""#, r#""name": "crc32c", "bar": 1"#),
+        ("store", "sharded/zarr.json", r#""fill_value": 0"#, r#""fill_value": 0.0"#),
+        (
+            "store",
+            "early/zarr.json",
+            r#""data_type": "int16""#,
+            r#""data_type": {"name": "int16", "foo": 1}"#,
+        ),
         ("v2", "a/.zarray", r#""id": "gzip","#, r#""id": "gzip", "foo": 1,"#),
     ] {
         let document = std::fs::read_to_string(place.path(store).join(path)).unwrap();
