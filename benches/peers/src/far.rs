@@ -93,11 +93,20 @@ impl FarStore {
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for client in listener.incoming() {
+        let client = match client {
+            Ok(client) => client,
+            Err(error) => {
+                eprintln!("far store: {error}");
+                // There are too many, and there will be room when some have gone.
+                thread::sleep(shared.wait);
+                continue;
+            }
+        };
         let shared = Arc::clone(shared);
         // As many threads as there are connections: most of them sleep. One that cannot be had closes its connection.
         let started = thread::Builder::new().stack_size(256 << 10).spawn(move || {
             // A client that goes away ends its connection, and that is all that can go wrong here.
-            let _ended = client.and_then(|client| converse(&client, &shared));
+            let _ended = converse(&client, &shared);
         });
         if let Err(error) = started {
             eprintln!("far store: {error}");
