@@ -22,6 +22,8 @@ pub enum Packages {
     Zarr2,
     /// zarr-python 3, numcodecs, tensorstore.
     Zarr3,
+    /// moto, which is S3 in a process, and zarr-python 3 with what reaches it.
+    ObjectStores,
 }
 
 impl Packages {
@@ -29,6 +31,15 @@ impl Packages {
         match self {
             Self::Zarr2 => "zarr2",
             Self::Zarr3 => "zarr3",
+            Self::ObjectStores => "object-stores",
+        }
+    }
+
+    /// The list of them, in the folder of the scripts.
+    fn requirements(self) -> String {
+        match self {
+            Self::Zarr2 | Self::Zarr3 => format!("requirements-{}.txt", self.name()),
+            Self::ObjectStores => "object_stores/requirements.txt".to_owned(),
         }
     }
 
@@ -36,7 +47,7 @@ impl Packages {
     fn pythons(self) -> &'static [&'static str] {
         match self {
             Self::Zarr2 => &["python3.13", "python3.12"],
-            Self::Zarr3 => &["python3.14", "python3.13", "python3.12"],
+            Self::Zarr3 | Self::ObjectStores => &["python3.14", "python3.13", "python3.12"],
         }
     }
 }
@@ -125,7 +136,7 @@ pub fn python(packages: Packages) -> Option<PathBuf> {
 
 fn environment(packages: Packages) -> Result<PathBuf, String> {
     let (base, version) = python::find(packages.pythons())?;
-    let requirements = scripts().join(format!("requirements-{}.txt", packages.name()));
+    let requirements = scripts().join(packages.requirements());
     let listed =
         fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
     let directory = kept().join(format!("{}-{:016x}", packages.name(), hash(&(listed, &version))));

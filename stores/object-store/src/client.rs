@@ -200,3 +200,55 @@ impl Seen {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = noted;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Instant;
+
+    use object_store::http::HttpBuilder;
+    use object_store::path::Path;
+    use object_store::{ObjectStoreExt, RetryConfig};
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Says `answer` to every request, and then nothing for longer than anybody waits.
+    fn silent_after(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let connections: Vec<TcpStream> = listener.incoming().take(2).map(Result::unwrap).collect();
+            for mut connection in &connections {
+                let _request = connection.read(&mut [0; 4096]).unwrap();
+                connection.write_all(answer.as_bytes()).unwrap();
+            }
+            thread::sleep(Duration::from_secs(60));
+        });
+        url
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_an_error() {
+        for answer in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"] {
+            let connector = Connector { patience: Duration::from_millis(300) };
+            let allows_http = ClientOptions::new().with_allow_http(true);
+            let store = HttpBuilder::new()
+                .with_url(silent_after(answer))
+                .with_client_options(allows_http)
+                .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() })
+                .with_http_connector(connector)
+                .build()
+                .unwrap();
+            let begun = Instant::now();
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            let result = runtime.block_on(async { store.get(&Path::from("v")).await?.bytes().await });
+            let error = result.unwrap_err();
+            let text = format!("{error}: {:?}", std::error::Error::source(&error));
+            assert!(text.contains("the server said nothing for 0 seconds"), "{answer:?}: {text}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{answer:?}: {:?}", begun.elapsed());
+        }
+    }
+}

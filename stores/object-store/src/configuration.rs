@@ -79,7 +79,7 @@ impl StoreConfiguration for S3Configuration {
         let value = |key| builder.get_config_value(&key);
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
         let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
-        if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"))
+        if let Some(Endpoint { is_plain: true, .. }) = Endpoint::new(endpoint.as_deref())?
             && allows_http.is_none_or(|value| value != "true")
         {
             let reason = "the endpoint of the environment is a server without encryption, which AWS_ALLOW_HTTP=true \
@@ -106,6 +106,7 @@ impl StoreConfiguration for GsConfiguration {
             let allow_http = GoogleConfigKey::Client(ClientConfigKey::AllowHttp);
             builder = builder.with_base_url(url).with_config(allow_http, is_plain.to_string());
         }
+        let _valid = Endpoint::new(builder.get_config_value(&GoogleConfigKey::BaseUrl).as_deref())?;
         let location = format!("gs://{}/{}", at.bucket, at.prefix);
         opened(location, at.prefix, builder.build())
     }
@@ -130,6 +131,7 @@ impl StoreConfiguration for AzConfiguration {
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
             builder = builder.with_endpoint(url.to_owned()).with_allow_http(is_plain);
         }
+        let _valid = Endpoint::new(builder.get_config_value(&AzureConfigKey::Endpoint).as_deref())?;
         if builder.get_config_value(&AzureConfigKey::AccountName).is_none() && !at.bucket.contains('@') {
             let reason = "the account is missing: AZURE_STORAGE_ACCOUNT_NAME, `account`, or \
                           `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX`";
@@ -185,12 +187,14 @@ struct Endpoint<'a> {
 
 impl<'a> Endpoint<'a> {
     fn new(url: Option<&'a str>) -> Result<Option<Self>, Invalid> {
-        let Some(url) = url.map(http_url).transpose()? else { return Ok(None) };
-        let has_scheme =
-            |scheme: &str| url.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
-        let is_plain = has_scheme("http://");
-        if !is_plain && !has_scheme("https://") {
-            return Err(Invalid::new(format!("`{url}`: an endpoint begins with `https://` or `http://`")));
+        let Some(url) = url else { return Ok(None) };
+        let url = http_url(url).map_err(|error| Invalid::new(format!("endpoint {error}")))?;
+        let wrong = |reason: String| Invalid::new(format!("endpoint `{url}`: {reason}"));
+        // `object_store` panics where this fails.
+        let parsed = reqwest::Url::parse(url).map_err(|error| wrong(error.to_string()))?;
+        let is_plain = parsed.scheme() == "http";
+        if !is_plain && parsed.scheme() != "https" {
+            return Err(wrong("it begins with neither `https://` nor `http://`".to_owned()));
         }
         Ok(Some(Self { url, is_plain }))
     }

@@ -438,12 +438,15 @@ fn urls_and_descriptions_that_make_no_sense_say_why() {
     assert!(wrong(&zarr_spec::json!({"type": "s3"})).contains("`url`"));
     assert!(wrong(&zarr_spec::json!({"type": "http", "url": "ftp://a"})).contains("`ftp://a`"));
     let endpoint = zarr_spec::json!({"type": "s3", "url": "s3://b", "endpoint": "ftp://a"});
-    assert!(wrong(&endpoint).contains("begins with `https://` or `http://`"));
+    let empty = zarr_spec::json!({"type": "gs", "url": "gs://b", "endpoint": ""});
+    assert!(wrong(&empty).contains("endpoint ``: its form is"));
+    let nonsense = zarr_spec::json!({"type": "s3", "url": "s3://b", "endpoint": "http://1.2.3.4.5"});
+    assert!(wrong(&nonsense).contains("endpoint `http://1.2.3.4.5`"));
+    assert!(wrong(&endpoint).contains("it begins with neither `https://`"));
 }
 
-/// Of one request that waits, others need nothing.
 #[test]
-fn a_mutex_is_held_by_nobody_who_waits() {
+fn many_threads_wait_at_the_same_time() {
     let (server, seen) = (slow(Duration::from_millis(50)), Mutex::new(0));
     let store = opened(&server.url()).unwrap();
     std::thread::scope(|scope| {

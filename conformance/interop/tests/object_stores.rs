@@ -1,0 +1,176 @@
+//! Hierarchies in S3 and behind HTTP servers: those that zarr-python wrote are read, and zarr-python reads ours. S3 is moto
+//! here, a server of Python that keeps objects in memory; what is wrong is tried with the program `zarrctl`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use zarr_interop::environment::scripts;
+use zarr_interop::{Packages, python, zarrctl};
+use zarr_kit::spec::store::Store;
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+
+/// The servers, until the end of the tests.
+struct Served {
+    urls: Value,
+    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    _program: Child,
+}
+
+static SERVED: LazyLock<Option<Served>> = LazyLock::new(|| {
+    let python = python(Packages::ObjectStores)?;
+    let mut program = Command::new(python)
+        .arg(scripts().join("object_stores/serve.py"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut answers = BufReader::new(program.stdout.take().unwrap());
+    let urls = line(&mut answers);
+    let talk = Mutex::new((program.stdin.take().unwrap(), answers));
+    Some(Served { urls, talk, _program: program })
+});
+
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(zarrctl);
+
+fn line(answers: &mut BufReader<ChildStdout>) -> Value {
+    let mut line = String::new();
+    answers.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+impl Served {
+    fn url(&self, name: &str) -> &str {
+        self.urls[name].as_str().unwrap()
+    }
+
+    /// What zarr-python reads at a path of the bucket `public`.
+    fn read_by_python(&self, path: &str) -> Value {
+        let (asks, answers) = &mut *self.talk.lock().unwrap();
+        writeln!(asks, "{path}").unwrap();
+        line(answers)
+    }
+
+    fn bucket(&self, url: &str) -> Value {
+        json!({"type": "s3", "url": url, "endpoint": self.url("s3"), "anonymous": true})
+    }
+
+    /// Runs `zarrctl` with the credentials that moto knows.
+    fn zarrctl(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        Command::new(&*PROGRAM)
+            .args(arguments)
+            .envs([("AWS_ACCESS_KEY_ID", "known"), ("AWS_SECRET_ACCESS_KEY", "verysecret")])
+            .envs([("AWS_ENDPOINT_URL", self.url("s3")), ("AWS_ALLOW_HTTP", "true")])
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap()
+    }
+
+    fn printed(&self, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+        let output = self.zarrctl(arguments, environment);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn refused(&self, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+        LazyLock::force(&PROGRAM);
+        let begun = Instant::now();
+        let output = self.zarrctl(arguments, environment);
+        assert!(begun.elapsed() < Duration::from_secs(30), "{arguments:?}: {:?}", begun.elapsed());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && !said.contains("panicked"), "{arguments:?}: {said}");
+        assert!(!said.contains("verysecret"), "{arguments:?}: {said}");
+        said
+    }
+}
+
+fn opened(description: &Value) -> Arc<dyn Store> {
+    let context = Context::linked().unwrap();
+    open_store(context.registry(), &description.to_string()).unwrap()
+}
+
+/// Looks at all that `serve.py` wrote; the stores are of its two hierarchies.
+fn check(data: Arc<dyn Store>, old: Arc<dyn Store>) {
+    let context = Context::linked().unwrap();
+    let hierarchy = Hierarchy::open(data, &context).unwrap();
+    let chunked = hierarchy.array("/chunked").unwrap();
+    assert_eq!(chunked.read_values::<u16>(&Selection::All).unwrap(), (0..600).collect::<Vec<u16>>());
+    let sharded = hierarchy.array("/deep/sharded").unwrap();
+    let part = Selection::parse("31:33,62:", sharded.shape()).unwrap();
+    assert_eq!(sharded.read_values::<f32>(&part).unwrap(), [2046., 2047., 2110., 2111.]);
+    let all = sharded.read_values::<f32>(&Selection::All).unwrap();
+    assert!(
+        all.iter().zip(0u16..).all(|(element, number)| *element == f32::from(number)) && all.len() == 4096
+    );
+    let empty = hierarchy.array("/empty").unwrap();
+    assert_eq!(empty.read_values::<i32>(&Selection::All).unwrap(), [7; 10]);
+    let old = Hierarchy::open(old, &context).unwrap().array("/").unwrap();
+    assert_eq!(old.read_values::<i64>(&Selection::All).unwrap(), (0..100).collect::<Vec<i64>>());
+}
+
+#[test]
+fn what_zarr_python_wrote_is_read_from_s3_and_from_http() {
+    let Some(served) = &*SERVED else { return };
+    let bucket = |name: &str| opened(&served.bucket(&format!("s3://public/{name}")));
+    check(bucket("data.zarr"), bucket("old.zarr"));
+    let http = |name: &str| opened(&json!({"type": "http", "url": format!("{}/{name}", served.url("http"))}));
+    check(http("data.zarr"), http("old.zarr"));
+    // The other stores go around it as around any.
+    let inner = json!({"type": "prefix", "prefix": "data.zarr", "store": served.bucket("s3://public")});
+    let inner = json!({"type": "statistics", "store": {"type": "read-only", "store": inner}});
+    let cached = opened(&json!({"type": "cache", "bytes": 1_000_000, "chunks": "decoded", "store": inner}));
+    assert_eq!(cached.manner().concurrency, 64);
+    for _ in 0..2 {
+        check(Arc::clone(&cached), bucket("old.zarr"));
+    }
+}
+
+#[test]
+fn what_is_written_to_s3_is_read_by_zarr_python() {
+    let Some(served) = &*SERVED else { return };
+    let context = Context::linked().unwrap();
+    for (format, name) in [(Format::V3, "ours3.zarr"), (Format::V2, "ours2.zarr")] {
+        let store = opened(&served.bucket(&format!("s3://public/{name}")));
+        let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
+        let builder = ArrayBuilder::new(vec![20, 30], "uint16").chunks([7, 8]);
+        let array = hierarchy.create_array("/a", &builder).unwrap();
+        let elements: Vec<u16> = (0..600).collect();
+        array.write_values(&Selection::All, &elements).unwrap();
+        let read = served.read_by_python(&format!("{name}/a"));
+        assert_eq!(read, json!({"shape": [20, 30], "data_type": "uint16", "elements": elements}));
+        let copy = format!("s3://public/copied-{name}");
+        served.printed(&["copy", &format!("s3://public/{name}"), &copy], &[]);
+        assert_eq!(served.read_by_python(&format!("copied-{name}/a")), read);
+        let tree = served.printed(&["tree", &copy], &[]);
+        assert!(tree.contains("a uint16 [20 × 30]"), "{tree}");
+        store.erase_prefix(&zarr_kit::spec::Prefix::root()).unwrap();
+        assert_eq!(store.list().unwrap(), []);
+        assert!(served.read_by_python(&format!("{name}/a"))["error"].is_string());
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_an_error_that_says_what_to_do() {
+    let Some(served) = &*SERVED else { return };
+    let tree =
+        |location: &str, environment: &[(&str, &str)]| served.refused(&["tree", location], environment);
+    let private = "s3://private/data.zarr";
+    assert!(served.printed(&["tree", private], &[]).contains("chunked uint16"));
+    assert!(tree(private, &[("AWS_SKIP_SIGNATURE", "true")]).contains("403 Forbidden"));
+    assert!(tree("s3://typo/data.zarr", &[]).contains("the bucket is not there"));
+    assert!(tree("s3://private/typo", &[]).contains("s3://private/typo holds no Zarr hierarchy"));
+    assert!(tree(private, &[("AWS_ALLOW_HTTP", "false")]).contains("AWS_ALLOW_HTTP=true"));
+    assert!(tree(private, &[("AWS_ENDPOINT_URL", "")]).contains("endpoint ``: its form is"));
+    let http = format!("{}/data.zarr", served.url("http"));
+    assert!(served.refused(&["copy", private, &format!("{http}2")], &[]).contains("is not writeable"));
+    let https = format!("{}/data.zarr", served.url("https"));
+    assert!(tree(&https, &[]).contains("certificate"));
+    let trusted = served.printed(&["tree", &https], &[("SSL_CERT_FILE", served.url("certificate"))]);
+    assert_eq!(trusted, served.printed(&["tree", &http], &[]));
+}
