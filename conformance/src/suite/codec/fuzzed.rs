@@ -28,14 +28,18 @@ pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, tar
         let trial = CodecOnTrial { plugin, registry: Arc::clone(registry) };
         let name = plugin.identifiers.name;
         let mut cases = Cases::default();
-        let mut seeded: Option<&Example> = None;
+        let (mut seeded, mut seeded_in_parts): (Option<&Example>, Option<&Example>) = (None, None);
         for used in trial.computing(&mut cases) {
             // Chunks of a moderate size say most in few bytes; one for each example is enough to begin with.
             let is_moderate =
                 !used.example.shape.is_empty() || (6..100).contains(&used.array.element_count().unwrap_or(0));
             let has_seeds = is_moderate && !seeded.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
             seeded = if has_seeds { Some(used.example) } else { seeded };
-            add_both(&format!("codec `{name}`"), used, has_seeds, targets);
+            // Chunks of one part say nothing of parts.
+            let has_parts =
+                used.has_parts() && !seeded_in_parts.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
+            seeded_in_parts = if has_parts { Some(used.example) } else { seeded_in_parts };
+            add_both(&format!("codec `{name}`"), used, has_seeds || has_parts, targets);
         }
         let trial = Arc::new(trial);
         for example in plugin.about.examples {
@@ -108,6 +112,16 @@ impl Use<'_> {
     fn most(&self) -> usize {
         let size = self.array.size().limit().and_then(|size| usize::try_from(size).ok());
         size.unwrap_or(VARIABLE_LIMIT)
+    }
+
+    /// Whether a chunk is encoded in parts.
+    fn has_parts(&self) -> bool {
+        match &self.codec {
+            Codec::BytesToBytes(codec) => {
+                codec.in_parts().is_some_and(|codec| codec.part_size(self.most()).is_some())
+            }
+            _ => false,
+        }
     }
 
     /// Decodes what follows the two bytes that choose a range.
