@@ -4,11 +4,16 @@ use std::io::{self, Write};
 
 use rawzip::ZipArchiveWriter;
 use rawzip::path::EntryPath;
+use rawzip::time::UtcDateTime;
 use zarr_spec::store::{Contents, Store, StoreError};
 use zarr_spec::{BoxError, Buffer, ByteRange, Invalid, Key, Prefix};
 
 /// Bytes of a value that are read at a time.
 const PIECE: usize = 32 << 20;
+
+/// When entries were changed, in seconds since 1970: the first day of 1980, before which archives have no days. The same
+/// values are the same archive.
+const EARLIEST: i64 = 315_532_800;
 
 /// Names of documents, in all formats; those of the draft lie below `meta/` besides.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
@@ -39,7 +44,8 @@ pub fn pack(
     for key in &keys {
         let packing = |error: rawzip::Error| failed(key.as_str(), error.into());
         let name = prefix.strip(key.as_str()).unwrap_or_default();
-        let (mut entry, config) = archive.new_file(path_of(name)?).start().map_err(packing)?;
+        let file = archive.new_file(path_of(name)?).last_modified(UtcDateTime::from_unix(EARLIEST));
+        let (mut entry, config) = file.start().map_err(packing)?;
         let mut encoder = config.wrap(&mut entry);
         add(store, key, &mut buffer, &mut encoder, progress)?;
         let (_, written) = encoder.finish().map_err(packing)?;

@@ -426,6 +426,8 @@ fn an_archive_is_packed_with_documents_first() {
     let total: usize = values.iter().map(|(_, value)| value.len()).sum();
     assert_eq!((count, told), (values.len(), total as u64));
     assert!(bytes.ends_with(b"a comment"));
+    // The first day of 1980, in the first header.
+    assert_eq!(bytes[10..14], [0, 0, 0x21, 0]);
     let at = |text: &str| bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
     let places = ["zarr.json", "a/zarr.json", "a/b/zarr.json", "a/b/c/0"].map(at);
     assert!(places.is_sorted() && places[0] == 30, "{places:?}");
