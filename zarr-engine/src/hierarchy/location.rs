@@ -123,18 +123,13 @@ fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
     };
     if !registry.stores().iter().any(|plugin| plugin.name == name) {
         let known = known_types(registry);
+        let unknown = registry.unknown_store(name);
         return Err(match name {
+            _ if unknown.known_elsewhere.is_some() => unknown.to_string(),
             later if LATER.contains(&later) => {
                 format!("stores of type `{later}` are not in this build, and come later; {known}")
             }
-            name => {
-                let unknown = registry.unknown_store(name);
-                if unknown.known_elsewhere.is_some() {
-                    unknown.to_string()
-                } else {
-                    format!("{unknown}; {known}")
-                }
-            }
+            _ => format!("{unknown}; {known}"),
         });
     }
     member("store").map_or(Ok(()), |inside| check_types(registry, inside))
