@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use zarr_spec::chain::{ChainCreation, Link, inner_grid_shape};
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
@@ -88,25 +89,31 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> 
 fn said(creation: &Creation<'_>, chain: &CodecChain) -> Result<Value, CodecError> {
     let entry = |(position, link): (usize, &Link)| {
         let document = link.document.as_ref()?;
-        let found = creation.registry.codecs().find(creation.format, &document.identifier, creation.reading);
-        Some(found.map_err(|unknown| CodecError::configuration(unknown.to_string())).and_then(|plugin| {
-            let inner = Creation {
-                identifier: &document.identifier,
-                configuration: &document.configuration,
-                type_name: document.type_name.as_ref(),
-                ..*creation
-            };
-            let configuration = (plugin.translate)(&inner, chain.created_for(position), creation.format)?;
-            let mut members = Object::new();
-            let name = plugin.identifiers.in_format(creation.format).unwrap_or(&document.identifier);
-            members.insert("name", name);
-            if !configuration.is_empty() {
-                members.insert("configuration", configuration);
-            }
-            Ok(Value::Object(members))
-        }))
+        Some(said_by_its_plugin(creation, document, chain.created_for(position)))
     };
     chain.links().iter().enumerate().filter_map(entry).collect()
+}
+
+fn said_by_its_plugin(
+    creation: &Creation<'_>,
+    document: &ExtensionDocument,
+    decoded: &Representation,
+) -> Result<Value, CodecError> {
+    let ExtensionDocument { identifier, configuration, type_name, .. } = document;
+    let (mut name, mut configuration) = (identifier.as_str(), configuration.clone());
+    // One that only the host of this library knows stays as it is.
+    if let Ok(plugin) = creation.registry.codecs().find(creation.format, identifier, creation.reading) {
+        let type_name = type_name.as_ref();
+        let inner = Creation { identifier, configuration: &document.configuration, type_name, ..*creation };
+        configuration = (plugin.translate)(&inner, decoded, creation.format)?.into();
+        name = plugin.identifiers.in_format(creation.format).unwrap_or(name);
+    }
+    let mut members = Object::new();
+    members.insert("name", name);
+    if configuration.as_object().is_some_and(|members| !members.is_empty()) {
+        members.insert("configuration", configuration);
+    }
+    Ok(Value::Object(members))
 }
 
 fn shard(
