@@ -162,19 +162,10 @@ fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
         let hierarchy = Hierarchy::create(store, context, Format::V3)?;
         hierarchy.create_group("/", zarr_kit::spec::Object::new())?;
         let builder = ArrayBuilder::new(case.shape.clone(), &*case.data_type).chunks(case.chunks.clone());
-        let some = |names: &[String]| -> Result<(), zarr_kit::Error> {
-            names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop))
-        };
-        let Some(far) = &case.far else { return Ok(some(&names)?) };
-        // There is no call for many arrays: each request that may be in flight has a thread that waits for it.
-        let part = names.len().div_ceil(far.requests).max(1);
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = names.chunks(part).map(|part| scope.spawn(|| some(part))).collect();
-            let created = threads
-                .into_iter()
-                .map(|thread| thread.join().map_err(|_| "a thread panicked")?.map_err(Failure::from));
-            created.collect()
-        })
+        if case.far.is_none() {
+            return names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop));
+        }
+        hierarchy.create_arrays(names.iter().map(|name| (name.as_str(), &builder))).map(drop)
     })?;
     Ok(Ran { seconds, checksum: checksum_of_lines(names) })
 }
