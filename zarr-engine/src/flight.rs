@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Bytes in flight: of a read those that are fetched and not yet decoded, of a write those that are encoded and not yet
-/// stored. Object stores take 64 requests at once, and chunks of 1 MiB are common.
+/// Bytes of a write in flight: those that are encoded and not yet stored. Object stores take 64 requests at once, and
+/// chunks of 1 MiB are common.
 pub(crate) const IN_FLIGHT: usize = 64 << 20;
 
 /// Why no more is begun.

@@ -19,9 +19,11 @@ use super::region::{Before, Region, Want};
 use super::shard::{Divided, InnerChunk, OpenShard, joined, range_of};
 use crate::array::{ArrayInner, KeptIndex, Worker};
 use crate::error::Error;
-use crate::flight::IN_FLIGHT;
 use crate::plan::{Piece, Plan};
 use crate::shard::ShardIndex;
+
+/// Bytes in flight, or fetched and not yet decoded: with what decoding takes, less than 64 MiB beyond the output.
+const IN_FLIGHT: usize = 40 << 20;
 
 /// Chunks and inner chunks that are asked for at once: what has to be known of them takes memory.
 const AT_ONCE: usize = 1 << 16;
