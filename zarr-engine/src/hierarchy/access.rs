@@ -6,7 +6,7 @@ use bytes::Bytes;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
-use zarr_spec::{BoxError, ByteRange, Key, KeyError, Output, Prefix, Reading, Value};
+use zarr_spec::{BoxError, ByteRange, Format, Key, KeyError, NodePath, Output, Prefix, Reading, Value};
 
 use crate::context::Context;
 use crate::error::Error;
@@ -111,6 +111,25 @@ impl Access {
     pub(super) fn list_dirs(&self, prefixes: &[Prefix]) -> Result<Vec<Directory>, Error> {
         let concurrency = self.store.manner().concurrency;
         Ok(flight::map(prefixes, concurrency, |prefix| self.store.list_dir(prefix))?)
+    }
+
+    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that no node of
+    /// `format` can have are left out, in v3 also those that begin with `__` (V3-STORE-07, V3-NAME-11).
+    pub(super) fn paths_below(
+        &self,
+        groups: &[NodePath],
+        format: Format,
+        prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError>,
+    ) -> Result<Vec<NodePath>, Error> {
+        let mut paths = Vec::new();
+        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
+        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(self.list_dirs(&prefixes)?) {
+            for below in listed.prefixes {
+                let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
+                paths.extend(group.child(name, format));
+            }
+        }
+        Ok(paths)
     }
 
     /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.

@@ -212,7 +212,7 @@ impl Dialect for V2 {
         }
         let list = || {
             access.check_listable("finding the children of a group")?;
-            paths_below(access, std::slice::from_ref(path))
+            access.paths_below(std::slice::from_ref(path), Format::V2, prefix)
         };
         children_at(access, access.checked(check, list)?)
     }
@@ -324,20 +324,7 @@ impl Dialect for V2 {
 
 /// The nodes directly below all of `groups`, with one batch of requests. Their documents need not be readable.
 fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
-    children_at(access, paths_below(access, groups)?)
-}
-
-/// Where there may be nodes directly below `groups`.
-fn paths_below(access: &Access, groups: &[NodePath]) -> Result<Vec<NodePath>, Error> {
-    let mut paths = Vec::new();
-    let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
-    for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
-        for below in listed.prefixes {
-            let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
-            paths.extend(group.child(name, Format::V2));
-        }
-    }
-    Ok(paths)
+    children_at(access, access.paths_below(groups, Format::V2, prefix)?)
 }
 
 /// The nodes that there are at `paths`.

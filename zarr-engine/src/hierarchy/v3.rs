@@ -272,7 +272,7 @@ impl V3 {
         }
         let list = || {
             access.check_listable("finding the children of a group")?;
-            paths_below(access, std::slice::from_ref(path))
+            access.paths_below(std::slice::from_ref(path), Format::V3, prefix)
         };
         Self::there(access, access.checked(check, list)?, made)
     }
@@ -283,7 +283,7 @@ impl V3 {
         groups: &[NodePath],
         made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
-        Self::there(access, paths_below(access, groups)?, made)
+        Self::there(access, access.paths_below(groups, Format::V3, prefix)?, made)
     }
 
     /// The same for those of `paths` where there are nodes.
@@ -503,21 +503,6 @@ impl Dialect for V3 {
         group.consolidated = Some(nodes);
         self.replace(access, path, &made(path, group_document(&group))?)
     }
-}
-
-/// Where there may be nodes directly below `groups`.
-fn paths_below(access: &Access, groups: &[NodePath]) -> Result<Vec<NodePath>, Error> {
-    let mut paths = Vec::new();
-    let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
-    for ((group, at), listed) in groups.iter().zip(&prefixes).zip(access.list_dirs(&prefixes)?) {
-        for below in listed.prefixes {
-            let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
-            // Names that begin with `__` are reserved, and there are no nodes of other impossible names
-            // (V3-STORE-07, V3-NAME-11).
-            paths.extend(group.child(name, Format::V3));
-        }
-    }
-    Ok(paths)
 }
 
 fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
