@@ -10,6 +10,7 @@
 
 mod de;
 mod decimal;
+mod member;
 mod number;
 mod object;
 mod parse;
@@ -24,6 +25,7 @@ mod write;
 
 pub use de::{DeError, from_value};
 pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
+pub(crate) use member::parse_member;
 pub use number::Number;
 pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};

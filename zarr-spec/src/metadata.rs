@@ -19,7 +19,7 @@ mod write;
 
 pub use entry::parse_entry;
 pub use identify::{Identified, identify};
-pub use text::{DocumentKind, parse_json};
+pub use text::{DocumentKind, parse_json, parse_json_member};
 
 /// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
 /// document adds the key.

@@ -86,6 +86,16 @@ impl fmt::Display for Remark {
 ///
 /// [`ParseError`] for whatever is not JSON, for half surrogate pairs, and past the limits.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
+    let (value, remarks) = read(bytes, options, |parser| parser.value(Place::Document, 0))?;
+    Ok(Parsed { value, remarks })
+}
+
+/// What `value` makes of the one value of a document, and the remarks on it.
+pub(super) fn read<'t, T>(
+    bytes: &'t [u8],
+    options: &ParseOptions,
+    value: impl FnOnce(&mut Parser<'t>) -> Result<T, Fault>,
+) -> Result<(T, Vec<Remark>), ParseError> {
     let fault = |(offset, kind)| ParseError::at(bytes, offset, kind);
     let text = decode(bytes, options.limits.bytes).map_err(fault)?;
     let mut parser = Parser {
@@ -95,12 +105,12 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError>
         bare_non_finite: options.bare_non_finite,
         remarks: Vec::new(),
     };
-    let value = parser.document().map_err(fault)?;
-    Ok(Parsed { value, remarks: parser.remarks })
+    let value = parser.document(value).map_err(fault)?;
+    Ok((value, parser.remarks))
 }
 
 /// What is wrong, behind its offset in bytes.
-type Fault = (usize, ParseErrorKind);
+pub(super) type Fault = (usize, ParseErrorKind);
 
 /// The byte order mark.
 pub(super) const MARK: &str = "\u{feff}";
@@ -116,7 +126,7 @@ fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
     std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), ParseErrorKind::InvalidUtf8))
 }
 
-struct Parser<'t> {
+pub(super) struct Parser<'t> {
     text: &'t str,
     /// Bytes that are done; always a character boundary where a method returns.
     at: usize,
@@ -127,7 +137,7 @@ struct Parser<'t> {
 
 /// Where a value stands: a list through the stack, so that only remarks pay for paths.
 #[derive(Clone, Copy)]
-enum Place<'p> {
+pub(super) enum Place<'p> {
     Document,
     Element(&'p Place<'p>, usize),
     Member(&'p Place<'p>, &'p str),
@@ -148,14 +158,14 @@ impl Place<'_> {
 }
 
 impl<'t> Parser<'t> {
-    fn document(&mut self) -> Result<Value, Fault> {
+    fn document<T>(&mut self, value: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.eat(MARK) {
             self.remarks.push(Remark::ByteOrderMark);
         }
         if self.next()?.is_none() {
             return Err(self.fault(ParseErrorKind::Empty));
         }
-        let value = self.value(Place::Document, 0)?;
+        let value = value(self)?;
         match self.next()? {
             None => Ok(value),
             Some(_) => Err(self.fault(ParseErrorKind::AfterDocument)),
@@ -163,7 +173,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The value at the next character, inside of `depth` arrays and objects.
-    fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+    pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
         match self.next()? {
             Some(b'{') => Ok(Value::Object(self.object(place, depth + 1)?)),
             Some(b'[') => Ok(Value::Array(self.array(place, depth + 1)?)),
@@ -175,8 +185,37 @@ impl<'t> Parser<'t> {
     }
 
     fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Object, Fault> {
-        self.open(depth)?;
         let mut object = Object::new();
+        self.members(depth, |parser, name| {
+            let member = Place::Member(&place, &name);
+            let value = parser.value(member, depth)?;
+            if let Some(first) = object.get_mut(&name) {
+                *first = value;
+                parser.remark(|| Remark::DuplicateMember { path: member.path() });
+            } else {
+                object.append(&name, value);
+            }
+            Ok(())
+        })?;
+        Ok(object)
+    }
+
+    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Vec<Value>, Fault> {
+        let mut elements = Vec::new();
+        self.elements(depth, |parser| {
+            elements.push(parser.value(Place::Element(&place, elements.len()), depth)?);
+            Ok(())
+        })?;
+        Ok(elements)
+    }
+
+    /// Takes an object, of whose members `member` takes the values.
+    pub(super) fn members(
+        &mut self,
+        depth: usize,
+        mut member: impl FnMut(&mut Self, Cow<'t, str>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.open(depth)?;
         let mut comma = None;
         while !self.close(b'}', comma)? {
             if self.next()? != Some(b'"') {
@@ -187,28 +226,25 @@ impl<'t> Parser<'t> {
                 return Err(self.unexpected("':'"));
             }
             self.at += 1;
-            let member = Place::Member(&place, &name);
-            let value = self.value(member, depth)?;
-            if let Some(first) = object.get_mut(&name) {
-                *first = value;
-                self.remark(|| Remark::DuplicateMember { path: member.path() });
-            } else {
-                object.append(&name, value);
-            }
+            member(self, name)?;
             comma = self.comma(b'}', "',' or '}'")?;
         }
-        Ok(object)
+        Ok(())
     }
 
-    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Vec<Value>, Fault> {
+    /// Takes an array, whose elements `element` takes.
+    pub(super) fn elements(
+        &mut self,
+        depth: usize,
+        mut element: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         self.open(depth)?;
-        let mut elements = Vec::new();
         let mut comma = None;
         while !self.close(b']', comma)? {
-            elements.push(self.value(Place::Element(&place, elements.len()), depth)?);
+            element(self)?;
             comma = self.comma(b']', "',' or ']'")?;
         }
-        Ok(elements)
+        Ok(())
     }
 
     /// Takes an opening bracket.
@@ -291,7 +327,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A string, from quote to quote; borrowed where it has no escapes.
-    fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
+    pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.at += 1;
         let mut string = Cow::Borrowed("");
         loop {
@@ -356,7 +392,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The first byte behind white space, which is taken.
-    fn next(&mut self) -> Result<Option<u8>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<u8>, Fault> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
             self.at += 1;
