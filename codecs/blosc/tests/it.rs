@@ -2,23 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+#[path = "it/chains.rs"]
+mod chains;
+#[path = "it/ranges.rs"]
+mod ranges;
 #[path = "it/snappy.rs"]
 mod snappy;
-
-use std::ops::Range;
 
 use zarr_codec_blosc::{Blosc, Compressor, Shuffle};
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{COMPLEX128, FLOAT64, INT16, INT32, Number, UINT8};
 use zarr_conformance::{array, hex};
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::{
-    ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Format, Identifiers, Mode, Output, Reading,
-    Registry, Representation, Size, Value,
-};
+use zarr_spec::{Codec, CodecError, Format, Mode, Output, Reading, Registry, Representation, Size};
 
 const DRAFT: &str = "https://purl.org/zarr/spec/codecs/blosc/1.0";
 
@@ -441,71 +438,6 @@ fn older_uris_of_the_draft_lead_here() {
     }
 }
 
-/// A chain of codecs of which `binary` only sets the byte order, and `pass` leaves bytes alone.
-fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
-    #[derive(Debug)]
-    struct Pass;
-    impl BytesToBytesCodec for Pass {
-        fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-            Ok(encoded.put(decoded)?)
-        }
-        fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-            Ok(decoded.put(encoded)?)
-        }
-    }
-    let names = |uri: &'static str, name: &'static str| Identifiers {
-        uri: Some(uri),
-        name,
-        id: Some(name),
-        aliases: &[],
-    };
-    let mut registry = Registry::linked().unwrap();
-    let pass = CodecPlugin::new(names("https://e.org/pass/1.0", "pass"), |_, _| {
-        Ok(Codec::BytesToBytes(std::sync::Arc::new(Pass)))
-    });
-    let binary = CodecPlugin::new(names("https://e.org/binary/1.0", "binary"), |_, _| {
-        Ok(Codec::Binary(ByteOrder::Big))
-    });
-    registry.register(pass).unwrap();
-    registry.register(binary).unwrap();
-    let document = |name: &&str| {
-        let uri = if *name == "blosc" { DRAFT.to_owned() } else { format!("https://e.org/{name}/1.0") };
-        let name = if format == Format::V3Draft { uri } else { (*name).to_owned() };
-        ExtensionDocument::new(name, Value::Null)
-    };
-    let documents: Vec<_> = codecs.iter().map(document).collect();
-    let reading = Reading::new(Mode::Strict);
-    let creation = ChainCreation { format, registry: &registry, reading: &reading };
-    let chunk = array(&[4], number);
-    let chain = CodecChain::create(&creation, None, &documents, &chunk).unwrap();
-    let last = chain.links().len() - 1;
-    assert!(matches!(chain.links()[last].decoded, Representation::Bytes(_)));
-    let codec = &chain.links()[last].codec;
-    let again = codec_for_translation(&chain, last);
-    let header = encode(codec, &chunk, &[0; 64]).unwrap()[3];
-    assert_eq!(usize::from(header), again);
-    header
-}
-
-/// What a translation of that codec takes for the size of an element.
-fn codec_for_translation(chain: &CodecChain, position: usize) -> usize {
-    match chain.created_for(position) {
-        Representation::Array(array) => array.data_type.elements().size().unwrap(),
-        Representation::Bytes(_) => 1,
-    }
-}
-
-/// Tests DX-BLOSC-07.
-#[test]
-fn elements_are_seen_through_the_binary_step_before_and_no_further() {
-    for format in [Format::V3Draft, Format::V2] {
-        assert_eq!(typesize_in_chain(format, &["blosc"], INT32), 4);
-        assert_eq!(typesize_in_chain(format, &["binary", "blosc"], FLOAT64), 8);
-        assert_eq!(typesize_in_chain(format, &["pass", "blosc"], INT32), 1);
-        assert_eq!(typesize_in_chain(format, &["binary", "pass", "blosc"], INT32), 1);
-    }
-}
-
 /// Tests DX-MAP-06, V3-BLOSC-06.
 #[test]
 fn configurations_are_translated_with_the_shuffle_resolved() {
@@ -560,63 +492,4 @@ fn the_encoded_size_is_bounded() {
         Blosc::new(Compressor::Lz4, 10, Shuffle::None, 1, 0),
         Err(CodecError::InvalidConfiguration(_))
     ));
-}
-
-/// What a range of `encoded` decodes to in memory that held something else, and all of that memory.
-fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec<u8>, CodecError> {
-    let codec = Blosc::new(Compressor::Lz4, 5, Shuffle::Byte, 2, 0)?;
-    let mut memory = vec![0xa5; size];
-    let mut decoded = Output::to(&mut memory);
-    codec.decode_range(encoded, range, &mut decoded)?;
-    assert_eq!(decoded.remaining(), 0);
-    Ok(memory)
-}
-
-#[test]
-fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
-    const BLOCK: usize = 1 << 10;
-    let elements: Vec<u8> = (0..2660u16).flat_map(|i| (i / 3).to_le_bytes()).collect();
-    for (compressor, shuffle) in [
-        (Compressor::Lz4, Shuffle::Byte),
-        (Compressor::Lz4, Shuffle::Bit),
-        (Compressor::Zstd, Shuffle::None),
-        (Compressor::Snappy, Shuffle::Byte),
-    ] {
-        // One that is not split has blocks of the size that is asked for.
-        let codec = Blosc::new(compressor, 5, shuffle, 17, BLOCK).unwrap();
-        let mut encoded = Output::at_most(1 << 20);
-        codec.encode(&elements, &mut encoded).unwrap();
-        let encoded = encoded.into_written();
-        let block = u32::from_le_bytes(*encoded[8..].first_chunk().unwrap()) as usize;
-        assert!((1 << 10) - 17 < block && block <= 1 << 10);
-        for range in [0..0, 0..1, block - 1..block + 1, block..2 * block, 3..elements.len() - 3] {
-            let decoded = decoded_range(&encoded, elements.len(), range.clone()).unwrap();
-            assert_eq!(decoded[range.clone()], elements[range.clone()]);
-            let (first, last) = (range.start / block * block, range.end.next_multiple_of(block));
-            let beside = decoded.iter().take(first).chain(decoded.iter().skip(last));
-            assert!(beside.copied().all(|byte| byte == 0xa5), "{range:?} with {compressor:?}");
-        }
-
-        // A second block that starts at no place.
-        let mut damaged = encoded;
-        damaged[20..24].fill(0xff);
-        let decoded = decoded_range(&damaged, elements.len(), 2 * block..3 * block).unwrap();
-        assert_eq!(decoded[2 * block..3 * block], elements[2 * block..3 * block]);
-        let result = decoded_range(&damaged, elements.len(), 2 * block - 1..3 * block);
-        assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
-    }
-}
-
-#[test]
-fn of_what_is_stored_as_it_is_only_a_range_is_copied() {
-    let codec = Blosc::new(Compressor::Lz4, 0, Shuffle::None, 1, 0).unwrap();
-    let bytes: Vec<u8> = (0..=255).collect();
-    let mut encoded = Output::at_most(1 << 10);
-    codec.encode(&bytes, &mut encoded).unwrap();
-    let decoded = decoded_range(encoded.written(), 256, 7..9).unwrap();
-    assert_eq!(decoded[6..10], [0xa5, 7, 8, 0xa5]);
-    for (start, end) in [(0, 257), (256, 300), (9, 7)] {
-        let result = decoded_range(encoded.written(), 256, start..end);
-        assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
-    }
 }

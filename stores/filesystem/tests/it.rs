@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+#[path = "it/crashes.rs"]
+mod crashes;
+#[cfg(unix)]
+#[path = "it/links.rs"]
+mod links;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use zarr_conformance::stores::{check_rules, rule_names};
@@ -184,90 +188,6 @@ fn files_are_keys_and_folders_are_prefixes() {
     assert_eq!(scratch.files(), ["empty", "zarr.json"]);
 }
 
-/// Tests D3-FS-04, V2-STORE-05.
-#[test]
-fn a_crash_leaves_the_old_value_and_nothing_that_is_seen() {
-    let scratch = scratch();
-    scratch.set("a/b", b"old").unwrap();
-    assert_eq!(scratch.files(), ["a/", "a/b"]);
-    // As if the program had ended after half of the new value, before it was renamed.
-    let left = ".zarr-tmp-0123456789abcdef-0";
-    fs::write(scratch.path("root/a").join(left), b"ne").unwrap();
-    fs::create_dir(scratch.path("root/c")).unwrap();
-    fs::write(scratch.path("root/c").join(left), b"ne").unwrap();
-    assert_eq!(scratch.get("a/b").unwrap().unwrap(), "old");
-    assert_eq!(scratch.list(), ["a/b"]);
-    let root = scratch.store.list_dir(&Prefix::root()).unwrap();
-    let folders = ["a/", "c/"].map(|text| Prefix::new(text).unwrap());
-    assert_eq!((root.keys, root.prefixes), (vec![], folders.to_vec()));
-    let key = format!("a/{left}");
-    assert!(matches!(scratch.get(&key), Err(StoreError::Key(_))));
-    assert!(matches!(scratch.set(&key, b"v"), Err(StoreError::Key(_))));
-    assert!(matches!(scratch.set(&format!("{left}/x"), b"v"), Err(StoreError::Key(_))));
-
-    scratch.set("a/b", b"new").unwrap();
-    assert_eq!(scratch.get("a/b").unwrap().unwrap(), "new");
-    scratch.set("c", b"in the place of a folder without keys").unwrap();
-    scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
-    assert_eq!(scratch.files(), ["c"]);
-}
-
-#[test]
-fn what_a_crash_leaves_is_found_with_its_age_and_removed() {
-    let scratch = scratch();
-    assert_eq!(scratch.store.leftovers().unwrap(), []);
-    scratch.set("a/b/value", b"v").unwrap();
-    let leave = |name: &str, bytes: &[u8], written: SystemTime| {
-        let file = fs::File::create(scratch.path("root").join(name)).unwrap();
-        std::io::Write::write_all(&mut &file, bytes).unwrap();
-        file.set_modified(written).unwrap();
-    };
-    let (now, hour) = (SystemTime::now(), Duration::from_secs(3600));
-    leave("a/b/.zarr-tmp-0123456789abcdef-0-1", b"half", now - 2 * hour);
-    leave(".zarr-tmp-x", b"", now + hour);
-    fs::create_dir(scratch.path("root/.zarr-tmp-folder")).unwrap();
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(scratch.path("root/a"), scratch.path("root/link")).unwrap();
-    let found = scratch.store.leftovers().unwrap();
-    let paths: Vec<_> =
-        found.iter().map(|one| one.path.strip_prefix(scratch.path("root")).unwrap().to_owned()).collect();
-    assert_eq!(paths, [".zarr-tmp-x", "a/b/.zarr-tmp-0123456789abcdef-0-1"].map(PathBuf::from));
-    assert_eq!((found[0].size, found[0].age), (0, Duration::ZERO));
-    assert_eq!((found[1].size, found[1].age.as_secs() / 3600), (4, 2));
-    for leftover in &found {
-        leftover.remove().unwrap();
-        leftover.remove().unwrap();
-    }
-    assert_eq!(scratch.store.leftovers().unwrap(), []);
-    assert_eq!(scratch.get("a/b/value").unwrap().unwrap(), "v");
-}
-
-/// Whoever removes a file that is being written takes nothing from anybody.
-#[test]
-fn a_value_whose_temporary_file_is_removed_is_written_once_more() {
-    let scratch = scratch();
-    let (value, writing) = (vec![7; 64 << 10], std::sync::atomic::AtomicBool::new(true));
-    let removed = thread::scope(|scope| {
-        let remover = scope.spawn(|| {
-            let mut removed = 0;
-            while writing.load(std::sync::atomic::Ordering::Relaxed) {
-                for leftover in scratch.store.leftovers().unwrap() {
-                    leftover.remove().unwrap();
-                    removed += 1;
-                }
-            }
-            removed
-        });
-        let written: Vec<_> =
-            (0..300).map(|number| scratch.set(&format!("a/{}", number % 3), &value)).collect();
-        writing.store(false, std::sync::atomic::Ordering::Relaxed);
-        written.into_iter().for_each(|result| result.unwrap());
-        remover.join().unwrap()
-    });
-    assert_eq!(scratch.files(), ["a/", "a/0", "a/1", "a/2"], "{removed} were removed");
-    assert_eq!(scratch.get("a/0").unwrap().unwrap(), value);
-}
-
 #[test]
 fn a_name_that_the_system_cannot_have_is_an_error_and_leaves_nothing() {
     let scratch = scratch();
@@ -338,128 +258,6 @@ fn a_value_takes_the_place_of_a_folder_without_any_in_one_that_the_store_has_mad
     assert!(matches!(error, StoreError::Key(_)), "{error}");
     let error = scratch.set("a/file/x/y", b"v").unwrap_err();
     assert!(matches!(error, StoreError::Key(_)), "{error}");
-}
-
-/// Tests DX-FS-06.
-#[cfg(unix)]
-#[test]
-fn links_are_read_and_nothing_is_written_or_erased_outside() {
-    use std::os::unix::fs::symlink;
-
-    let scratch = scratch();
-    scratch.set("real/x", b"inside").unwrap();
-    fs::create_dir_all(scratch.path("outside/deep")).unwrap();
-    fs::write(scratch.path("outside/deep/y"), b"outside").unwrap();
-    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
-    symlink(scratch.path("outside/deep/y"), scratch.path("root/value")).unwrap();
-    symlink("real", scratch.path("root/in")).unwrap();
-
-    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
-    assert_eq!(scratch.get("value").unwrap().unwrap(), "outside");
-    assert_eq!(scratch.list(), ["in/x", "out/deep/y", "real/x", "value"]);
-
-    for key in ["out/new", "out/deep/y", "out/deep/new", "out/new/new"] {
-        let error = scratch.set(key, b"v").unwrap_err();
-        assert!(matches!(error, StoreError::Key(_)) && error.to_string().contains("outside"), "{error}");
-    }
-    assert!(matches!(scratch.erase("out/deep/y"), Err(StoreError::Key(_))));
-    assert!(scratch.store.erase_prefix(&Prefix::new("out/deep/").unwrap()).is_err());
-    assert!(matches!(scratch.set("out", b"v"), Err(StoreError::Key(_))));
-    scratch.erase("out").unwrap();
-    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
-
-    // Inside of the root a link is a folder like any other. A value replaces a link, not what it leads to.
-    scratch.set("in/new", b"v").unwrap();
-    assert_eq!(scratch.get("real/new").unwrap().unwrap(), "v");
-    scratch.set("value", b"new").unwrap();
-    assert_eq!(scratch.get("value").unwrap().unwrap(), "new");
-    scratch.store.erase_prefix(&Prefix::new("out/").unwrap()).unwrap();
-    scratch.store.erase_prefix(&Prefix::new("in/").unwrap()).unwrap();
-    assert_eq!(scratch.list(), ["real/new", "real/x", "value"]);
-    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
-    scratch.store.erase_prefix(&Prefix::root()).unwrap();
-    assert_eq!(scratch.files(), [""; 0]);
-    assert_eq!(fs::read(scratch.path("outside/deep/y")).unwrap(), b"outside");
-}
-
-#[cfg(unix)]
-#[test]
-fn links_in_circles_and_to_nothing_are_not_listed() {
-    use std::os::unix::fs::symlink;
-
-    let scratch = scratch();
-    scratch.set("a/x", b"v").unwrap();
-    scratch.set("b/y", b"v").unwrap();
-    symlink("..", scratch.path("root/a/up")).unwrap();
-    symlink(".", scratch.path("root/a/here")).unwrap();
-    symlink("../b", scratch.path("root/a/b")).unwrap();
-    symlink("../a", scratch.path("root/b/a")).unwrap();
-    symlink("nowhere", scratch.path("root/b/nothing")).unwrap();
-    assert_eq!(scratch.list(), ["a/b/y", "a/x", "b/a/x", "b/y"]);
-    assert_eq!(scratch.get("b/nothing").unwrap(), None);
-    assert!(scratch.set("b/nothing/x", b"v").is_err());
-}
-
-/// A pipe to which nobody writes, one to which somebody has written as much as is asked for, a socket and a device.
-#[cfg(unix)]
-#[test]
-fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it() {
-    use std::io::Write;
-
-    let scratch = scratch();
-    scratch.set("a/file", b"1234").unwrap();
-    for pipe in ["a/full", "a/pipe"] {
-        assert!(
-            std::process::Command::new("mkfifo")
-                .arg(scratch.path("root").join(pipe))
-                .status()
-                .unwrap()
-                .success()
-        );
-    }
-    let mut full = fs::File::options().read(true).write(true).open(scratch.path("root/a/full")).unwrap();
-    full.write_all(b"1234").unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(scratch.path("root/a/socket")).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", scratch.path("root/a/zero")).unwrap();
-    let keys = ["a/file", "a/full", "a/pipe", "a/socket", "a/zero"];
-    assert_eq!(scratch.list(), keys);
-    assert_eq!(texts(&scratch.store.list_dir(&Prefix::new("a/").unwrap()).unwrap().keys), keys);
-
-    let (done, waiting) = mpsc::channel();
-    thread::spawn(move || {
-        let mut messages = Vec::new();
-        for key in &keys[1..] {
-            let key = Key::new(*key).unwrap();
-            for range in [
-                ByteRange::Full,
-                ByteRange::Range { offset: 1, size: 2 },
-                ByteRange::Range { offset: 0, size: 0 },
-            ] {
-                messages.push(scratch.store.get(&key, range, &mut Output::at_most(100)).unwrap_err());
-            }
-            messages
-                .push(scratch.store.get_once(&key, ByteRange::Full, &mut Output::at_most(5)).unwrap_err());
-            messages.push(scratch.store.size(&key).unwrap_err());
-        }
-        done.send((scratch, messages)).unwrap();
-    });
-    let (scratch, messages) = waiting.recv_timeout(Duration::from_secs(20)).expect("nobody waits for a pipe");
-    let whats = ["named pipe", "named pipe", "socket", "device"].into_iter().flat_map(|what| [what; 5]);
-    for (error, what) in messages.iter().zip(whats) {
-        let said = format!(": it is a {what}, not a regular file");
-        assert!(matches!(error, StoreError::Io { operation: "reading", .. }), "{error:?}");
-        assert!(error.to_string().ends_with(&said), "{error}");
-    }
-    // They make way for values as files do.
-    scratch.set("a/pipe", b"v").unwrap();
-    assert_eq!(scratch.get("a/pipe").unwrap().unwrap(), "v");
-    scratch.erase("a/full").unwrap();
-    scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
-    assert_eq!(scratch.files(), [""; 0]);
-    let root = scratch.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&root).status().unwrap().success());
-    let error = FilesystemStore::open(&root).unwrap_err().to_string();
-    assert!(error.ends_with("` is a named pipe, not a folder"), "{error}");
 }
 
 #[cfg(unix)]

@@ -1,0 +1,127 @@
+//! Links, and what is neither file nor folder.
+
+use std::os::unix::fs::symlink;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
+
+use zarr_spec::store::{Store, StoreError};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
+use zarr_store_filesystem::FilesystemStore;
+
+use super::{scratch, texts};
+
+/// Tests DX-FS-06.
+#[test]
+fn links_are_read_and_nothing_is_written_or_erased_outside() {
+    let scratch = scratch();
+    scratch.set("real/x", b"inside").unwrap();
+    fs::create_dir_all(scratch.path("outside/deep")).unwrap();
+    fs::write(scratch.path("outside/deep/y"), b"outside").unwrap();
+    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
+    symlink(scratch.path("outside/deep/y"), scratch.path("root/value")).unwrap();
+    symlink("real", scratch.path("root/in")).unwrap();
+
+    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
+    assert_eq!(scratch.get("value").unwrap().unwrap(), "outside");
+    assert_eq!(scratch.list(), ["in/x", "out/deep/y", "real/x", "value"]);
+
+    for key in ["out/new", "out/deep/y", "out/deep/new", "out/new/new"] {
+        let error = scratch.set(key, b"v").unwrap_err();
+        assert!(matches!(error, StoreError::Key(_)) && error.to_string().contains("outside"), "{error}");
+    }
+    assert!(matches!(scratch.erase("out/deep/y"), Err(StoreError::Key(_))));
+    assert!(scratch.store.erase_prefix(&Prefix::new("out/deep/").unwrap()).is_err());
+    assert!(matches!(scratch.set("out", b"v"), Err(StoreError::Key(_))));
+    scratch.erase("out").unwrap();
+    assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
+
+    // Inside of the root a link is a folder like any other. A value replaces a link, not what it leads to.
+    scratch.set("in/new", b"v").unwrap();
+    assert_eq!(scratch.get("real/new").unwrap().unwrap(), "v");
+    scratch.set("value", b"new").unwrap();
+    assert_eq!(scratch.get("value").unwrap().unwrap(), "new");
+    scratch.store.erase_prefix(&Prefix::new("out/").unwrap()).unwrap();
+    scratch.store.erase_prefix(&Prefix::new("in/").unwrap()).unwrap();
+    assert_eq!(scratch.list(), ["real/new", "real/x", "value"]);
+    symlink(scratch.path("outside"), scratch.path("root/out")).unwrap();
+    scratch.store.erase_prefix(&Prefix::root()).unwrap();
+    assert_eq!(scratch.files(), [""; 0]);
+    assert_eq!(fs::read(scratch.path("outside/deep/y")).unwrap(), b"outside");
+}
+
+#[test]
+fn links_in_circles_and_to_nothing_are_not_listed() {
+    let scratch = scratch();
+    scratch.set("a/x", b"v").unwrap();
+    scratch.set("b/y", b"v").unwrap();
+    symlink("..", scratch.path("root/a/up")).unwrap();
+    symlink(".", scratch.path("root/a/here")).unwrap();
+    symlink("../b", scratch.path("root/a/b")).unwrap();
+    symlink("../a", scratch.path("root/b/a")).unwrap();
+    symlink("nowhere", scratch.path("root/b/nothing")).unwrap();
+    assert_eq!(scratch.list(), ["a/b/y", "a/x", "b/a/x", "b/y"]);
+    assert_eq!(scratch.get("b/nothing").unwrap(), None);
+    assert!(scratch.set("b/nothing/x", b"v").is_err());
+}
+
+/// A pipe to which nobody writes, one to which somebody has written as much as is asked for, a socket and a device.
+#[test]
+fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it() {
+    use std::io::Write;
+
+    let scratch = scratch();
+    scratch.set("a/file", b"1234").unwrap();
+    for pipe in ["a/full", "a/pipe"] {
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(scratch.path("root").join(pipe))
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+    let mut full = fs::File::options().read(true).write(true).open(scratch.path("root/a/full")).unwrap();
+    full.write_all(b"1234").unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(scratch.path("root/a/socket")).unwrap();
+    symlink("/dev/zero", scratch.path("root/a/zero")).unwrap();
+    let keys = ["a/file", "a/full", "a/pipe", "a/socket", "a/zero"];
+    assert_eq!(scratch.list(), keys);
+    assert_eq!(texts(&scratch.store.list_dir(&Prefix::new("a/").unwrap()).unwrap().keys), keys);
+
+    let (done, waiting) = mpsc::channel();
+    thread::spawn(move || {
+        let mut messages = Vec::new();
+        for key in &keys[1..] {
+            let key = Key::new(*key).unwrap();
+            for range in [
+                ByteRange::Full,
+                ByteRange::Range { offset: 1, size: 2 },
+                ByteRange::Range { offset: 0, size: 0 },
+            ] {
+                messages.push(scratch.store.get(&key, range, &mut Output::at_most(100)).unwrap_err());
+            }
+            messages
+                .push(scratch.store.get_once(&key, ByteRange::Full, &mut Output::at_most(5)).unwrap_err());
+            messages.push(scratch.store.size(&key).unwrap_err());
+        }
+        done.send((scratch, messages)).unwrap();
+    });
+    let (scratch, messages) = waiting.recv_timeout(Duration::from_secs(20)).expect("nobody waits for a pipe");
+    let whats = ["named pipe", "named pipe", "socket", "device"].into_iter().flat_map(|what| [what; 5]);
+    for (error, what) in messages.iter().zip(whats) {
+        let said = format!(": it is a {what}, not a regular file");
+        assert!(matches!(error, StoreError::Io { operation: "reading", .. }), "{error:?}");
+        assert!(error.to_string().ends_with(&said), "{error}");
+    }
+    // They make way for values as files do.
+    scratch.set("a/pipe", b"v").unwrap();
+    assert_eq!(scratch.get("a/pipe").unwrap().unwrap(), "v");
+    scratch.erase("a/full").unwrap();
+    scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
+    assert_eq!(scratch.files(), [""; 0]);
+    let root = scratch.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&root).status().unwrap().success());
+    let error = FilesystemStore::open(&root).unwrap_err().to_string();
+    assert!(error.ends_with("` is a named pipe, not a folder"), "{error}");
+}
