@@ -46,6 +46,22 @@ pub fn decode(
     Ok(decoded.into_written())
 }
 
+/// What an array becomes.
+///
+/// # Panics
+///
+/// If the codec makes no array of it.
+#[must_use]
+pub fn encoded_side(codec: &Codec, decoded: &ArrayRepresentation) -> ArrayRepresentation {
+    match codec {
+        Codec::ArrayToArray(codec) => match codec.encoded(decoded) {
+            Ok(encoded) => encoded,
+            Err(error) => panic!("{error}"),
+        },
+        other => panic!("{other:?} makes no array"),
+    }
+}
+
 /// Checks a codec that loses nothing on one chunk: what was encoded decodes to the same bytes, into a buffer and
 /// into an exact destination, and refuses a destination that is one byte short; cutting or flipping the encoded
 /// bytes never panics and never produces more than the limit.

@@ -130,7 +130,8 @@ impl Subject {
         let mut text = String::new();
         match self.data_type.print(element, &mut text) {
             Ok(()) => text,
-            Err(error) => format!("({error})"),
+            // What was written says why.
+            Err(_) => format!("({text})"),
         }
     }
 

@@ -91,6 +91,21 @@ pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
     [offsets, payload].concat()
 }
 
+/// Elements in the machine's byte order, from the digits of those that are stored in another one. `unit` is how many bytes
+/// of them are a number.
+///
+/// # Panics
+///
+/// As [`hex`].
+#[must_use]
+pub fn native(digits: &str, unit: usize, stored: &ByteOrder) -> Vec<u8> {
+    let mut elements = hex(digits);
+    if (*stored == ByteOrder::Big) != cfg!(target_endian = "big") {
+        elements.chunks_mut(unit).for_each(<[u8]>::reverse);
+    }
+    elements
+}
+
 /// The bytes that hexadecimal digits stand for; white space between them is nothing.
 ///
 /// # Panics

@@ -32,6 +32,18 @@ impl Number {
         self.size
     }
 
+    /// The number that a typestring such as `>f4` names, and its byte order.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "the text is part of a test")]
+    pub fn of_typestring(typestring: &str) -> (Self, ByteOrder) {
+        let order = if typestring.starts_with('>') { ByteOrder::Big } else { ByteOrder::Little };
+        (by_id(typestring.trim_start_matches(['<', '>', '|'])).expect("a number"), order)
+    }
+
     /// Of another name, such as `int4`, which takes a byte in memory. No registry knows it.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
@@ -58,6 +70,13 @@ macro_rules! numbers {
             Identifiers { uri: None, name: $name, id: Some($id), aliases: &[] },
             |creation| create(creation, $constant),
         ),)*];
+
+        fn by_id(id: &str) -> Option<Number> {
+            match id {
+                $($id => Some($constant),)*
+                _ => None,
+            }
+        }
 
         fn id_of(number: Number) -> &'static str {
             match number.name {

@@ -113,7 +113,7 @@ fn from_far(array: &Array) -> Array {
 /// Elements as people read them, or why not.
 fn texts(array: &Array, selection: &Selection) -> Result<Vec<String>, String> {
     let read = array.read(selection).map_err(|error| error.to_string())?;
-    Ok((0..read.count()).map(|position| read.print(position)).collect())
+    (0..read.count()).map(|position| read.print(position).map_err(|error| error.to_string())).collect()
 }
 
 /// Where the elements of a part are among all.

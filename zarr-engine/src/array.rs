@@ -283,18 +283,18 @@ impl Array {
         let before = current.inner;
         let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() };
         if start.iter().any(|&start| start != 0) {
-            let moved = before.resolved.named_grid.moved(start);
-            let grid = &mut metadata.chunk_grid;
-            grid.configuration = moved.ok_or_else(|| {
-                let has_origin = before.resolved.named_grid.moved(&vec![0; rank]).is_some();
-                Error::NotSupported(match (has_origin, &grid.identifier) {
+            let (named, grid) = (&before.resolved.named_grid, &mut metadata.chunk_grid);
+            let Some(moved) = named.moved(start)? else {
+                let has_origin = named.moved(&vec![0; rank])?.is_some();
+                return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
                     (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
                     (false, grid) => format!(
                         "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
                         before.path
                     ),
-                })
-            })?;
+                }));
+            };
+            grid.configuration = moved;
         }
         self.update(metadata)?;
         let lengths = shape.iter().zip(&before.metadata.shape).zip(start);

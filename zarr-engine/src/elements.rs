@@ -1,6 +1,7 @@
 //! Elements that were read, with what they are.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use zarr_spec::{DataType, Elements};
@@ -141,15 +142,23 @@ impl ElementArray {
 
     /// The element at a position in C order, as people read it.
     ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if the data type cannot print it.
+    ///
     /// # Panics
     ///
     /// If there is no such element.
-    #[must_use]
-    pub fn print(&self, position: usize) -> String {
+    pub fn print(&self, position: usize) -> Result<String, Error> {
         let mut text = String::new();
-        // Writing to a string does not fail.
-        self.data_type.print(self.element(position), &mut text).unwrap_or_default();
-        text
+        match self.data_type.print(self.element(position), &mut text) {
+            Ok(()) => Ok(text),
+            // Writing to a string does not fail: the text says why.
+            Err(fmt::Error) => {
+                let name = self.data_type.name();
+                Err(Error::Elements(format!("element {position} of type {name} cannot be printed: {text}")))
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use zarr_spec::grid::GridError;
 use zarr_spec::metadata::DocumentError;
 use zarr_spec::registry::Unknown;
 use zarr_spec::store::StoreError;
-use zarr_spec::{CodecError, DataTypeError, Format, Invalid, Key, NodePath};
+use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath};
 
 use crate::memory::OutOfMemory;
 
@@ -89,6 +89,16 @@ pub enum Error {
         codec: Option<String>,
         /// What it said.
         source: Box<CodecError>,
+    },
+    /// It cannot be told which chunk of an array a stored key is of.
+    #[error("key `{key}`: which chunk of {path} it is of cannot be told: {source}")]
+    ChunkKey {
+        /// The path of the array.
+        path: NodePath,
+        /// The key.
+        key: String,
+        /// What the chunk key encoding or the chunk grid said.
+        source: BoxError,
     },
     /// A chunk is not stored, and the array's fill value is undefined.
     #[error(

@@ -115,7 +115,7 @@ pub trait DataType: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Only those of `to`.
+    /// Those of `to`; and where the element cannot be printed, which what was written then says why.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result;
 
     /// Whether these bytes are elements, one after another, or a single one of variable size. Types without forbidden

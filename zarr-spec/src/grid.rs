@@ -84,9 +84,13 @@ pub trait ChunkGrid: Debug + Send + Sync {
 
     /// The configuration of the same grid for an array that begins `start` elements later per dimension (earlier, where
     /// that is negative), so that no chunk moves. `None` if there is no such configuration.
-    fn moved(&self, start: &[i64]) -> Option<Value> {
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be found out: nobody may take it for a grid that cannot be moved.
+    fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
         let _it_begins_with_the_array = start;
-        None
+        Ok(None)
     }
 }
 

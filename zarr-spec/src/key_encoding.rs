@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::BoxError;
 use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
@@ -17,7 +18,11 @@ pub trait ChunkKeyEncoding: Debug + Send + Sync {
     fn encode(&self, chunk_index: &[u64], key: &mut String);
 
     /// The chunk that `key` names in a grid of `rank` dimensions; `None` if it is no key of a chunk.
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>>;
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be found out: nobody may take it for a key of no chunk.
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError>;
 }
 
 /// Appends one index in ASCII decimal, as [`decode_index`] reads it.
@@ -41,6 +46,13 @@ pub fn encode_index(mut index: u64, key: &mut String) {
 pub fn decode_index(text: &str) -> Option<u64> {
     let canonical = text == "0" || !text.starts_with(['0', '+']);
     canonical.then(|| text.parse().ok()).flatten()
+}
+
+/// As many indices as there are dimensions, at least one, with a separator between them.
+#[must_use]
+pub fn decode_indices(text: &str, separator: char, rank: usize) -> Option<Vec<u64>> {
+    let index: Vec<u64> = text.split(separator).map(decode_index).collect::<Option<_>>()?;
+    (index.len() == rank).then_some(index)
 }
 
 /// Makes a chunk key encoding.

@@ -55,6 +55,13 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// What `store` answers where it does not have an operation: `quality` is as in [`StoreError::NotSupported`].
+    pub fn not_supported(store: &dyn Store, quality: &'static str) -> Self {
+        Self::NotSupported { store: store.location(), quality }
+    }
+}
+
 /// What a store can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {

@@ -30,8 +30,8 @@ pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     let range = |stop, step| Along::Range { start: 0, stop, step };
     let selection = Selection::Dimensions(vec![range(height, row_step), range(width, step)]);
     let elements = array.read(&selection)?;
-    let values: Vec<f64> =
-        (0..elements.count()).map(|at| elements.print(at).parse().unwrap_or(f64::NAN)).collect();
+    let value = |at| Ok(elements.print(at)?.parse().unwrap_or(f64::NAN));
+    let values = (0..elements.count()).map(value).collect::<Result<Vec<f64>, Failure>>()?;
     let columns = usize::try_from(elements.shape()[1]).unwrap_or(1);
     let rows: Vec<&[f64]> = values.chunks(columns).collect();
     let scale = Scale::of(&values);

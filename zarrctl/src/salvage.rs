@@ -76,7 +76,9 @@ pub(crate) fn stored(
     let keys = store.list_prefix(&prefix).map_err(|error| chain(&error))?;
     let mut sizes = Vec::new();
     for key in keys {
-        let indices = prefix.strip(key.as_str()).and_then(|rest| encoding.decode(rest, metadata.shape.len()));
+        let Some(rest) = prefix.strip(key.as_str()) else { continue };
+        let indices = encoding.decode(rest, metadata.shape.len());
+        let indices = indices.map_err(|error| format!("key `{key}`: {}", chain(&*error)))?;
         let Some(indices) = indices else { continue };
         if chunk_of_key(grid, &indices).map_err(|error| chain(&error))?.is_some() {
             sizes.extend(store.size(&key).map_err(|error| chain(&error))?);

@@ -6,10 +6,10 @@ use zarr_codec_astype::AsType;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
-    BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number,
-    TEXT, UINT8, UINT16, UINT32, UINT64,
+    COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
+    UINT8, UINT16, UINT32, UINT64,
 };
-use zarr_conformance::{array, hex};
+use zarr_conformance::array;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
@@ -29,33 +29,11 @@ fn configuration(encode: &str, decode: &str) -> String {
     format!(r#"{{"encode_dtype":"{encode}","decode_dtype":"{decode}"}}"#)
 }
 
-fn number(dtype: &str) -> (Number, ByteOrder) {
-    let order = if dtype.starts_with('>') { ByteOrder::Big } else { ByteOrder::Little };
-    let number = match &dtype[1..] {
-        "b1" => BOOL,
-        "i1" => INT8,
-        "i4" => INT32,
-        "i8" => INT64,
-        "u2" => UINT16,
-        "f2" => FLOAT16,
-        "f4" => FLOAT32,
-        "f8" => FLOAT64,
-        "c8" => COMPLEX64,
-        "c16" => COMPLEX128,
-        other => panic!("{other}"),
-    };
-    (number, order)
-}
-
 /// Elements in native byte order, from the order in which they are stored.
 fn native(stored: &str, dtype: &str) -> Vec<u8> {
-    let (number, order) = number(dtype);
+    let (number, order) = Number::of_typestring(dtype);
     let unit = if dtype.contains('c') { number.size() / 2 } else { number.size() };
-    let mut elements = hex(stored);
-    if (order == ByteOrder::Big) != cfg!(target_endian = "big") {
-        elements.chunks_mut(unit).for_each(<[u8]>::reverse);
-    }
-    elements
+    zarr_conformance::native(stored, unit, &order)
 }
 
 /// `encode_dtype`, `decode_dtype`, elements, what numcodecs 0.17.1 with NumPy 2.5.5 makes of them, and decodes that to.
@@ -131,7 +109,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str)] = &[
 fn elements_are_cast_as_numcodecs_does() {
     for (to, from, decoded, encoded, again) in NUMCODECS {
         let (decoded, encoded, again) = (native(decoded, from), native(encoded, to), native(again, from));
-        let (number, order) = number(from);
+        let (number, order) = Number::of_typestring(from);
         let chunk = ArrayRepresentation {
             byte_order: order,
             ..array(&[(decoded.len() / number.size()) as u64], number)
@@ -144,7 +122,7 @@ fn elements_are_cast_as_numcodecs_does() {
         check_damaged(&created.codec, &chunk, &encoded, again.len(), 50).unwrap();
         let Codec::ArrayToArray(codec) = created.codec else { panic!("array to array") };
         let after = codec.encoded(&chunk).unwrap();
-        let (wanted, order) = self::number(to);
+        let (wanted, order) = Number::of_typestring(to);
         assert_eq!((after.data_type.elements().size(), after.byte_order), (Some(wanted.size()), order));
     }
     let texts = Representation::Array(array(&[4], TEXT));

@@ -11,9 +11,9 @@ use zarr_conformance::types::{
     BFLOAT16, BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64,
     Number, RAW3, TEXT, UINT8, UINT16, UINT32, UINT64,
 };
-use zarr_conformance::{array, hex};
+use zarr_conformance::{array, hex, native};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
+use zarr_spec::{ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/bitround/1.0";
 
@@ -46,15 +46,6 @@ macro_rules! assert_rounds {
             |elements: &[$type]| elements.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
         assert_eq!(rounded($bits, $number, &bytes(&$decoded)), bytes(&$encoded));
     }};
-}
-
-/// Elements in native byte order, from little endian ones.
-fn native(digits: &str, size: usize) -> Vec<u8> {
-    let mut elements = hex(digits);
-    if cfg!(target_endian = "big") {
-        elements.chunks_mut(size).for_each(<[u8]>::reverse);
-    }
-    elements
 }
 
 /// `keepbits`, data type, `[0.1, 1.2, 12.3, 123.4, 1234.5, 3.4e38, nan, inf, -inf, -0.0, -7.7]`, and what numcodecs
@@ -106,7 +97,10 @@ const NUMCODECS: &[(u32, Number, &str, &str)] = &[
 #[test]
 fn floats_are_rounded_as_numcodecs_does() {
     for (bits, number, decoded, encoded) in NUMCODECS {
-        let (decoded, mut encoded) = (native(decoded, number.size()), native(encoded, number.size()));
+        let (decoded, mut encoded) = (
+            native(decoded, number.size(), &ByteOrder::Little),
+            native(encoded, number.size(), &ByteOrder::Little),
+        );
         if *bits == 0 {
             encoded[24..28].copy_from_slice(&decoded[24..28]);
         }
@@ -163,7 +157,10 @@ fn the_samples_of_the_registry() {
     // `codecs/bitround/sample_data` of the extension registry: both chunks.
     let floats = [0.0, 0.1, 1.2, 12.3, 123.4, 1234.5f32, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
     let encoded = "00000000 0000d03d 0000a03f 00004041 0000f042 0000a044 0000c07f 0000807f 000080ff";
-    assert_eq!(rounded(3, FLOAT32, &floats.map(f32::to_ne_bytes).concat()), native(encoded, 4));
+    assert_eq!(
+        rounded(3, FLOAT32, &floats.map(f32::to_ne_bytes).concat()),
+        native(encoded, 4, &ByteOrder::Little)
+    );
     let integers = [0, 1, 10, 11, 100, 123, 200, 208, 209, 255];
     assert_eq!(rounded(3, UINT8, &integers), hex("00010a0c6080c0c0e0e0"));
 

@@ -11,11 +11,11 @@ use zarr_conformance::types::{
     BFLOAT16, BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
     UINT8, UINT16, UINT32, UINT64,
 };
-use zarr_conformance::{array, hex};
+use zarr_conformance::{array, native};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::codec::numbers::Element;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
 };
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/cast-value/1.0";
@@ -40,15 +40,6 @@ fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// Elements in native byte order, from little endian ones.
-fn native(digits: &str, size: usize) -> Vec<u8> {
-    let mut elements = hex(digits);
-    if cfg!(target_endian = "big") {
-        elements.chunks_mut(size).for_each(<[u8]>::reverse);
-    }
-    elements
-}
-
 fn cast<T: Element>(
     (from, to): (Number, Number),
     rounding: Rounding,
@@ -67,7 +58,7 @@ fn assert_casts<T: Element>(
     encoded: [&str; 5],
 ) {
     for (rounding, encoded) in ROUNDINGS.into_iter().zip(encoded) {
-        let wanted = native(encoded, types.1.size());
+        let wanted = native(encoded, types.1.size(), &ByteOrder::Little);
         assert_eq!(cast(types, rounding, out_of_range, decoded).unwrap(), wanted, "{rounding:?} {types:?}");
     }
 }
@@ -102,7 +93,7 @@ fn floats_become_integers_as_in_another_program() {
     let large = [1e30, -1e30, (1u128 << 100) as f64 + (1u64 << 60) as f64, -4.7e18, 1.9e19];
     let wrapped = cast((FLOAT64, UINT64), Rounding::NearestEven, Some(OutOfRange::Wrap), &large).unwrap();
     let wanted = "00000000000075460000000000008bb900000000000000100000aad3e63ec6be00006c6c558fad07";
-    assert_eq!(wrapped, native(wanted, 8));
+    assert_eq!(wrapped, native(wanted, 8, &ByteOrder::Little));
 }
 
 #[test]
@@ -148,7 +139,7 @@ fn numbers_become_floats_as_in_another_program() {
     );
     let integers = [u64::MAX, 1 << 63];
     let doubles = cast((UINT64, FLOAT64), Rounding::NearestEven, None, &integers).unwrap();
-    assert_eq!(doubles, native("000000000000f043000000000000e043", 8));
+    assert_eq!(doubles, native("000000000000f043000000000000e043", 8, &ByteOrder::Little));
 }
 
 /// What no 64 bits of mantissa hide: the smallest floats.

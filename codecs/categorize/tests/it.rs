@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zarr_codec_categorize::Categorize;
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
+use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode, encoded_side};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{FLOAT32, INT8, TEXT, TEXT3, UINT8, VARIABLE_BYTES};
 use zarr_conformance::{array, hex, items};
@@ -22,11 +22,6 @@ const LABELS: &str = r#"{"labels":["female","male"],"dtype":"|O"}"#;
 fn codec(configuration: &str) -> Codec {
     let decoded = Representation::Array(array(&[3], TEXT));
     create(Format::V2, "categorize", configuration, Mode::Strict, &decoded).unwrap().codec
-}
-
-fn encoded_side(codec: &Codec, decoded: &ArrayRepresentation) -> ArrayRepresentation {
-    let Codec::ArrayToArray(codec) = codec else { panic!("of another kind") };
-    codec.encoded(decoded).unwrap()
 }
 
 /// Written by numcodecs 0.17.1.

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use zarr_codec_delta::Delta;
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
+use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode, encoded_side};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
     BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number,
     RAW3, TEXT, UINT8, UINT16, UINT32, UINT64,
 };
-use zarr_conformance::{array, hex};
+use zarr_conformance::{array, hex, native};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
@@ -45,49 +45,15 @@ fn v2(dtype: &str, astype: &str, chunk: &ArrayRepresentation) -> Codec {
     created.codec
 }
 
-fn number(dtype: &str) -> (Number, ByteOrder) {
-    let order = if dtype.starts_with('>') { ByteOrder::Big } else { ByteOrder::Little };
-    let number = match &dtype[1..] {
-        "b1" => BOOL,
-        "i2" => INT16,
-        "i4" => INT32,
-        "i8" => INT64,
-        "u1" => UINT8,
-        "u2" => UINT16,
-        "f2" => FLOAT16,
-        "f4" => FLOAT32,
-        "c8" => COMPLEX64,
-        "f8" => FLOAT64,
-        other => panic!("{other}"),
-    };
-    (number, order)
-}
-
-/// Elements in native byte order, from the order in which they are stored; or back.
-fn native(stored: &[u8], size: usize, order: &ByteOrder) -> Vec<u8> {
-    let mut elements = stored.to_vec();
-    if (*order == ByteOrder::Big) != cfg!(target_endian = "big") {
-        elements.chunks_mut(size).for_each(<[u8]>::reverse);
-    }
-    elements
-}
-
-fn encoded_side(codec: &Codec, chunk: &ArrayRepresentation) -> ArrayRepresentation {
-    match codec {
-        Codec::ArrayToArray(codec) => codec.encoded(chunk).unwrap(),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// Checks both directions, with elements as they are stored.
 fn assert_encodes(dtype: &str, astype: &str, decoded: &str, encoded: &str) {
-    let (from, order) = number(dtype);
+    let (from, order) = Number::of_typestring(dtype);
     let chunk = chunk(hex(decoded).len() / from.size(), from, order.clone());
     let codec = v2(dtype, astype, &chunk);
     let after = encoded_side(&codec, &chunk);
     let size = after.data_type.elements().size().unwrap();
     let (elements, differences) =
-        (native(&hex(decoded), from.size(), &order), native(&hex(encoded), size, &after.byte_order));
+        (native(decoded, from.size(), &order), native(encoded, size, &after.byte_order));
     assert_eq!(encode(&codec, &chunk, &elements).unwrap(), differences, "{dtype} {astype}");
     assert_eq!(decode(&codec, &chunk, &differences, elements.len()).unwrap(), elements, "{dtype} {astype}");
     check_lossless(&codec, &chunk, &elements).unwrap();
@@ -174,12 +140,12 @@ const ROUNDED: &[(&str, &str, &str, &str, &str)] = &[
 #[test]
 fn what_is_rounded_is_rounded_as_numcodecs_does() {
     for (dtype, astype, from, encoded, decoded) in ROUNDED {
-        let (from_type, order) = number(dtype);
+        let (from_type, order) = Number::of_typestring(dtype);
         let chunk = chunk(hex(from).len() / from_type.size(), from_type, order.clone());
         let codec = v2(dtype, astype, &chunk);
         let (from_unit, unit) = (unit(dtype), unit(astype));
-        let differences = native(&hex(encoded), unit, &order);
-        let elements = |stored: &str| native(&hex(stored), from_unit, &order);
+        let differences = native(encoded, unit, &order);
+        let elements = |stored: &str| native(stored, from_unit, &order);
         assert_eq!(encode(&codec, &chunk, &elements(from)).unwrap(), differences, "{dtype} {astype}");
         let again = decode(&codec, &chunk, &differences, 1000).unwrap();
         assert_eq!(again, elements(decoded), "{dtype} {astype}");
@@ -188,7 +154,7 @@ fn what_is_rounded_is_rounded_as_numcodecs_does() {
 
 /// Bytes that byte order concerns.
 fn unit(dtype: &str) -> usize {
-    let size = number(dtype).0.size();
+    let size = Number::of_typestring(dtype).0.size();
     if dtype.contains('c') { size / 2 } else { size }
 }
 

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use zarr_codec_fixedscaleoffset::{FixedScaleOffset, Parameter};
-use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
+use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode, encoded_side};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
     BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, UINT8, UINT16,
     UINT32, UINT64,
 };
-use zarr_conformance::{array, hex};
+use zarr_conformance::{array, hex, native};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
@@ -34,36 +34,6 @@ fn configuration(offset: &str, scale: &str, dtype: &str, astype: &str) -> String
 
 fn chunk(count: usize, number: Number, byte_order: ByteOrder) -> ArrayRepresentation {
     ArrayRepresentation { byte_order, ..array(&[count as u64], number) }
-}
-
-fn number(dtype: &str) -> (Number, ByteOrder) {
-    let order = if dtype.starts_with('>') { ByteOrder::Big } else { ByteOrder::Little };
-    let number = match &dtype[1..] {
-        "f4" => FLOAT32,
-        "f8" => FLOAT64,
-        "f2" => FLOAT16,
-        "i4" => INT32,
-        "i8" => INT64,
-        "u1" => UINT8,
-        other => panic!("{other}"),
-    };
-    (number, order)
-}
-
-/// Elements in native byte order, from the order in which they are stored; or back.
-fn native(stored: &[u8], size: usize, order: &ByteOrder) -> Vec<u8> {
-    let mut elements = stored.to_vec();
-    if (*order == ByteOrder::Big) != cfg!(target_endian = "big") {
-        elements.chunks_mut(size).for_each(<[u8]>::reverse);
-    }
-    elements
-}
-
-fn encoded_side(codec: &Codec, chunk: &ArrayRepresentation) -> ArrayRepresentation {
-    match codec {
-        Codec::ArrayToArray(codec) => codec.encoded(chunk).unwrap(),
-        other => panic!("{other:?}"),
-    }
 }
 
 fn new(dtype: Number, astype: Number, offset: Parameter, scale: Parameter) -> Codec {
@@ -168,7 +138,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str, &str, &str)] = &[
 #[test]
 fn elements_are_scaled_as_numcodecs_does() {
     for (offset, scale, dtype, astype, from, encoded, decoded) in NUMCODECS {
-        let (from_type, order) = number(dtype);
+        let (from_type, order) = Number::of_typestring(dtype);
         let chunk = chunk(hex(from).len() / from_type.size(), from_type, order.clone());
         let configuration = configuration(offset, scale, dtype, astype);
         let side = Representation::Array(chunk.clone());
@@ -176,8 +146,8 @@ fn elements_are_scaled_as_numcodecs_does() {
             create(Format::V2, "fixedscaleoffset", &configuration, Mode::Strict, &side).unwrap().codec;
         let after = encoded_side(&codec, &chunk);
         let size = after.data_type.elements().size().unwrap();
-        let element = |stored: &str| native(&hex(stored), from_type.size(), &order);
-        let bytes = native(&hex(encoded), size, &after.byte_order);
+        let element = |stored: &str| native(stored, from_type.size(), &order);
+        let bytes = native(encoded, size, &after.byte_order);
         assert_eq!(encode(&codec, &chunk, &element(from)).unwrap(), bytes, "{configuration}");
         assert_eq!(decode(&codec, &chunk, &bytes, 1000).unwrap(), element(decoded), "{configuration}");
         check_damaged(&codec, &chunk, &bytes, element(decoded).len(), 200).unwrap();

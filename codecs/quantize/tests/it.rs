@@ -6,7 +6,7 @@ use zarr_codec_quantize::Quantize;
 use zarr_conformance::codecs::{check_damaged, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT32, Number, TEXT};
-use zarr_conformance::{array, hex};
+use zarr_conformance::{array, native};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
@@ -25,26 +25,6 @@ fn name(format: Format) -> &'static str {
 fn configuration(digits: &str, dtype: &str, astype: &str) -> String {
     let astype = if astype.is_empty() { String::new() } else { format!(r#","astype":"{astype}""#) };
     format!(r#"{{"digits":{digits},"dtype":"{dtype}"{astype}}}"#)
-}
-
-fn number(dtype: &str) -> (Number, ByteOrder) {
-    let order = if dtype.starts_with('>') { ByteOrder::Big } else { ByteOrder::Little };
-    let number = match &dtype[1..] {
-        "f2" => FLOAT16,
-        "f4" => FLOAT32,
-        "f8" => FLOAT64,
-        other => panic!("{other}"),
-    };
-    (number, order)
-}
-
-/// Elements in native byte order, from the order in which they are stored.
-fn native(stored: &str, size: usize, order: &ByteOrder) -> Vec<u8> {
-    let mut elements = hex(stored);
-    if (*order == ByteOrder::Big) != cfg!(target_endian = "big") {
-        elements.chunks_mut(size).for_each(<[u8]>::reverse);
-    }
-    elements
 }
 
 /// `digits`, `dtype`, `astype`, the elements `[0.0, 1.234, -5.678, 123.456, 1e6, -0.04, 0.03125, inf]`, what numcodecs
@@ -130,8 +110,9 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str, &str)] = &[
 #[test]
 fn elements_are_rounded_as_numcodecs_does() {
     for (digits, dtype, astype, decoded, encoded, again) in NUMCODECS {
-        let (from, order) = number(dtype);
-        let (to, encoded_order) = if astype.is_empty() { (from, order.clone()) } else { number(astype) };
+        let (from, order) = Number::of_typestring(dtype);
+        let (to, encoded_order) =
+            if astype.is_empty() { (from, order.clone()) } else { Number::of_typestring(astype) };
         let chunk = ArrayRepresentation { byte_order: order.clone(), ..array(&[8], from) };
         let side = Representation::Array(chunk.clone());
         let text = configuration(digits, dtype, astype);

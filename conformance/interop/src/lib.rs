@@ -1,5 +1,5 @@
 //! What the tests of this crate share: Python environments and what they wrote, the raw form of elements, random
-//! selections and what they mean, a store that counts, a store that is far away, a browser.
+//! selections and what they mean, stores and arrays in memory, a store that counts, a store that is far away, a browser.
 //!
 //! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
 
@@ -10,17 +10,31 @@ pub mod counting;
 pub mod documents;
 pub mod environment;
 pub mod far;
+pub mod in_memory;
 pub mod program;
 pub mod random;
 pub mod raw;
 pub mod reading;
 pub mod reference;
 pub mod samples;
+pub mod v3;
 
 pub use browser::Browser;
 pub use cases::Case;
 pub use counting::{Calls, CountingStore};
 pub use environment::{Packages, Writer, python, skip, written};
 pub use far::{FarStore, Trips};
+pub use in_memory::{created, memory};
 pub use program::zarrctl;
 pub use random::Random;
+
+/// The key of this text.
+///
+/// # Panics
+///
+/// If there is none.
+#[must_use]
+#[expect(clippy::expect_used, reason = "the text is part of a test")]
+pub fn key(text: &str) -> zarr_kit::spec::Key {
+    zarr_kit::spec::Key::new(text.to_owned()).expect("a key")
+}

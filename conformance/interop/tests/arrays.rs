@@ -4,23 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use zarr_interop::{created, memory};
+use zarr_kit::spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
 use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
-use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+use zarr_kit::spec::{BoxError, ByteRange, Identifiers, Key, Output, Prefix};
 use zarr_kit::{
     Array, ArrayBuilder, Context, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry,
-    Selection, json, open_store,
+    Selection, json,
 };
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
-
-fn memory() -> Arc<dyn Store> {
-    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
-}
-
-fn created(format: Format, builder: &ArrayBuilder) -> Array {
-    let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap();
-    hierarchy.create_array("/a", builder).unwrap()
-}
 
 fn reopened(array: &Array) -> Array {
     let hierarchy = array.hierarchy();
@@ -156,7 +149,7 @@ impl Store for Unlistable {
     }
 
     fn list_prefix(&self, _prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Err(StoreError::NotSupported { store: self.location(), quality: "not listable" })
+        Err(StoreError::not_supported(self, "not listable"))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
@@ -300,4 +293,41 @@ fn chunks_larger_than_the_limit_are_neither_read_nor_written() {
     limited(99).erase_chunk(&[0, 0]).unwrap();
     assert!(limited(99).write_values(&Selection::All, &[1u8; 100]).is_err());
     assert_eq!(limited(99).read_values::<u8>(&Selection::All).unwrap(), [0; 100]);
+}
+
+/// Keys such as `c.1.0`, of which it has forgotten one.
+#[derive(Debug)]
+struct Forgetful;
+
+impl ChunkKeyEncoding for Forgetful {
+    fn encode(&self, chunk_index: &[u64], key: &mut String) {
+        key.push('c');
+        chunk_index.iter().for_each(|index| key.push_str(&format!(".{index}")));
+    }
+
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        match key {
+            "c.1.0" => Err("it is forgotten".into()),
+            _ => Ok(key.strip_prefix("c.").and_then(|rest| decode_indices(rest, '.', rank))),
+        }
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is_left_out() {
+    let mut registry = Registry::linked().unwrap();
+    let name = Identifiers::name("example.forgetful");
+    registry.register(ChunkKeyEncodingPlugin::new(name, |_| Ok(Arc::new(Forgetful)))).unwrap();
+    let hierarchy = Hierarchy::create(memory(), &Context::new(registry), Format::V3).unwrap();
+    let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).chunk_key_encoding("example.forgetful");
+    let mut array = hierarchy.create_array("/a", &builder).unwrap();
+    array.write_values::<u8>(&Selection::parse(":2,:", &[4, 4]).unwrap(), &[1; 8]).unwrap();
+    assert_eq!(array.stored_chunks().unwrap(), [[0, 0], [0, 1]]);
+    array.write_values::<u8>(&Selection::All, &[1; 16]).unwrap();
+    let told = "key `a/c.1.0`: which chunk of /a it is of cannot be told: it is forgotten";
+    assert_eq!(array.stored_chunks().unwrap_err().to_string(), told);
+    assert_eq!(array.resize(&[2, 4]).unwrap_err().to_string(), told);
+    let erased = hierarchy.erase_keeping_other_formats("/a").unwrap_err().to_string();
+    assert!(erased.contains("`a/c.1.0` may be a chunk of `a/zarr.json`, which cannot tell"), "{erased}");
+    assert_eq!(array.hierarchy().store().list().unwrap().len(), 6, "nothing is erased");
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarr_interop::{FarStore, Random};
+use zarr_interop::{FarStore, Random, key, v3};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{Invalid, Key, Registry, typetag};
+use zarr_kit::spec::{Invalid, Registry, typetag};
 use zarr_kit::{Along, Array, Context, Hierarchy, Selection, open_store};
 
 /// As a file system says.
@@ -46,14 +46,11 @@ impl Cached {
         registry.register_store(StorePlugin::new("slow", &[], no_url)).unwrap();
         let context = Context::new(registry);
         let store = open_store(context.registry(), "memory:").unwrap();
-        let document = json!({
-            "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 5,
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-            "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
-        });
+        let mut document = v3::document(shape, chunk, codecs);
+        document["fill_value"] = json!(5);
         let group = json!({"zarr_format": 3, "node_type": "group"});
-        for (key, document) in [("zarr.json", group), ("a/zarr.json", document)] {
-            store.set(&Key::new(key).unwrap(), document.to_string().as_bytes()).unwrap();
+        for (name, document) in [("zarr.json", group), ("a/zarr.json", document)] {
+            store.set(&key(name), document.to_string().as_bytes()).unwrap();
         }
         let plain = Hierarchy::open(Arc::clone(&store), &context).unwrap().array("/a").unwrap();
         let count = shape.iter().product::<u64>();
@@ -78,17 +75,8 @@ impl Cached {
     }
 }
 
-fn zstd() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}},
-        {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
-}
-
 fn sharded(inner: &[u64]) -> Value {
-    json!([{"name": "sharding_indexed", "configuration": {
-        "chunk_shape": inner,
-        "codecs": zstd(),
-        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
-    }}])
+    v3::sharded(inner, &v3::zstd())
 }
 
 /// So many boxes of `length` in each dimension.
@@ -122,7 +110,7 @@ fn a_random_box_in_a_shard_is_one_store_call_at_most_while_chunks_and_indexes_ar
 #[test]
 fn each_chunk_is_fetched_once_however_boxes_touch_it() {
     for (chunk, codecs, calls) in [
-        ([64; 3], zstd(), 8),
+        ([64; 3], v3::zstd(), 8),
         ([64; 3], json!([{"name": "bytes", "configuration": {"endian": "big"}}]), 8),
         // Inner chunks that lie together are fetched at once.
         ([128; 3], sharded(&[64; 3]), 9),
@@ -140,7 +128,7 @@ fn each_chunk_is_fetched_once_however_boxes_touch_it() {
 
 #[test]
 fn several_threads_that_want_one_chunk_fetch_and_decode_it_once() {
-    for codecs in [zstd(), json!([{"name": "bytes", "configuration": {"endian": "little"}}])] {
+    for codecs in [v3::zstd(), v3::bytes()] {
         let cached = Cached::new(&[40, 40], &[40, 40], &codecs, 1 << 20, Duration::from_millis(30));
         let together = Barrier::new(4);
         let wanted = cached.plain.read(&Selection::All).unwrap();
@@ -158,7 +146,7 @@ fn several_threads_that_want_one_chunk_fetch_and_decode_it_once() {
 
 #[test]
 fn a_chunk_that_cannot_be_decoded_keeps_nobody_waiting() {
-    let cached = Cached::new(&[40, 40], &[40, 40], &zstd(), 1 << 20, Duration::from_millis(5));
+    let cached = Cached::new(&[40, 40], &[40, 40], &v3::zstd(), 1 << 20, Duration::from_millis(5));
     cached.plain.write_encoded_chunk(&[0, 0], b"no frame").unwrap();
     let together = Barrier::new(3);
     thread::scope(|scope| {
@@ -174,7 +162,7 @@ fn a_chunk_that_cannot_be_decoded_keeps_nobody_waiting() {
 /// Boxes larger than the cache are read by several threads while others read and evict the same chunks.
 #[test]
 fn readers_that_take_each_others_room_get_what_is_stored() {
-    for (chunk, codecs) in [([32; 3], zstd()), ([64; 3], sharded(&[32; 3]))] {
+    for (chunk, codecs) in [([32; 3], v3::zstd()), ([64; 3], sharded(&[32; 3]))] {
         let cached = Cached::new(&[128; 3], &chunk, &codecs, 1 << 20, Duration::ZERO);
         let boxes = boxes(&[128; 3], 50, 24);
         thread::scope(|scope| {

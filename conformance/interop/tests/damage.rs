@@ -1,19 +1,19 @@
 //! Damaged values and documents, hostile sizes, writers at the same time, and what is stored at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
-use std::sync::{Arc, Barrier};
-use std::thread;
+#[path = "damage/shards.rs"]
+mod shards;
+#[path = "damage/together.rs"]
+mod together;
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zarr_interop::documents::{DRAFT_TYPES, Description, TYPES};
-use zarr_interop::{Random, raw};
+use zarr_interop::{Random, memory, raw};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Along, Array, Context, Error, Format, Hierarchy, Limits, Selection, open_store};
-
-fn memory() -> Arc<dyn Store> {
-    open_store(Context::linked().unwrap().registry(), "memory:").unwrap()
-}
+use zarr_kit::{Along, Array, Context, Error, Format, Hierarchy, Limits, Selection};
 
 fn set(store: &dyn Store, key: &str, bytes: &[u8]) {
     store.set(&Key::new(key.to_owned()).unwrap(), bytes).unwrap();
@@ -221,107 +221,6 @@ fn chunks_of_the_draft_are_whole_at_the_edge_and_padded_with_the_fill_value() {
     assert!(chunk_failure(&array).contains("2 bytes"));
 }
 
-/// Tests V3-SHARD-14, V3-SHARD-09.
-#[test]
-fn a_shard_with_its_index_at_the_end_has_these_bytes() {
-    let codecs = json!([sharding(&json!([2, 2]), "end")]);
-    let store = store_of(&v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs));
-    let array = open(&store);
-    let elements = [1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 0, 0, 2, 2];
-    array.write_values::<u8>(&Selection::All, &elements).unwrap();
-    let number = u64::to_le_bytes;
-    let shard = [
-        &[1, 1, 1, 1, 2, 2, 2, 2][..],
-        &[number(0), number(4), number(u64::MAX), number(u64::MAX), number(u64::MAX), number(u64::MAX)]
-            .concat(),
-        &[number(4), number(4)].concat(),
-        &[0x1a, 0x82, 0x9a, 0x30],
-    ]
-    .concat();
-    assert_eq!(get(&*store, "a/c/0/0").unwrap(), shard);
-    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), elements);
-
-    // One of the two numbers alone says that an inner chunk is missing: the checksum is left out of this index.
-    let mut document = v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs);
-    document["codecs"][0]["configuration"]["index_codecs"] = json!([little()]);
-    for (place, inner) in [(24, 1), (32, 1), (8, 0)] {
-        let store = store_of(&document);
-        let mut shard = shard[..72].to_vec();
-        shard[8 + inner * 16..8 + inner * 16 + 16].copy_from_slice(&[0xFF; 16]);
-        set(&*store, "a/c/0/0", &shard);
-        open(&store).read_values::<u8>(&Selection::All).unwrap();
-        shard[place..place + 8].fill(0);
-        set(&*store, "a/c/0/0", &shard);
-        let message = chunk_failure(&open(&store));
-        assert!(message.contains(&format!("inner chunk {inner}")), "{message}");
-    }
-}
-
-/// Tests V3-SHARD-15.
-#[test]
-fn a_shard_with_its_index_at_the_start_has_these_bytes() {
-    let codecs = json!([sharding(&json!([2]), "start")]);
-    let store = store_of(&v3(&json!([4]), &json!([4]), "uint8", &json!(0), &codecs));
-    open(&store).write_values::<u8>(&Selection::All, &[1, 2, 0, 0]).unwrap();
-    let hex = "24000000000000000200000000000000ffffffffffffffffffffffffffffffff2609790d0102";
-    let shard: Vec<u8> = (0..hex.len())
-        .step_by(2)
-        .map(|place| u8::from_str_radix(&hex[place..place + 2], 16).unwrap())
-        .collect();
-    assert_eq!(get(&*store, "a/c/0").unwrap(), shard);
-    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0]);
-}
-
-/// Tests V3-SHARD-12, V3-SHARD-13.
-#[test]
-fn a_shard_may_have_any_order_and_gaps_but_no_index_that_leads_out_of_it() {
-    let mut sharding = sharding(&json!([2]), "end");
-    sharding["configuration"]["index_codecs"] = json!([little()]);
-    let store = store_of(&v3(&json!([6]), &json!([6]), "uint8", &json!(9), &json!([sharding])));
-    let index = |entries: [(u64, u64); 3]| {
-        entries
-            .iter()
-            .flat_map(|&(offset, size)| [offset, size])
-            .flat_map(u64::to_le_bytes)
-            .collect::<Vec<u8>>()
-    };
-    let read = |payload: &[u8], entries| {
-        set(&*store, "a/c/0", &[payload, &index(entries)].concat());
-        open(&store).read_values::<u8>(&Selection::All).map_err(|error| error.to_string())
-    };
-    let missing = (u64::MAX, u64::MAX);
-    assert_eq!(read(b"__34_12", [(5, 2), (2, 2), missing]).unwrap(), *b"1234\x09\x09");
-    assert_eq!(read(b"12", [(0, 2), (0, 2), (0, 2)]).unwrap(), *b"121212");
-    for entry in [(6, 2), (1, 7), (u64::MAX - 1, 2), (7, 2), (1 << 60, 1 << 60), (1, u64::MAX - 1)] {
-        let message = read(b"1234567", [missing, entry, (0, 2)]).unwrap_err();
-        assert!(message.contains("inner chunk 1") && message.contains("a/c/0"), "{entry:?}: {message}");
-    }
-    let message = read(b"1234567", [(0, 1), (1, 3), (4, 2)]).unwrap_err();
-    assert!(message.contains("bytes"), "{message}");
-    set(&*store, "a/c/0", &[0; 47]);
-    let message = chunk_failure(&open(&store));
-    assert!(message.contains("47 bytes") && message.contains("index"), "{message}");
-}
-
-/// Tests V3-SHARD-16, V3-SHARD-17, V3-SHARD-11.
-#[test]
-fn a_shard_of_fill_values_alone_is_not_stored_and_explicit_fill_chunks_are_read() {
-    let mut sharding = sharding(&json!([2]), "end");
-    sharding["configuration"]["index_codecs"] = json!([little()]);
-    let store = store_of(&v3(&json!([3]), &json!([4]), "uint8", &json!(9), &json!([sharding])));
-    let array = open(&store);
-    array.write_values::<u8>(&Selection::All, &[9, 9, 9]).unwrap();
-    assert_eq!(get(&*store, "a/c/0"), None);
-    array.write_values::<u8>(&Selection::All, &[9, 9, 1]).unwrap();
-    // Two entries, although the array ends inside of the second inner chunk.
-    assert_eq!(get(&*store, "a/c/0").unwrap().len(), 2 + 2 * 16);
-    array.write_values::<u8>(&Selection::parse("2", &[3]).unwrap(), &[9]).unwrap();
-    assert_eq!(get(&*store, "a/c/0"), None);
-    let explicit = [&[9, 9, 9, 9][..], &[0u64, 2, 2, 2].map(u64::to_le_bytes).concat()].concat();
-    set(&*store, "a/c/0", &explicit);
-    assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), [9, 9, 9]);
-}
-
 /// Tests DT-G-03.
 #[test]
 fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
@@ -467,90 +366,6 @@ fn damaged_documents_are_refused_by_name_and_never_panic() {
         }
     }
     assert!(failures > 1500, "only {failures} of the damages were noticed");
-}
-
-#[test]
-fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
-    let plain =
-        json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
-    let folder = tempfile::tempdir().unwrap();
-    for (name, codecs) in [("plain", plain), ("shards", json!([sharding(&json!([8]), "end")]))] {
-        let location = folder.path().join(name);
-        let context = Context::linked().unwrap();
-        let store = open_store(context.registry(), location.to_str().unwrap()).unwrap();
-        set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
-        let document = v3(&json!([64]), &json!([64]), "uint8", &json!(0), &codecs);
-        set(&*store, "a/zarr.json", document.to_string().as_bytes());
-        let shared = open_with(&store, &context, "/a");
-        // Half of the writers share a handle, the others open their own.
-        let writers = 8u8;
-        let start = Barrier::new(usize::from(writers));
-        thread::scope(|scope| {
-            for writer in 0..writers {
-                let array = if writer % 2 == 0 { shared.clone() } else { open_with(&store, &context, "/a") };
-                let start = &start;
-                scope.spawn(move || {
-                    start.wait();
-                    for place in 0..8 {
-                        let one = Selection::Dimensions(vec![Along::Index(u64::from(writer) * 8 + place)]);
-                        array.write_values(&one, &[writer + 1]).unwrap();
-                    }
-                });
-            }
-        });
-        let wanted: Vec<u8> = (0..64).map(|place| place / 8 + 1).collect();
-        assert_eq!(shared.read_values::<u8>(&Selection::All).unwrap(), wanted, "{name}");
-    }
-}
-
-#[test]
-fn a_handle_sees_what_another_handle_writes() {
-    let store =
-        store_of(&v3(&json!([8]), &json!([8]), "uint8", &json!(0), &json!([sharding(&json!([2]), "end")])));
-    let (one, other) = (open(&store), open(&store));
-    let part = |text| Selection::parse(text, &[8]).unwrap();
-    one.write_values::<u8>(&part("0:2"), &[1, 2]).unwrap();
-    assert_eq!(other.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0, 0, 0, 0, 0]);
-    one.write_values::<u8>(&part("4:6"), &[5, 6]).unwrap();
-    assert_eq!(other.read_values::<u8>(&part("4:6")).unwrap(), [5, 6]);
-    one.write_values::<u8>(&Selection::All, &[0; 8]).unwrap();
-    assert_eq!(other.read_values::<u8>(&Selection::All).unwrap(), [0; 8]);
-    one.write_values::<u8>(&part("7"), &[8]).unwrap();
-    assert_eq!(other.read_values::<u8>(&part("6:8")).unwrap(), [0, 8]);
-    one.write_values::<u8>(&part("6"), &[7]).unwrap();
-    assert_eq!(other.read_values::<u8>(&part("5:8")).unwrap(), [0, 7, 8]);
-}
-
-#[test]
-fn readers_of_a_shard_that_is_written_see_one_state_or_the_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let context = Context::linked().unwrap();
-    let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
-    set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
-    let document = v3(&json!([64]), &json!([64]), "uint8", &json!(0), &json!([sharding(&json!([8]), "end")]));
-    set(&*store, "a/zarr.json", document.to_string().as_bytes());
-    let writer = open_with(&store, &context, "/a");
-    thread::scope(|scope| {
-        let readers: Vec<_> = (0..2)
-            .map(|_| {
-                let array = open_with(&store, &context, "/a");
-                scope.spawn(move || {
-                    for _ in 0..300 {
-                        let Ok(read) = array.read_values::<u8>(&Selection::All) else { continue };
-                        assert!(
-                            read.windows(2).all(|pair| pair[0] == pair[1]),
-                            "a mixture was read: {read:?}"
-                        );
-                    }
-                })
-            })
-            .collect();
-        let mut number = 0u8;
-        while readers.iter().any(|reader| !reader.is_finished()) {
-            number = (number + 1) % 3;
-            writer.write_values(&Selection::All, &[number; 64]).unwrap();
-        }
-    });
 }
 
 #[test]

@@ -4,23 +4,18 @@
 use std::sync::Arc;
 
 use zarr_conformance::stores::MinimalStore;
+use zarr_interop::memory;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::metadata::NodeMetadata;
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::{Capabilities, Store, get_value};
 use zarr_kit::spec::{Key, Object, Value};
-use zarr_kit::{
-    ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, entry_point, json, open_store,
-};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, entry_point, json};
 
 const NODE_INDEX: &str = "https://zarr-kit.example/spec/extensions/node-index/1.0";
 
 fn context() -> Context {
     Context::linked().unwrap().with_mode(Mode::Strict)
-}
-
-fn memory() -> Arc<dyn Store> {
-    open_store(context().registry(), "memory:").unwrap()
 }
 
 fn unlisted() -> Arc<dyn Store> {

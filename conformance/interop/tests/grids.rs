@@ -8,13 +8,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use zarr_interop::{Random, raw, reference};
+use zarr_interop::{Random, created, raw, reference};
 use zarr_kit::spec::json::{ParseOptions, parse};
-use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Elements, Key, Value};
-use zarr_kit::{
-    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Registry, Selection, json, open_store,
-};
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Selection, json};
 
 const GRID: &str = "https://zarr-kit.example/spec/grids/rectilinear/1.0";
 const LAYOUT: &str = "https://zarr-kit.example/spec/layouts/morton/1.0";
@@ -36,16 +34,6 @@ fn rectilinear(format: Format, chunk_shapes: &str) -> Value {
 
 fn morton() -> Value {
     value(&format!(r#"{{"extension":"{LAYOUT}","type":"morton"}}"#))
-}
-
-fn memory() -> Arc<dyn Store> {
-    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
-}
-
-fn created(format: Format, builder: &ArrayBuilder) -> Array {
-    let context = Context::linked().unwrap();
-    let hierarchy = Hierarchy::create(memory(), &context, format).unwrap();
-    hierarchy.create_array("/a", builder).unwrap()
 }
 
 fn stored(array: &Array, key: &str) -> Option<Vec<u8>> {

@@ -5,25 +5,15 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use zarr_interop::{key, memory};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Object};
-use zarr_kit::{
-    ArrayBuilder, Context, Error, Format, Hierarchy, Mode, OpenOptions, Registry, Selection, entry_point,
-    open_store,
-};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Mode, OpenOptions, Selection, entry_point};
 
 const GROUP: &str = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
 
 fn context() -> Context {
     Context::linked().unwrap()
-}
-
-fn memory() -> Arc<dyn Store> {
-    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
 }
 
 fn set(store: &Arc<dyn Store>, at: &str, text: &str) {

@@ -4,23 +4,12 @@
 
 use std::sync::Arc;
 
-use zarr_interop::raw;
+use zarr_interop::{created, raw};
 use zarr_kit::spec::Value;
 use zarr_kit::spec::registry::Plugin;
-use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, ArrayBuilder, Context, Error, FallbackPolicy, Format, Hierarchy, Registry, Selection, json,
-    open_store,
 };
-
-fn memory() -> Arc<dyn Store> {
-    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
-}
-
-fn created(format: Format, builder: &ArrayBuilder) -> Array {
-    let context = Context::linked().unwrap();
-    Hierarchy::create(memory(), &context, format).unwrap().create_array("/a", builder).unwrap()
-}
 
 fn one_chunk(data_type: &str, length: u64) -> ArrayBuilder {
     ArrayBuilder::new([length], data_type).chunks([length]).uncompressed()

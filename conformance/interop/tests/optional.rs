@@ -225,7 +225,7 @@ fn parts_of_chunks_are_written_and_read() {
         }
         let read = array.read(&select("1,::2")).unwrap();
         assert!(read.strings().unwrap_err().to_string().contains("may be missing"));
-        assert_eq!([0, 1, 2].map(|position| read.print(position)), ["null", "8", "null"]);
+        assert_eq!([0, 1, 2].map(|position| read.print(position).unwrap()), ["null", "8", "null"]);
         let wrong = array.write_variable(&select("0,0"), &[[1, 0]]).unwrap_err();
         assert!(matches!(wrong, Error::Chunk { .. }), "{wrong:?}");
         assert!(wrong.to_string().contains("element 0: 1 bytes are no element of int32"), "{wrong}");

@@ -7,14 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use zarr_interop::{Random, reference};
+use zarr_interop::{Random, created, reference};
 use zarr_kit::spec::Value;
 use zarr_kit::spec::json::{ParseOptions, parse};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{
-    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Registry, Selection, json, open_store,
-};
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Selection, json};
 
 const GRID: &str = "https://zarr-kit.example/spec/grids/origin/1.0";
 const LAYOUT: &str = "https://zarr-kit.example/spec/layouts/morton/1.0";
@@ -31,12 +29,6 @@ fn grid(format: Format, chunk_shape: &[u64], origin: &[i64]) -> Value {
         }
         _ => format!(r#"{{"name":"{GRID}","configuration":{configuration}}}"#),
     })
-}
-
-fn created(format: Format, builder: &ArrayBuilder) -> Array {
-    let context = Context::linked().unwrap();
-    let store = open_store(&Registry::linked().unwrap(), "memory:").unwrap();
-    Hierarchy::create(store, &context, format).unwrap().create_array("/a", builder).unwrap()
 }
 
 /// The stored chunks by their keys.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use zarr_interop::{FarStore, Trips};
+use zarr_interop::v3::{bytes, document, sharded};
+use zarr_interop::{FarStore, Trips, key};
 use zarr_kit::spec::store::{Manner, Store, StoreError};
 use zarr_kit::spec::{Key, Prefix};
 use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
@@ -92,32 +93,9 @@ fn elements(count: u64) -> Vec<u16> {
     (0..count).map(|number| u16::try_from(number * 7919 % 65_521).unwrap() | 1).collect()
 }
 
-fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
-    json!({
-        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
-    })
-}
-
-fn key(key: &str) -> Key {
-    Key::new(key.to_owned()).unwrap()
-}
-
-fn bytes() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
-}
-
 fn zstd() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "big"}},
            {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
-}
-
-fn sharded(inner: &[u64], codecs: &Value) -> Value {
-    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
-    json!([{"name": "sharding_indexed", "configuration": {
-        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
-    }}])
 }
 
 fn cut(key: &Key) -> StoreError {

@@ -204,7 +204,7 @@ fn single_elements_fetch_and_store_each_chunk_once() {
         let read = |selection: &Selection| -> Vec<u8> {
             let elements = array.read(selection).unwrap();
             (0..elements.count())
-                .map(|position| elements.print(position).replace('"', "").parse().unwrap())
+                .map(|position| elements.print(position).unwrap().replace('"', "").parse().unwrap())
                 .collect()
         };
         write(&Selection::All, &(1..=64).collect::<Vec<_>>());

@@ -40,7 +40,7 @@ impl MinimalStore {
     }
 
     fn need(&self, has: bool, quality: &'static str) -> Result<(), StoreError> {
-        if has { Ok(()) } else { Err(StoreError::NotSupported { store: self.location(), quality }) }
+        if has { Ok(()) } else { Err(StoreError::not_supported(self, quality)) }
     }
 }
 

@@ -49,7 +49,8 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-moved",
             level: Level::L1,
-            sentence: "In a grid that was moved with the beginning of the array, every element keeps its key and its place.",
+            sentence: "A grid tells how it is moved with the beginning of the array, if it can be; every element keeps its key \
+                       and its place then.",
             source: "`ChunkGrid::moved`",
             since: "0.1",
         },
@@ -288,9 +289,17 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
         let (shape, reading) = (shape_of(example), Reading::new(Mode::Strict));
         let Ok(grid) = trial.create(example, &document, shape, &reading) else { continue };
         for start in [-9_i64, -1, 0, 1, 3] {
-            let Some(configuration) = grid.moved(&vec![start; shape.len()]) else {
-                cases.skip("the grid begins where the array does");
-                continue;
+            let case = format!("{}, {start} elements later", example.document);
+            let configuration = match grid.moved(&vec![start; shape.len()]) {
+                Ok(Some(configuration)) => configuration,
+                Ok(None) => {
+                    cases.skip("the grid begins where the array does");
+                    continue;
+                }
+                Err(error) => {
+                    cases.check(case, Err(text(error)));
+                    continue;
+                }
             };
             let later: Option<Vec<u64>> =
                 shape.iter().map(|length| length.checked_add_signed(-start)).collect();
@@ -300,7 +309,7 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
                 .create(example, &document, &later, &reading)
                 .map_err(text)
                 .and_then(|moved| same_places(&*grid, &*moved, shape, start));
-            cases.check(format!("{}, {start} elements later", example.document), result);
+            cases.check(case, result);
         }
     }
 }

@@ -101,12 +101,7 @@ impl Makes for MetadataEncodingPlugin {
 
 impl EncodingOnTrial {
     fn uses(&self) -> Vec<(&'static Example, Arc<dyn MetadataEncoding>)> {
-        let used = |example: &'static Example| {
-            let (document, reading) = (self.document(example).ok()?, Reading::new(Mode::Strict));
-            let encoding = (self.plugin.create)(&self.creation(example.format, &document, &reading)).ok()?;
-            Some((example, encoding))
-        };
-        self.examples().iter().filter_map(used).collect()
+        self.made(|creation| (self.plugin.create)(creation))
     }
 }
 

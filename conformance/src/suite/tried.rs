@@ -169,6 +169,18 @@ impl<P: Plugin> Tried<P> {
         Ok(document)
     }
 
+    /// The examples that something can be made of, and what.
+    pub(super) fn made<T, E>(
+        &self,
+        create: impl Fn(&Creation<'_>) -> Result<T, E>,
+    ) -> Vec<(&'static Example, T)> {
+        let made = |example: &'static Example| {
+            let (document, reading) = (self.document(example).ok()?, Reading::new(Mode::Strict));
+            Some((example, create(&self.creation(example.format, &document, &reading)).ok()?))
+        };
+        self.examples().iter().filter_map(made).collect()
+    }
+
     pub(super) fn creation<'a>(
         &'a self,
         format: Format,

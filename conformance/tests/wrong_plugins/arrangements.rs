@@ -9,7 +9,8 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, Creation, Example, Identifiers, Invalid, Object, Output, Value,
+    ArrayRepresentation, BoxError, Codec, CodecError, Creation, Example, Identifiers, Invalid, Object,
+    Output, Value,
 };
 
 use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
@@ -25,6 +26,7 @@ const GRIDS: &[Wrong] = &[
     ("counts-in-32-bits", &["grid-huge"]),
     ("has-no-room", &["grid-lengths"]),
     ("moves-chunks", &["grid-moved"]),
+    ("cannot-tell", &["grid-moved"]),
 ];
 
 const ENCODINGS: &[Wrong] = &[
@@ -33,6 +35,8 @@ const ENCODINGS: &[Wrong] = &[
     ("starts-over", &["key-appended"]),
     ("takes-leading-zeros", &["key-foreign"]),
     ("ignores-what-follows", &["key-foreign"]),
+    ("fails-on-foreign-keys", &["key-foreign"]),
+    ("fails-on-its-own-keys", &["key-round-trip", "key-foreign"]),
 ];
 
 const LAYOUTS: &[Wrong] = &[
@@ -152,8 +156,12 @@ impl ChunkGrid for Grid {
         Ok(if self.is("has-one-key-for-two") { chunk / 2 } else { chunk })
     }
 
-    fn moved(&self, _start: &[i64]) -> Option<Value> {
-        self.is("moves-chunks").then(|| Value::Object(Object::new()))
+    fn moved(&self, _start: &[i64]) -> Result<Option<Value>, GridError> {
+        match self.wrong.as_str() {
+            "moves-chunks" => Ok(Some(Value::Object(Object::new()))),
+            "cannot-tell" => Err(GridError::OutOfBounds("it lies somewhere".to_owned())),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -173,7 +181,18 @@ impl ChunkKeyEncoding for Encoding {
         }
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        match (self.0.as_str(), self.chunk(key, rank)) {
+            ("fails-on-foreign-keys", None) | ("fails-on-its-own-keys", Some(_)) => {
+                Err(format!("what could {key:?} be").into())
+            }
+            (_, chunk) => Ok(chunk),
+        }
+    }
+}
+
+impl Encoding {
+    fn chunk(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
         let rest = key.strip_prefix('c')?;
         if rank == 0 {
             return rest.is_empty().then(Vec::new);

@@ -163,15 +163,15 @@ impl ChunkGrid for OriginGrid {
         Ok(u64::try_from(chunk).ok().filter(|chunk| *chunk < count))
     }
 
-    fn moved(&self, start: &[i64]) -> Option<Value> {
+    fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
         if start.len() != self.origin.len() {
-            return None;
+            return Ok(None);
         }
         let origin = self.origin.iter().zip(start).map(|(origin, start)| origin.checked_add(*start));
-        let origin: Vec<i64> = origin.collect::<Option<_>>()?;
+        let Some(origin) = origin.collect::<Option<Vec<i64>>>() else { return Ok(None) };
         let chunk_shape: Value = self.chunk_shape.iter().copied().collect();
         let members = [("chunk_shape", chunk_shape), ("origin", origin.into_iter().collect())];
-        Some(members.into_iter().collect())
+        Ok(Some(members.into_iter().collect()))
     }
 }
 

@@ -85,9 +85,9 @@ fn each_element_lies_in_exactly_one_chunk_and_keys_are_unique() {
 #[test]
 fn an_array_that_begins_elsewhere_has_the_same_chunks() {
     let grid = OriginGrid::new(&[9], &[4], &[-6]).unwrap();
-    assert_eq!(grid.moved(&[-5]).unwrap().to_string(), r#"{"chunk_shape":[4],"origin":[-11]}"#);
-    assert_eq!(grid.moved(&[0, 0]), None);
-    assert_eq!(OriginGrid::new(&[1], &[4], &[-6]).unwrap().moved(&[i64::MIN]), None);
+    assert_eq!(grid.moved(&[-5]).unwrap().unwrap().to_string(), r#"{"chunk_shape":[4],"origin":[-11]}"#);
+    assert_eq!(grid.moved(&[0, 0]).unwrap(), None);
+    assert_eq!(OriginGrid::new(&[1], &[4], &[-6]).unwrap().moved(&[i64::MIN]).unwrap(), None);
     for start in -9..=8i64 {
         let moved = OriginGrid::new(&[(9 - start).cast_unsigned()], &[4], &[-6 + start]).unwrap();
         for element in start.max(0).cast_unsigned()..9 {

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
-use zarr_spec::{Creation, Example, Identifiers, Invalid, Key};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Key};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create)
@@ -69,14 +69,16 @@ impl ChunkKeyEncoding for DefaultSuffixKeyEncoding {
         key.push_str(&self.suffix);
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        let rest = key.strip_prefix('c')?.strip_suffix(&self.suffix)?;
-        if rank == 0 {
-            return rest.is_empty().then(Vec::new);
-        }
-        let indices = rest.strip_prefix(self.separator)?.split(self.separator);
-        let index: Vec<u64> = indices.map(decode_index).collect::<Option<_>>()?;
-        (index.len() == rank).then_some(index)
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        let rest = key.strip_prefix('c').and_then(|rest| rest.strip_suffix(&self.suffix));
+        Ok(match rest {
+            Some(rest) if rank == 0 => rest.is_empty().then(Vec::new),
+            Some(rest) => {
+                let indices = rest.strip_prefix(self.separator);
+                indices.and_then(|indices| decode_indices(indices, self.separator, rank))
+            }
+            None => None,
+        })
     }
 }
 

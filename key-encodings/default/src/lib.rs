@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index, encode_index};
-use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices, encode_index};
+use zarr_spec::{BoxError, Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create)
@@ -65,16 +65,15 @@ impl ChunkKeyEncoding for DefaultKeyEncoding {
         }
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        let mut rest = key.strip_prefix('c')?;
-        if rank == 0 {
-            return rest.is_empty().then(Vec::new);
-        }
-        if self.after_prefix {
-            rest = rest.strip_prefix(self.separator)?;
-        }
-        let index: Vec<u64> = rest.split(self.separator).map(decode_index).collect::<Option<_>>()?;
-        (index.len() == rank).then_some(index)
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        Ok(match key.strip_prefix('c') {
+            Some(rest) if rank == 0 => rest.is_empty().then(Vec::new),
+            Some(rest) => {
+                let rest = if self.after_prefix { rest.strip_prefix(self.separator) } else { Some(rest) };
+                rest.and_then(|rest| decode_indices(rest, self.separator, rank))
+            }
+            None => None,
+        })
     }
 }
 

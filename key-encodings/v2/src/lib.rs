@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index, encode_index};
-use zarr_spec::{Creation, Example, Identifiers, Invalid};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices, encode_index};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers { uri: None, name: "v2", id: Some("v2"), aliases: &[] }, create)
@@ -56,12 +56,11 @@ impl ChunkKeyEncoding for V2KeyEncoding {
         }
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        if rank == 0 {
-            return (key == "0").then(Vec::new);
-        }
-        let index: Vec<u64> = key.split(self.separator).map(decode_index).collect::<Option<_>>()?;
-        (index.len() == rank).then_some(index)
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        Ok(match rank {
+            0 => (key == "0").then(Vec::new),
+            _ => decode_indices(key, self.separator, rank),
+        })
     }
 }
 

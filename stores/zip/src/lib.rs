@@ -121,10 +121,6 @@ impl ZipStore {
         }
         Ok(())
     }
-
-    fn refuse(&self, quality: &'static str) -> StoreError {
-        StoreError::NotSupported { store: self.location(), quality }
-    }
 }
 
 impl Store for ZipStore {
@@ -167,23 +163,23 @@ impl Store for ZipStore {
     }
 
     fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {
-        Err(self.refuse("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        Err(self.refuse("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn erase(&self, _key: &Key) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_values(&self, _keys: &[Key]) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_prefix(&self, _prefix: &Prefix) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {

@@ -32,10 +32,6 @@ impl ReadOnlyStore {
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self(store)
     }
-
-    fn refuse(&self, quality: &'static str) -> StoreError {
-        StoreError::NotSupported { store: self.location(), quality }
-    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -73,23 +69,23 @@ impl Store for ReadOnlyStore {
     }
 
     fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {
-        Err(self.refuse("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        Err(self.refuse("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn erase(&self, _key: &Key) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_values(&self, _keys: &[Key]) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_prefix(&self, _prefix: &Prefix) -> Result<(), StoreError> {
-        Err(self.refuse("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn list(&self) -> Result<Vec<Key>, StoreError> {

@@ -163,17 +163,16 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// If the store cannot list, or fails.
+    /// If the store cannot list, or fails; [`Error::ChunkKey`] if it cannot be told which chunk a key is of.
     pub fn stored_chunks(&self) -> Result<Vec<Vec<u64>>, Error> {
         let inner = &self.inner;
-        let rank = self.shape().len();
-        let keys = inner.resolved.store.list_prefix(&inner.place.chunks)?;
         let mut indices = Vec::new();
-        for rest in keys.iter().filter_map(|key| inner.place.chunks.strip(key.as_str())) {
-            if rank == 0 && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
+        for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+            let Some(rest) = inner.place.chunks.strip(key.as_str()) else { continue };
+            if self.shape().is_empty() && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
                 indices.push(Vec::new());
-            } else if let Some(key_indices) = inner.resolved.key_encoding.decode(rest, rank) {
-                indices.extend(chunk_of_key(self.chunk_grid(), &key_indices)?);
+            } else if let Some(chunk) = inner.chunk_in(self.chunk_grid(), &key)? {
+                indices.extend(chunk);
             }
         }
         indices.sort_unstable();
@@ -210,6 +209,16 @@ impl Array {
 }
 
 impl ArrayInner {
+    /// The chunk of `grid`, that of the array or another one, whose key this is; `Some(None)` if the grid does not have it,
+    /// `None` if it is no key of a chunk.
+    fn chunk_in(&self, grid: &dyn ChunkGrid, key: &Key) -> Result<Option<Option<Vec<u64>>>, Error> {
+        let rank = self.metadata.shape.len();
+        let Some(rest) = self.place.chunks.strip(key.as_str()) else { return Ok(None) };
+        let indices = self.resolved.key_encoding.decode(rest, rank);
+        let chunk = indices.and_then(|indices| Ok(indices.map(|of| chunk_of_key(grid, &of)).transpose()?));
+        chunk.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
+    }
+
     /// The chunk at `index`, as an array.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let shape = chunk_shape(&*self.resolved.grid, index)?;
@@ -351,13 +360,9 @@ impl ArrayInner {
         let old = &*self.resolved.grid;
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
-            let rank = old.grid_shape().len();
             let mut outside = Vec::new();
             for key in store.list_prefix(&self.place.chunks)? {
-                let rest = self.place.chunks.strip(key.as_str());
-                let indices = rest.and_then(|rest| self.resolved.key_encoding.decode(rest, rank));
-                let Some(indices) = indices else { continue };
-                if chunk_of_key(grid, &indices)?.is_none() {
+                if self.chunk_in(grid, &key)? == Some(None) {
                     outside.push(key);
                 }
             }

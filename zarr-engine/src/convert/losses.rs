@@ -3,6 +3,7 @@
 use std::fmt;
 
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::grid::ChunkGrid;
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{Codec, Format, Mode, Object, Reading, Registry};
 
@@ -85,10 +86,11 @@ impl Comparison<'_> {
     fn chunk_grid(&mut self) {
         let (Ok(before), Ok(after)) = (self.source.grid(), self.copy.grid()) else { return };
         let document = &self.source.source.chunk_grid;
-        let has_origin =
-            |grid: &dyn zarr_spec::grid::ChunkGrid| grid.moved(&vec![0; grid.grid_shape().len()]).is_some();
+        let moved = |grid: &dyn ChunkGrid| grid.moved(&vec![0; grid.grid_shape().len()]);
+        // An origin that cannot be told may be one that is lost.
+        let loses_origin = !matches!(moved(&*before), Ok(None)) && !matches!(moved(&*after), Ok(Some(_)));
         let (name, configuration) = (&document.identifier, &document.configuration);
-        if has_origin(&*before) && !has_origin(&*after) {
+        if loses_origin {
             self.lose(
                 "chunk_grid",
                 format!(

@@ -251,8 +251,8 @@ impl<'a> Telling<'a> {
     ///
     /// If it is one of another format too.
     fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
-        let Some(own) = self.claimed(key, Owner::Itself) else { return Ok(false) };
-        if let Some(other) = self.claimed(key, Owner::Other) {
+        let Some(own) = self.claimed(key, Owner::Itself)? else { return Ok(false) };
+        if let Some(other) = self.claimed(key, Owner::Other)? {
             let (own, other) = (&own.document, &other.document);
             return Err(self.refused(&format!("`{key}` is a chunk of both `{own}` and `{other}`")));
         }
@@ -267,15 +267,24 @@ impl<'a> Telling<'a> {
     }
 
     /// The array of `owner` that has the chunk `key`.
-    fn claimed(&self, key: &Key, owner: Owner) -> Option<&Claim> {
+    fn claimed(&self, key: &Key, owner: Owner) -> Result<Option<&Claim>, Error> {
         let text = key.as_str();
         let folders = text.match_indices('/').map(|(at, _)| at + 1);
-        std::iter::once(0).chain(folders).find_map(|at| {
+        for at in std::iter::once(0).chain(folders) {
             let (prefix, rest) = text.split_at(at);
-            let claims = self.claims.get(prefix)?;
-            claims
-                .iter()
-                .find(|claim| claim.owner == owner && claim.encoding.decode(rest, claim.rank).is_some())
-        })
+            let claims = self.claims.get(prefix).into_iter().flatten();
+            for claim in claims.filter(|claim| claim.owner == owner) {
+                let chunk = claim.encoding.decode(rest, claim.rank).map_err(|error| {
+                    let document = &claim.document;
+                    self.refused(&format!(
+                        "`{key}` may be a chunk of `{document}`, which cannot tell: {error}"
+                    ))
+                })?;
+                if chunk.is_some() {
+                    return Ok(Some(claim));
+                }
+            }
+        }
+        Ok(None)
     }
 }

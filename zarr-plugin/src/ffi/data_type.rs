@@ -4,6 +4,7 @@ mod description;
 mod foreign;
 
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::Arc;
 
 use zarr_spec::data_type::FillContext;
@@ -165,9 +166,11 @@ unsafe extern "C" fn print(this: *const c_void, element: Str, text: *mut Buf, er
     unsafe {
         guarded(err, || {
             let mut printed = String::new();
-            let result = shown(this).print(borrowed(element), &mut printed);
-            result.map_err(|_| Failure::new(abi::CORRUPT, "it cannot be printed"))?;
-            put(text, printed.into_bytes());
+            match shown(this).print(borrowed(element), &mut printed) {
+                Ok(()) => put(text, printed.into_bytes()),
+                // What was written says why.
+                Err(fmt::Error) => return Err(Failure::new(abi::CORRUPT, printed)),
+            }
             Ok(())
         })
     }

@@ -215,7 +215,8 @@ unsafe extern "C" fn moved(
     // SAFETY: the ABI has the pointers right for this call.
     unsafe {
         guarded(err, || {
-            if let Some(configuration) = held::<Arc<dyn ChunkGrid>>(this).moved(borrowed_items(start, rank)) {
+            let moved = held::<Arc<dyn ChunkGrid>>(this).moved(borrowed_items(start, rank))?;
+            if let Some(configuration) = moved {
                 put(configuration_json, configuration.to_string().into_bytes());
             }
             Ok(())
@@ -324,9 +325,16 @@ unsafe extern "C" fn decode_key(
     unsafe {
         guarded(err, || {
             let decoded = held::<Arc<dyn ChunkKeyEncoding>>(this).decode(borrowed_text(key)?, rank);
-            if let Some(decoded) = decoded.filter(|decoded| decoded.len() == rank) {
-                std::ptr::copy_nonoverlapping(decoded.as_ptr(), index, rank);
-                found.write(1);
+            match decoded.map_err(|error| Failure::new(abi::INTERNAL, error.to_string()))? {
+                None => {}
+                Some(decoded) if decoded.len() == rank => {
+                    std::ptr::copy_nonoverlapping(decoded.as_ptr(), index, rank);
+                    found.write(1);
+                }
+                Some(decoded) => {
+                    let what = format!("it has chunk {decoded:?} in a grid of {rank} dimensions");
+                    return Err(Failure::broken(what));
+                }
             }
             Ok(())
         })

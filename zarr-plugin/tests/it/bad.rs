@@ -222,6 +222,13 @@ const CASES: &[(&str, Make)] = &[
     ("a generic extension panics", || (CALL, panics::in_extensions())),
     ("a storage transformer panics", || (CALL, panics::in_transformers())),
     ("a store panics", || (CALL, panics::in_stores())),
+    ("a chunk key encoding cannot tell whether a key is that of a chunk", || {
+        let registry = extensions();
+        let reading = Reading::new(Mode::Strict);
+        let plugin = registry.chunk_key_encodings().find(Format::V3, "example.dashes", &reading).unwrap();
+        let encoding = (plugin.create)(&creation(registry, &reading, &Value::Null)).unwrap();
+        (CALL, vec![encoding.decode("k1-2?", 2).unwrap_err().to_string()])
+    }),
     ("a chunk of a grid is empty", || {
         let registry = extensions();
         let reading = Reading::new(Mode::Strict);

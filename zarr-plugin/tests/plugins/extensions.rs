@@ -256,11 +256,14 @@ impl ChunkKeyEncoding for Dashes {
         key.push_str(&format!("k{}", parts.join("-")));
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        let rest = key.strip_prefix('k')?;
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        let Some(rest) = key.strip_prefix('k') else { return Ok(None) };
+        if rest.ends_with('?') {
+            return Err("the question has no answer".into());
+        }
         let parts = rest.split('-').filter(|part| !part.is_empty());
         let index: Option<Vec<u64>> = parts.map(zarr_spec::key_encoding::decode_index).collect();
-        index.filter(|index| index.len() == rank)
+        Ok(index.filter(|index| index.len() == rank))
     }
 }
 

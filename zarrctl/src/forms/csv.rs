@@ -35,7 +35,7 @@ impl Writer for CsvWriter {
             if self.column > 0 {
                 to.write_all(b",")?;
             }
-            to.write_all(field(&text(elements, position)).as_bytes())?;
+            to.write_all(field(&text(elements, position)?).as_bytes())?;
             self.column += 1;
             if self.column == self.columns {
                 self.column = 0;
@@ -51,12 +51,14 @@ impl Writer for CsvWriter {
 }
 
 /// An element as people read it; text as it is.
-pub(crate) fn text(elements: &ElementArray, position: usize) -> String {
-    let printed = elements.print(position);
-    match elements.data_type().fill_value_json(elements.element(position), Format::V3, &ByteOrder::Little) {
+pub(crate) fn text(elements: &ElementArray, position: usize) -> Result<String, Failure> {
+    let printed = elements.print(position)?;
+    let json =
+        elements.data_type().fill_value_json(elements.element(position), Format::V3, &ByteOrder::Little);
+    Ok(match json {
         Ok(Value::String(text)) if is_text(&text, &printed) => text,
         _ => printed,
-    }
+    })
 }
 
 /// Whether an element that is `text` in JSON is text and not, say, bytes in Base64: printed it is the same, apart from

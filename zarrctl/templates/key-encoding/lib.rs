@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
-use zarr_spec::{Creation, Example, Identifiers, Invalid};
+use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
+use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), create)
@@ -28,13 +28,12 @@ impl ChunkKeyEncoding for Dashes {
         }
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
-        let rest = key.strip_prefix('k')?;
-        if rank == 0 {
-            return rest.is_empty().then(Vec::new);
-        }
-        let index: Vec<u64> = rest.split('-').map(decode_index).collect::<Option<_>>()?;
-        (index.len() == rank).then_some(index)
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
+        Ok(match key.strip_prefix('k') {
+            Some(rest) if rank == 0 => rest.is_empty().then(Vec::new),
+            Some(rest) => decode_indices(rest, '-', rank),
+            None => None,
+        })
     }
 }
 

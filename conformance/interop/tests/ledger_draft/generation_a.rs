@@ -200,7 +200,7 @@ fn typestrings_say_size_and_byte_order() {
         let store = with_array(&document(&[1], typestring, json!({"fill_value": fill})), &[("c0", digits)]);
         let array = array(&store);
         assert_eq!(array.data_type().name(), name);
-        assert_eq!(array.read(&Selection::All).unwrap().print(0), printed, "{typestring}");
+        assert_eq!(array.read(&Selection::All).unwrap().print(0).unwrap(), printed, "{typestring}");
     }
     for refused in ["=f8", "<i3", "<f16", "f8", "<b1"] {
         let store = with_array(&document(&[1], refused, json!({})), &[]);

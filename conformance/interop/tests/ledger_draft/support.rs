@@ -4,9 +4,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+pub(super) use zarr_conformance::hex;
+pub(super) use zarr_interop::memory;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, json as spec_json};
-use zarr_kit::{Array, Context, Error, Hierarchy, Kind, Registry, open_store};
+use zarr_kit::{Array, Context, Error, Hierarchy, Kind, Registry};
 
 pub(super) const GZIP: &str = "https://purl.org/zarr/spec/codecs/gzip/1.0";
 pub(super) const ENDIAN: &str = "https://purl.org/zarr/spec/codecs/endian/1.0";
@@ -20,10 +22,6 @@ pub(super) fn context_with(add: impl FnOnce(&mut Registry)) -> Context {
     let mut registry = Registry::linked().unwrap();
     add(&mut registry);
     Context::new(registry)
-}
-
-pub(super) fn memory() -> Arc<dyn Store> {
-    open_store(&Registry::linked().unwrap(), "memory:").unwrap()
 }
 
 /// The entry point `EP` of the ledger.
@@ -137,9 +135,4 @@ pub(super) fn value(json: &Value) -> zarr_kit::spec::Value {
 /// An object of the framework's own JSON.
 pub(super) fn object(json: &Value) -> zarr_kit::spec::Object {
     value(json).as_object().unwrap().clone()
-}
-
-/// The bytes that hexadecimal digits stand for; blanks do not count.
-pub(super) fn hex(digits: &str) -> Vec<u8> {
-    zarr_conformance::hex(digits)
 }

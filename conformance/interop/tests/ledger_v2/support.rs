@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use zarr_interop::raw;
+pub(crate) use zarr_conformance::hex;
+use zarr_interop::{memory, raw};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{ByteRange, Key, Mode, Output};
-use zarr_kit::{Array, Context, Error, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, Context, Error, Hierarchy, Selection};
 
 /// A store in memory, and how it is read.
 pub(crate) struct Stored {
@@ -17,8 +18,7 @@ pub(crate) struct Stored {
 impl Stored {
     /// Without any value; read leniently.
     pub(crate) fn new() -> Self {
-        let context = Context::linked().unwrap();
-        Self { store: open_store(context.registry(), "memory:").unwrap(), context }
+        Self { store: memory(), context: Context::linked().unwrap() }
     }
 
     /// With one more value.
@@ -107,12 +107,6 @@ pub(crate) fn reading_fails(array: &Array) -> String {
 /// Bytes as pairs of digits with blanks between them.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
-}
-
-/// The bytes that hexadecimal digits stand for; blanks do not count.
-pub(crate) fn hex(digits: &str) -> Vec<u8> {
-    let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 /// `base` with the members of `changes`; those that are null there and begin with `-` in their name are taken out.

@@ -359,7 +359,13 @@ impl DataType for Foreign {
         });
         // SAFETY: it is as the call left it.
         let printed = unsafe { take_text(&mut text) };
-        to.write_str(&called.and(printed).map_err(|_| fmt::Error)?)
+        match called.and(printed) {
+            Ok(printed) => to.write_str(&printed),
+            Err(failure) => {
+                to.write_str(&said_by(&self.origin, &failure))?;
+                Err(fmt::Error)
+            }
+        }
     }
 
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {

@@ -188,8 +188,8 @@ impl ChunkGrid for LoadedGrid {
         Ok((found != 0).then_some(chunk))
     }
 
-    fn moved(&self, start: &[i64]) -> Option<Value> {
-        let moved = self.instance.vtable.moved?;
+    fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
+        let Some(moved) = self.instance.vtable.moved else { return Ok(None) };
         let mut json = EMPTY;
         let called = self.instance.call(|_, this, err| {
             // SAFETY: a function of the library, called with what it made and with a place that it may fill.
@@ -197,8 +197,11 @@ impl ChunkGrid for LoadedGrid {
         });
         // SAFETY: it is as the call left it.
         let json = unsafe { take(&mut json) };
-        called.ok()?;
-        parse(&json.ok().filter(|json| !json.is_empty())?).ok()
+        let parsed = called.and(json).and_then(|json| match json.is_empty() {
+            true => Ok(None),
+            false => parse(&json).map(Some),
+        });
+        parsed.map_err(|failure| self.error(&failure))
     }
 }
 
@@ -255,14 +258,15 @@ impl ChunkKeyEncoding for LoadedKeyEncoding {
         }
     }
 
-    fn decode(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
+    fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
         let (mut index, mut found) = (vec![0; rank], 0);
         let called = self.instance.call(|vtable, this, err| {
             let decode = required(vtable.decode, "decode")?;
             // SAFETY: a function of the library, called with what it made and room for as many numbers as it is told.
             Ok(unsafe { decode(this, lend(key.as_bytes()), index.as_mut_ptr(), rank, &mut found, err) })
         });
-        (called.is_ok() && found != 0).then_some(index)
+        called.map_err(|failure| invalid(&self.origin, &failure))?;
+        Ok((found != 0).then_some(index))
     }
 }
 

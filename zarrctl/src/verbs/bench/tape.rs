@@ -270,23 +270,23 @@ impl Store for Tape {
     }
 
     fn set(&self, _: &Key, _: &[u8]) -> Result<(), StoreError> {
-        Err(self.cannot("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn set_partial_values(&self, _: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        Err(self.cannot("not writeable"))
+        Err(StoreError::not_supported(self, "not writeable"))
     }
 
     fn erase(&self, _: &Key) -> Result<(), StoreError> {
-        Err(self.cannot("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_values(&self, _: &[Key]) -> Result<(), StoreError> {
-        Err(self.cannot("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn erase_prefix(&self, _: &Prefix) -> Result<(), StoreError> {
-        Err(self.cannot("not erasable"))
+        Err(StoreError::not_supported(self, "not erasable"))
     }
 
     fn list(&self) -> Result<Vec<Key>, StoreError> {
@@ -303,12 +303,6 @@ impl Store for Tape {
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         self.store.size(key)
-    }
-}
-
-impl Tape {
-    fn cannot(&self, quality: &'static str) -> StoreError {
-        StoreError::NotSupported { store: self.location(), quality }
     }
 }
 
