@@ -3,10 +3,12 @@
 mod building;
 mod chain;
 mod entries;
+mod problems;
 
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
+use crate::convert::with_each_once;
 use crate::error::Error;
 use building::Building;
 use chain::CodecRequest;
@@ -185,6 +187,15 @@ impl ArrayBuilder {
         let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
         building.metadata()
     }
+
+    /// Everything that keeps the array from being said in `format`, where [`ArrayBuilder::metadata`] names the first of
+    /// it. Nothing if it can be said.
+    #[must_use]
+    pub fn problems(&self, format: Format, registry: &Registry) -> Vec<Error> {
+        let Err(first) = self.metadata(format, registry) else { return Vec::new() };
+        let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
+        with_each_once(first, building.problems())
+    }
 }
 
 #[cfg(test)]
@@ -203,5 +214,20 @@ mod tests {
         assert_eq!(message(builder(), Format::V3), "`data_type`: data type `int8` is unknown");
         let extension = builder().extension(Object::new());
         assert_eq!(message(extension, Format::V3), "v3 cannot say this: extensions: the draft has them");
+    }
+
+    #[test]
+    fn all_that_makes_no_sense_is_listed_and_each_of_it_once() {
+        let registry = Registry::empty();
+        let builder = ArrayBuilder::new([4, 4], "int8").chunks([2]).shards([2, 2, 2]).extension("a");
+        let problems = builder.problems(Format::V2, &registry);
+        let wanted = [
+            "v2 cannot say this: shards: v3 has them",
+            "v2 cannot say this: extensions: the draft has them",
+            "`chunks`: has 1 entry, and the array has 2 dimensions",
+            "`shards`: has 3 entries, and the array has 2 dimensions",
+            "`data_type`: data type `int8` is unknown",
+        ];
+        assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);
     }
 }

@@ -29,8 +29,9 @@ pub(crate) use members::{
     stored_order,
 };
 pub use problems::conversion_problems;
+pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{
-    BYTES, Foreign, Recipe, Step, after, emit, reversal, said_anew, steps_of, translate,
+    BYTES, Foreign, Recipe, Step, after, emit, not_emitted, reversal, said_anew, steps_of, translate,
 };
 pub(crate) use sharding::{little_endian, sharding};
 

@@ -58,8 +58,11 @@ pub(crate) fn metadata(
     let metadata = match converted {
         Ok(metadata) => metadata,
         Err(failure) => {
-            let problems =
-                if is_as_before { conversion_problems(&source, format, registry) } else { Vec::new() };
+            let problems = match is_as_before {
+                true => conversion_problems(&source, format, registry),
+                // What keeps the array from being described is the failure itself.
+                false => problems_of_rebuilt(array, &source, format, asked).unwrap_or_default(),
+            };
             match problems.is_empty() {
                 true => refused.extend(failure.message()),
                 false => refused.extend(problems.iter().map(|problem| {
@@ -67,23 +70,29 @@ pub(crate) fn metadata(
                     if is_fill { without_usual_nan(problem) } else { chain(problem) }
                 })),
             }
+            if !is_as_before {
+                let without = ArrayMetadata { extensions: Vec::new(), ..source.clone() };
+                refused.extend(must_be_understood(&source, &conversion_losses(&source, &without, registry)));
+            }
             return Err(Failure::fault(refused.join("; ")));
         }
     };
     let is_asked_for =
         |loss: &Loss| !is_as_before && ["codecs", "storage_transformers"].contains(&&*loss.member);
     let more = conversion_losses(&source, &metadata, registry);
-    for (position, extension) in source.extensions.iter().enumerate() {
-        let member = format!("extensions[{position}]");
-        if extension.must_understand {
-            refused.extend(more.iter().find(|loss| loss.member == member).map(ToString::to_string));
-        }
-    }
+    refused.extend(must_be_understood(&source, &more));
     if !refused.is_empty() {
         return Err(Failure::fault(refused.join("; ")));
     }
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
     Ok((metadata, losses))
+}
+
+/// The extensions among what is lost that readers must understand: no array is copied without them.
+fn must_be_understood(source: &ArrayMetadata, losses: &[Loss]) -> Vec<String> {
+    let extensions = source.extensions.iter().enumerate().filter(|(_, extension)| extension.must_understand);
+    let members: Vec<_> = extensions.map(|(position, _)| format!("extensions[{position}]")).collect();
+    losses.iter().filter(|loss| members.contains(&loss.member)).map(ToString::to_string).collect()
 }
 
 /// Lets `source` name the fallback of its data type.
@@ -137,9 +146,35 @@ fn rebuilt(
     format: Format,
     asked: &Copy,
 ) -> Result<ArrayBuilder, Failure> {
+    let builder = described(array, source, format, asked)?;
+    Ok(builder.fill_value(fill_value(array, source, format, asked.codecs.is_empty())?))
+}
+
+/// Everything that keeps an array from being [`rebuilt`].
+fn problems_of_rebuilt(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    asked: &Copy,
+) -> Result<Vec<Error>, Failure> {
+    let (mut builder, mut problems) = (described(array, source, format, asked)?, Vec::new());
+    match fill_value(array, source, format, asked.codecs.is_empty()) {
+        Ok(fill_value) => builder = builder.fill_value(fill_value),
+        Err(error) => problems.push(error),
+    }
+    problems.extend(builder.problems(format, array.hierarchy().context().registry()));
+    Ok(problems)
+}
+
+/// As [`rebuilt`], but for the fill value.
+fn described(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    asked: &Copy,
+) -> Result<ArrayBuilder, Failure> {
     let mut builder = ArrayBuilder::new(array.shape(), data_type(array, source, asked.codecs.is_empty()))
-        .attributes(source.attributes.clone())
-        .fill_value(fill_value(array, source, format, asked.codecs.is_empty())?);
+        .attributes(source.attributes.clone());
     if let Some(names) = array.dimension_names() {
         builder = builder.dimension_names(names);
     }
@@ -184,7 +219,7 @@ fn fill_value(
     source: &ArrayMetadata,
     format: Format,
     keeps_codecs: bool,
-) -> Result<Value, Failure> {
+) -> Result<Value, Error> {
     if source.fill_value != array.metadata().fill_value && !source.fill_value.is_null() {
         return Ok(source.fill_value.clone());
     }
@@ -196,8 +231,7 @@ fn fill_value(
         Some(Representation::Array(declared)) if keeps_codecs => &declared.byte_order,
         _ => &ByteOrder::Little,
     };
-    let json = array.data_type().fill_value_json(array.fill_value().bytes(), format, order);
-    Ok(json.map_err(Error::from)?)
+    Ok(array.data_type().fill_value_json(array.fill_value().bytes(), format, order)?)
 }
 
 /// The codecs that encode a chunk, or an inner chunk.

@@ -35,22 +35,23 @@ pub(super) struct Building<'a> {
 impl Building<'_> {
     pub(super) fn metadata(&self) -> Result<ArrayMetadata, Error> {
         let builder = self.builder;
-        self.check_place()?;
+        if let Some(error) = self.misplaced().into_iter().chain(self.wrong_ranks()).next() {
+            return Err(error);
+        }
         let (data_type, declared) = self.data_type()?;
         let fill_value = self.fill_value(&*data_type, &declared)?;
         let (chunk_grid, chunk_shape, separator) = self.grid(&*data_type)?;
-        let recipe = self.recipe(ArrayRepresentation {
-            shape: chunk_shape,
-            fill_value: fill_value.clone().unwrap_or_else(|| data_type.default_fill_value()),
-            data_type: Arc::clone(&data_type),
-            byte_order: declared,
-        })?;
+        let chunk = self.chunk(chunk_shape, Arc::clone(&data_type), declared, fill_value.clone());
+        let (recipe, refused) = self.recipe(chunk);
+        if let Some(error) = refused.into_iter().next() {
+            return Err(error);
+        }
         let mut said = emit(self.format, self.registry, &recipe)?;
         if builder.shards.is_some() {
             said.codecs = vec![sharding(&recipe.array.shape, &said.codecs)];
         }
-        if let Some(layout) = &builder.memory_layout {
-            said.memory_layout = Some(entry("chunk_memory_layout", layout, self.format)?);
+        if let Some(layout) = self.layout()? {
+            said.memory_layout = Some(layout);
         }
         let mut attributes = builder.attributes.clone();
         let names = place_dimension_names(
@@ -86,9 +87,8 @@ impl Building<'_> {
         })
     }
 
-    /// Refuses what the format has no place for.
-    fn check_place(&self) -> Result<(), Error> {
-        let ArrayBuilder { shape, dimension_names, .. } = self.builder;
+    /// What is given and the format has no place for.
+    pub(super) fn misplaced(&self) -> Vec<Error> {
         let (is_draft, is_v3) = (self.format == Format::V3Draft, self.format == Format::V3);
         let given = [
             (self.builder.shards.is_some(), is_v3, "shards: v3 has them"),
@@ -102,28 +102,29 @@ impl Building<'_> {
             (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types: the draft has them"),
             (!self.builder.storage_transformers.is_empty(), is_draft || is_v3, "storage transformers"),
         ];
-        if let Some((.., what)) = given.into_iter().find(|(is_given, has_place, _)| *is_given && !has_place) {
-            return Err(not_in_format(self.format, what));
-        }
+        let misplaced = given.into_iter().filter(|(is_given, has_place, _)| *is_given && !has_place);
+        misplaced.map(|(.., what)| not_in_format(self.format, what)).collect()
+    }
+
+    /// What is given for another number of dimensions.
+    pub(super) fn wrong_ranks(&self) -> Vec<Error> {
+        let ArrayBuilder { shape, dimension_names, .. } = self.builder;
         let ranks = [
             ("chunks", self.builder.chunks.as_ref().map(Vec::len)),
             ("shards", self.builder.shards.as_ref().map(Vec::len)),
             ("dimension_names", dimension_names.as_ref().map(Vec::len)),
         ];
-        for (member, rank) in ranks {
-            if let Some(rank) = rank.filter(|&rank| rank != shape.len()) {
-                let shape_rank = shape.len();
-                return Err(invalid(
-                    member,
-                    format!(
-                        "has {rank} {}, and the array has {shape_rank} {}",
-                        if rank == 1 { "entry" } else { "entries" },
-                        if shape_rank == 1 { "dimension" } else { "dimensions" }
-                    ),
-                ));
-            }
-        }
-        Ok(())
+        let shape_rank = shape.len();
+        let wrong = |(member, rank): (&str, Option<usize>)| {
+            let rank = rank.filter(|&rank| rank != shape_rank)?;
+            let reason = format!(
+                "has {rank} {}, and the array has {shape_rank} {}",
+                if rank == 1 { "entry" } else { "entries" },
+                if shape_rank == 1 { "dimension" } else { "dimensions" }
+            );
+            Some(invalid(member, reason))
+        };
+        ranks.into_iter().filter_map(wrong).collect()
     }
 
     /// The formats in the order in which something given is tried to be understood.
@@ -133,7 +134,7 @@ impl Building<'_> {
         std::iter::once(first).chain(others.into_iter().filter(move |format| *format != first))
     }
 
-    fn data_type(&self) -> Result<(Arc<dyn DataType>, ByteOrder), Error> {
+    pub(super) fn data_type(&self) -> Result<(Arc<dyn DataType>, ByteOrder), Error> {
         self.find_data_type("data_type", &self.builder.data_type)
     }
 
@@ -176,7 +177,7 @@ impl Building<'_> {
         }
     }
 
-    fn data_type_document(
+    pub(super) fn data_type_document(
         &self,
         data_type: &dyn DataType,
         order: &ByteOrder,
@@ -200,7 +201,7 @@ impl Building<'_> {
     }
 
     /// None if it shall be undefined.
-    fn fill_value(
+    pub(super) fn fill_value(
         &self,
         data_type: &dyn DataType,
         byte_order: &ByteOrder,
@@ -232,7 +233,10 @@ impl Building<'_> {
     }
 
     /// The grid, the shape of what codecs see as a chunk, and the separator that is part of the draft's grid.
-    fn grid(&self, data_type: &dyn DataType) -> Result<(ExtensionDocument, Vec<u64>, Option<String>), Error> {
+    pub(super) fn grid(
+        &self,
+        data_type: &dyn DataType,
+    ) -> Result<(ExtensionDocument, Vec<u64>, Option<String>), Error> {
         let builder = self.builder;
         let (document, separator) = match &builder.chunk_grid {
             Some(_) if builder.chunks.is_some() || builder.shards.is_some() => {
@@ -277,20 +281,38 @@ impl Building<'_> {
         Err(invalid("shards", format!("{shards:?} are no multiples of the chunks {chunks:?}")))
     }
 
-    fn recipe(&self, array: ArrayRepresentation) -> Result<Recipe, Error> {
+    /// What codecs see as a chunk.
+    pub(super) fn chunk(
+        &self,
+        shape: Vec<u64>,
+        data_type: Arc<dyn DataType>,
+        byte_order: ByteOrder,
+        fill_value: Option<FillValue>,
+    ) -> ArrayRepresentation {
+        let fill_value = fill_value.unwrap_or_else(|| data_type.default_fill_value());
+        ArrayRepresentation { shape, data_type, fill_value, byte_order }
+    }
+
+    /// How chunks are encoded, and everything about that which is refused.
+    pub(super) fn recipe(&self, array: ArrayRepresentation) -> (Recipe, Vec<Error>) {
         let rank = array.shape.len();
-        let mut steps = Vec::new();
+        let (mut steps, mut refused) = (Vec::new(), Vec::new());
         if self.builder.order == Order::F && rank > 1 {
             if self.builder.memory_layout.is_some() {
-                return Err(invalid("order", "it is given besides `chunk_memory_layout`"));
+                refused.push(invalid("order", "it is given besides `chunk_memory_layout`"));
             }
             steps.push(Step::Permutation(reversal(rank)));
         }
-        self.add_codecs(&array, &mut steps)?;
-        Ok(Recipe { array, steps })
+        refused.extend(self.add_codecs(&array, &mut steps));
+        (Recipe { array, steps }, refused)
     }
 
-    fn key_encoding(&self, of_grid: Option<String>) -> Result<ExtensionDocument, Error> {
+    pub(super) fn layout(&self) -> Result<Option<ExtensionDocument>, Error> {
+        let layout = self.builder.memory_layout.as_ref();
+        layout.map(|layout| entry("chunk_memory_layout", layout, self.format)).transpose()
+    }
+
+    pub(super) fn key_encoding(&self, of_grid: Option<String>) -> Result<ExtensionDocument, Error> {
         let builder = self.builder;
         let separator = builder.separator.clone().or(of_grid);
         if let Some(separator) = &separator
@@ -307,7 +329,7 @@ impl Building<'_> {
         }
     }
 
-    fn entries(&self, member: &str, given: &[Value]) -> Result<Vec<ExtensionDocument>, Error> {
+    pub(super) fn entries(&self, member: &str, given: &[Value]) -> Result<Vec<ExtensionDocument>, Error> {
         let one = |(position, json)| entry(&format!("{member}[{position}]"), json, self.format);
         given.iter().enumerate().map(one).collect()
     }

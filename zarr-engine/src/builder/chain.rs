@@ -23,31 +23,40 @@ struct Growing<'s> {
     now: Representation,
     /// The array whose elements the bytes are, directly behind them: codecs may want to know.
     elements: Option<ArrayRepresentation>,
+    /// What the format has no words for; the chain goes on behind it.
+    refused: Vec<Error>,
 }
 
 impl Building<'_> {
     /// Adds the codecs that were asked for, or else those that are the default, and what turns the array
-    /// into bytes.
-    pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<Step>) -> Result<(), Error> {
-        let mut now = Representation::Array(array.clone());
-        for step in &*steps {
+    /// into bytes. Returns everything that is refused: up to a codec that is not understood, since nobody knows what that
+    /// leaves.
+    pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<Step>) -> Vec<Error> {
+        let now = Representation::Array(array.clone());
+        let mut growing = Growing { steps, now, elements: None, refused: Vec::new() };
+        let added = self.add_all(&mut growing, array);
+        growing.refused.extend(added.err());
+        growing.refused
+    }
+
+    fn add_all(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
+        for step in &*growing.steps {
             if let Step::Permutation(order) = step {
-                let permuted = after(&Codec::Permutation(order.clone()), &now);
-                now = permuted.map_err(|error| invalid("order", error))?;
+                let permuted = after(&Codec::Permutation(order.clone()), &growing.now);
+                growing.now = permuted.map_err(|error| invalid("order", error))?;
             }
         }
-        let mut growing = Growing { steps, now, elements: None };
         match &self.builder.codecs {
             Some(requests) => {
                 for (position, request) in requests.iter().enumerate() {
-                    self.add(&mut growing, &format!("codecs[{position}]"), request)?;
+                    self.add(growing, &format!("codecs[{position}]"), request)?;
                 }
-                self.finish(&mut growing, array)
+                self.finish(growing, array)
             }
             None => {
-                self.finish(&mut growing, array)?;
+                self.finish(growing, array)?;
                 match self.default_compression() {
-                    Some(request) => self.add(&mut growing, "codecs", &request),
+                    Some(request) => self.add(growing, "codecs", &request),
                     None => Ok(()),
                 }
             }
@@ -83,6 +92,7 @@ impl Building<'_> {
             self.finish(growing, &array)?;
             return self.add(growing, member, request);
         }
+        growing.refused.extend(self.not_said(member, &foreign));
         if !wants_bytes && matches!(growing.now, Representation::Bytes(_)) {
             return Err(wants_an_array(member, request));
         }
@@ -132,8 +142,7 @@ impl Building<'_> {
             match self.create(plugin, request, format, &decoded) {
                 Ok(codec) => {
                     let document = ExtensionDocument::new(&request.identifier, request.configuration.clone());
-                    let foreign = Foreign { codec, plugin: *plugin, format, document, decoded };
-                    return self.checked(member, foreign);
+                    return Ok(Foreign { codec, plugin: *plugin, format, document, decoded });
                 }
                 Err(error) => drop(refused.get_or_insert(error)),
             }
@@ -162,12 +171,12 @@ impl Building<'_> {
         (plugin.create)(&creation, decoded)
     }
 
-    /// Refuses a codec that the format has no words for now, so that the message names its position.
-    fn checked(&self, member: &str, foreign: Foreign) -> Result<Foreign, Error> {
+    /// Why the format has no words for a codec, with its position.
+    fn not_said(&self, member: &str, foreign: &Foreign) -> Option<Error> {
         if matches!(foreign.codec, Codec::Permutation(_) | Codec::Binary(_)) {
-            return Ok(foreign);
+            return None;
         }
-        translate(self.registry, &foreign, self.format).map(|_| foreign).map_err(|error| match error {
+        Some(match translate(self.registry, foreign, self.format).err()? {
             Error::NotInFormat { format, reason } => not_in_format(format, format!("`{member}`: {reason}")),
             error => error,
         })

@@ -13,8 +13,13 @@ use crate::error::Error;
 pub fn conversion_problems(source: &ArrayMetadata, target: Format, registry: &Registry) -> Vec<Error> {
     let Err(first) = convert_metadata(source, target, registry) else { return Vec::new() };
     let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
+    with_each_once(first, conversion.problems())
+}
+
+/// The first problem that was found and all the others, those that say the same once.
+pub(crate) fn with_each_once(first: Error, all: Vec<Error>) -> Vec<Error> {
     let mut problems = vec![first];
-    for problem in conversion.problems() {
+    for problem in all {
         if problems.iter().all(|known| known.to_string() != problem.to_string()) {
             problems.push(problem);
         }

@@ -420,14 +420,21 @@ fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
         ["--shape", "4", "--chunks", "4", "--dtype", "float32", "--codec", reshaped, "--codec", scaled];
     bytes(&[&["create", &store, "/b"], &more[..]].concat());
     bytes(&["create", &store, "/fine", "--shape", "4", "--dtype", "uint8"]);
-    for dry in [&["--dry-run"][..], &[]] {
-        let message = refused(&[&["copy", &store, &place.at("copy"), "--format", "v2"], dry].concat(), 1);
+    for more in [&["--dry-run"][..], &[], &["--chunks", "4"]] {
+        let message = refused(&[&["copy", &store, &place.at("copy"), "--format", "v2"], more].concat(), 1);
         let lines: Vec<_> = message.lines().collect();
         assert_eq!(lines.len(), 3, "{message}");
         assert!(lines[1].starts_with("  /a: ") && lines[2].starts_with("  /b: "), "{message}");
         assert!(lines[1].contains("`scale_offset`") && lines[1].contains("bfloat16"), "{message}");
         assert!(lines[2].contains("`reshape`") && lines[2].contains("`scale_offset`"), "{message}");
     }
+    // What is asked for may be at fault, too.
+    let asked = ["--chunks", "3", "--shards", "4", "--codec", "nothing"];
+    let message = refused(&[&["copy", &store, &place.at("copy")], &asked[..]].concat(), 1);
+    let lines: Vec<_> = message.lines().collect();
+    assert_eq!(lines.len(), 4, "{message}");
+    let names_both = |line: &&str| line.contains("`shards`: [4]") && line.contains("`nothing`");
+    assert!(lines[1..].iter().all(names_both), "{message}");
     assert!(place.files("copy").is_empty());
     // So are those that are there already.
     let copy = place.at("copy");
