@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use zarr_codec_astype::AsType;
+use zarr_conformance::array;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
     COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
     UINT8, UINT16, UINT32, UINT64,
 };
-use zarr_conformance::array;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
