@@ -349,7 +349,7 @@ impl ArrayInner {
     }
 
     /// What decodes the chunk at `cell`.
-    pub(super) fn pipeline_of(&self, cell: &[u64]) -> Result<Arc<Pipeline>, Error> {
+    pub(crate) fn pipeline_of(&self, cell: &[u64]) -> Result<Arc<Pipeline>, Error> {
         self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])
     }
 }

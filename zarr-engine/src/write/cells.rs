@@ -11,7 +11,7 @@ use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
-use crate::flight::{self, Flight};
+use crate::flight::{self, Flight, Room};
 use crate::memory::Memory;
 use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
 use crate::plan::Plan;
@@ -36,6 +36,17 @@ pub(super) struct Target<'t> {
     /// Whether nothing of what it held is kept.
     is_whole: bool,
     pub(super) spread: Spread,
+}
+
+/// A cell that is on its way to a store that is far away.
+struct FarValue<'f> {
+    /// Of its piece.
+    number: usize,
+    /// Whether it is written as a whole, and `value` is what it is to hold.
+    is_whole: bool,
+    /// `None` if there is to be none.
+    value: Option<Memory>,
+    room: Room<'f>,
 }
 
 impl ArrayInner {
@@ -82,9 +93,13 @@ impl ArrayInner {
         };
         let flight = Flight::new(processors);
         let mean = source.size() / plan.len().max(1);
-        flight::each(plan.len(), concurrency.max(processors), |number| {
+        let make = |number| {
             let piece = plan.piece(number)?;
-            self.write_far_cell(&Part { piece: &piece, source, strides }, spread, mean, &flight)
+            self.far_value(number, &Part { piece: &piece, source, strides }, spread, mean, &flight)
+        };
+        flight::relay(plan.len(), (processors, concurrency.max(processors)), make, |made: FarValue<'_>| {
+            let piece = plan.piece(made.number)?;
+            self.write_far_cell(made, &Part { piece: &piece, source, strides }, spread, &flight)
         })
     }
 
@@ -114,40 +129,69 @@ impl ArrayInner {
         })
     }
 
-    /// The same for a store that is far away: what is in memory while others compute is the value alone. `mean` is the
-    /// size of a chunk of elements of which nobody knows it.
-    fn write_far_cell(
+    /// The value of a cell that is written as a whole to a store that is far away, and room for the value of any. What is
+    /// in memory while others compute is the value alone. `mean` is the size of a chunk of elements of which nobody knows
+    /// it.
+    fn far_value<'f>(
         &self,
+        number: usize,
         part: &Part<'_>,
         spread: Spread,
         mean: usize,
-        flight: &Flight,
-    ) -> Result<(), Error> {
-        let cell = part.piece.cell();
-        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
-        let target = Target { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread };
+        flight: &'f Flight,
+    ) -> Result<FarValue<'f>, Error> {
+        let pipeline = self.pipeline_of(part.piece.cell())?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut room = flight.room(decoded.unwrap_or(mean));
-        let make = |old: Option<&[u8]>| -> Result<Option<Memory>, Error> {
-            flight.compute(|| {
-                self.workers.with(Worker::default, |worker| {
-                    let Some(value) = self.value(&target, part, old, worker)? else { return Ok(None) };
-                    let (mut memory, _) = self.context().kept.get(value.len())?;
-                    memory.copy_from_slice(value);
-                    Ok(Some(memory))
-                })
-            })
-        };
-        let (value, _alone) = if target.is_whole {
-            (make(None)?, self.lock(cell))
-        } else {
-            let alone = self.lock(cell);
-            let mut output = Output::at_most(self.value_limit(None));
-            let got = self.get_once(cell, ByteRange::Full, &mut output)?;
-            (make(got.as_ref().map(|got| contents(got, output.written())))?, alone)
-        };
+        let is_whole = self.is_covered(part)?;
+        let mut value = None;
+        if is_whole {
+            value = self.computed(part, &pipeline, (is_whole, spread), None, flight)?;
+            room.resize(value.as_ref().map_or(0, Memory::len));
+        }
+        Ok(FarValue { number, is_whole, value, room })
+    }
+
+    /// Stores it, or what becomes of the value that is stored.
+    fn write_far_cell(
+        &self,
+        made: FarValue<'_>,
+        part: &Part<'_>,
+        spread: Spread,
+        flight: &Flight,
+    ) -> Result<(), Error> {
+        let FarValue { is_whole, value, mut room, .. } = made;
+        let cell = part.piece.cell();
+        let _alone = self.lock(cell);
+        if is_whole {
+            return self.store(cell, value.as_deref());
+        }
+        let mut output = Output::at_most(self.value_limit(None));
+        let got = self.get_once(cell, ByteRange::Full, &mut output)?;
+        let old = got.as_ref().map(|got| contents(got, output.written()));
+        let value = self.computed(part, &*self.pipeline_of(cell)?, (is_whole, spread), old, flight)?;
         room.resize(value.as_ref().map_or(0, Memory::len));
         self.store(cell, value.as_deref())
+    }
+
+    /// The value of a cell, once a processor is free.
+    fn computed(
+        &self,
+        part: &Part<'_>,
+        pipeline: &Pipeline,
+        (is_whole, spread): (bool, Spread),
+        old: Option<&[u8]>,
+        flight: &Flight,
+    ) -> Result<Option<Memory>, Error> {
+        let target = Target { cell: part.piece.cell(), pipeline, is_whole, spread };
+        flight.compute(|| {
+            self.workers.with(Worker::default, |worker| {
+                let Some(value) = self.value(&target, part, old, worker)? else { return Ok(None) };
+                let (mut memory, _) = self.context().kept.get(value.len())?;
+                memory.copy_from_slice(value);
+                Ok(Some(memory))
+            })
+        })
     }
 
     /// The value of a cell when `part` is written, of which `old` is stored; `None` if there is to be none. Of a cell
