@@ -9,7 +9,7 @@ use zarr_kit::json::{self, Limits, Number, ParseOptions, Value};
 use zarr_kit::spec::Reading;
 use zarr_kit::spec::metadata::draft::{self, Generation};
 use zarr_kit::spec::metadata::{
-    ArrayMetadata, DocumentError, DocumentKind, NodeMetadata, parse_json, v2, v3,
+    ArrayMetadata, DocumentError, DocumentKind, NodeMetadata, parse_json, parse_json_member, v2, v3,
 };
 use zarr_kit::{Format, Mode, Registry};
 
@@ -91,7 +91,14 @@ pub(crate) fn documents(input: &[u8]) {
 
 fn read_as_all(input: &[u8], mode: Mode) {
     let reading = || Reading::new(mode).with_document_size(SIZE);
-    if let Ok(value) = parse_json(input, DocumentKind::V3, &reading()) {
+    let (whole, alone) = (reading(), reading());
+    let document = parse_json(input, DocumentKind::V3, &whole);
+    let members = document.as_ref().map(Value::as_object);
+    let member = members.map(|members| members.and_then(|members| members.get("node_type")).cloned());
+    let found = parse_json_member(input, DocumentKind::V3, "node_type", &alone);
+    assert_eq!(found.as_ref(), member.as_ref().map_err(|error| *error), "alone, and of the whole document");
+    assert_eq!(alone.take_warnings(), whole.take_warnings());
+    if let Ok(value) = document {
         match v3::parse_node(&value, &reading()) {
             Ok(NodeMetadata::Array(array)) => {
                 again(&*array, v3::array_document, |value, reading| match v3::parse_node(value, reading)? {

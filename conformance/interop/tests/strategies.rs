@@ -2,6 +2,7 @@
 //! what they say.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -15,7 +16,9 @@ use zarr_kit::spec::chain::ChainCreation;
 use zarr_kit::spec::codec::RunChain;
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::metadata::draft::{self, Generation};
-use zarr_kit::spec::metadata::{ArrayMetadata, DocumentError, NodeMetadata, v2, v3};
+use zarr_kit::spec::metadata::{
+    ArrayMetadata, DocumentError, DocumentKind, NodeMetadata, parse_json, parse_json_member, v2, v3,
+};
 use zarr_kit::spec::{ArrayRepresentation, CodecChain, DataType, Output, Reading, Value, json};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Registry, Selection, open_store};
 
@@ -65,6 +68,61 @@ fn documents_of_each_format_are_read_strictly_and_say_the_same_when_they_are_wri
         });
         tested.unwrap_or_else(|failure| panic!("{format}: {failure}"));
     }
+}
+
+/// What is JSON, or is not for a reason that people have: names that occur twice, bare `NaN`, commas at the end.
+fn arb_nearly_json() -> impl Strategy<Value = String> {
+    const WORDS: &str = r#"null|true|false|0|-0|1e400|-1.5E+3|""|"array"|"a\u00e9"|[]|{}"#;
+    const WRONG: &str = "NaN|Infinity|-Infinity|nul|01|1.|+1|\"\\ud800\"|\"\\x\"|\"\n\"|/**/1||\"";
+    let one_of = |words: &'static str| prop::sample::select(words.split('|').collect::<Vec<_>>());
+    let word = prop_oneof![40 => one_of(WORDS), 1 => one_of(WRONG)].prop_map(str::to_owned);
+    let name = prop_oneof![
+        60 => (0..1000).prop_map(|number| format!("\"{number}\"")),
+        3 => one_of(r#""node_type"|"attributes"|"\u0031"|""|"metadata""#).prop_map(str::to_owned),
+    ];
+    let value = word.prop_recursive(4, 60, 24, move |inner| {
+        let member = (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name}:{value}"));
+        let comma = || prop_oneof![40 => Just(""), 1 => Just(",")];
+        prop_oneof![
+            1 => (prop::collection::vec(inner, 0..4), comma())
+                .prop_map(|(elements, comma)| format!("[{}{comma}]", elements.join(", "))),
+            3 => (prop::collection::vec(member, 0..24), comma())
+                .prop_map(|(members, comma)| format!("{{{}{comma}}}", members.join(","))),
+        ]
+    });
+    let around = |odd: &'static str| prop_oneof![30 => Just(""), 1 => Just(odd)];
+    (around("\u{feff}"), value, around(" x"))
+        .prop_map(|(before, value, after)| format!("{before}{value}{after}"))
+}
+
+/// Tests V2-ARR-21, D3-DOC-06.
+#[test]
+fn one_member_of_a_document_is_read_just_as_strictly_as_all_of_it() {
+    let kinds =
+        [DocumentKind::V2, DocumentKind::V2Attributes, DocumentKind::V2Consolidated, DocumentKind::V3];
+    let (read, odd, refused) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let count = |cell: &Cell<usize>| cell.set(cell.get() + 1);
+    let tested = runner(1500).run(&arb_nearly_json(), |text| {
+        for (kind, mode) in kinds.into_iter().flat_map(|kind| [(kind, Mode::Strict), (kind, Mode::Lenient)]) {
+            let (whole, alone) = (Reading::new(mode), Reading::new(mode));
+            let document = parse_json(text.as_bytes(), kind, &whole);
+            let wanted = document
+                .map(|document| document.as_object().and_then(|members| members.get("node_type")).cloned());
+            let found = parse_json_member(text.as_bytes(), kind, "node_type", &alone);
+            prop_assert_eq!(&found, &wanted, "{}", text);
+            let warnings = whole.take_warnings();
+            count(match found {
+                Ok(_) if warnings.is_empty() => &read,
+                Ok(_) => &odd,
+                Err(_) => &refused,
+            });
+            prop_assert_eq!(alone.take_warnings(), warnings, "{}", text);
+        }
+        Ok(())
+    });
+    tested.unwrap();
+    let counts = [read, odd, refused].map(Cell::into_inner);
+    assert!(counts.into_iter().all(|count| count > 200), "{counts:?}");
 }
 
 /// A data type by its name in v3, and the codecs of a chunk of it.

@@ -19,7 +19,7 @@ pub(crate) struct Member {
 pub(crate) fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<Member, ParseError> {
     let (mut value, mut names) = (None, Names::default());
     let ((), remarks) = read(bytes, options, |parser| {
-        if parser.next()? != Some(b'{') {
+        if parser.next() != Some(b'{') {
             return skip(parser, &mut names, 0);
         }
         skip_members(parser, &mut names, 1, |parser, names, found| {
@@ -35,12 +35,13 @@ pub(crate) fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> 
 
 /// Takes the value at the next character, inside of `depth` arrays and objects.
 fn skip<'t>(parser: &mut Parser<'t>, names: &mut Names<'t>, depth: usize) -> Result<(), Fault> {
-    match parser.next()? {
+    match parser.next() {
         Some(b'{') => {
             skip_members(parser, names, depth + 1, |parser, names, _| skip(parser, names, depth + 1))
         }
         Some(b'[') => parser.elements(depth + 1, |parser| skip(parser, names, depth + 1)),
         Some(b'"') => parser.string().map(drop),
+        Some(b'0'..=b'9') => parser.number_text().map(drop),
         _ => parser.value(Place::Document, depth).map(drop),
     }
 }

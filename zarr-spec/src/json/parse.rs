@@ -109,6 +109,19 @@ pub(super) fn read<'t, T>(
     Ok((value, parser.remarks))
 }
 
+/// Bytes that mean something in a string: the quote, the backslash, control characters.
+static SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 32 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
+
 /// What is wrong, behind its offset in bytes.
 pub(super) type Fault = (usize, ParseErrorKind);
 
@@ -162,25 +175,25 @@ impl<'t> Parser<'t> {
         if self.eat(MARK) {
             self.remarks.push(Remark::ByteOrderMark);
         }
-        if self.next()?.is_none() {
+        if self.next().is_none() {
             return Err(self.fault(ParseErrorKind::Empty));
         }
         let value = value(self)?;
-        match self.next()? {
+        match self.next() {
             None => Ok(value),
-            Some(_) => Err(self.fault(ParseErrorKind::AfterDocument)),
+            Some(_) => Err(self.misplaced(ParseErrorKind::AfterDocument)),
         }
     }
 
     /// The value at the next character, inside of `depth` arrays and objects.
     pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
-        match self.next()? {
+        match self.next() {
             Some(b'{') => Ok(Value::Object(self.object(place, depth + 1)?)),
             Some(b'[') => Ok(Value::Array(self.array(place, depth + 1)?)),
             Some(b'"') => Ok(Value::String(self.string()?.into_owned())),
             Some(b'0'..=b'9') => self.number(),
             Some(_) => self.word(place),
-            None => Err(self.unexpected("a value")),
+            None => Err(self.no_token("a value")),
         }
     }
 
@@ -218,12 +231,12 @@ impl<'t> Parser<'t> {
         self.open(depth)?;
         let mut comma = None;
         while !self.close(b'}', comma)? {
-            if self.next()? != Some(b'"') {
-                return Err(self.unexpected("a member name in double quotes"));
+            if self.next() != Some(b'"') {
+                return Err(self.no_token("a member name in double quotes"));
             }
             let name = self.string()?;
-            if self.next()? != Some(b':') {
-                return Err(self.unexpected("':'"));
+            if self.next() != Some(b':') {
+                return Err(self.no_token("':'"));
             }
             self.at += 1;
             member(self, name)?;
@@ -258,7 +271,7 @@ impl<'t> Parser<'t> {
 
     /// Takes `bracket` if it is next; none may stand behind a comma, which was at `comma`.
     fn close(&mut self, bracket: u8, comma: Option<usize>) -> Result<bool, Fault> {
-        if self.next()? != Some(bracket) {
+        if self.next() != Some(bracket) {
             return Ok(false);
         }
         if let Some(offset) = comma {
@@ -270,13 +283,13 @@ impl<'t> Parser<'t> {
 
     /// Takes the comma behind an element or a member and returns its offset; leaves `bracket`.
     fn comma(&mut self, bracket: u8, expected: &'static str) -> Result<Option<usize>, Fault> {
-        match self.next()? {
+        match self.next() {
             Some(b',') => {
                 self.at += 1;
                 Ok(Some(self.at - 1))
             }
             Some(next) if next == bracket => Ok(None),
-            _ => Err(self.unexpected(expected)),
+            _ => Err(self.no_token(expected)),
         }
     }
 
@@ -307,16 +320,20 @@ impl<'t> Parser<'t> {
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
+        Ok(Value::Number(Number::from_checked(self.number_text()?)))
+    }
+
+    pub(super) fn number_text(&mut self) -> Result<&'t str, Fault> {
         match self.bytes() {
             [b'-' | b'0'..=b'9', ..] => {}
             [b'+', ..] => return Err(self.fault(ParseErrorKind::PlusSign)),
-            _ => return Err(self.unexpected("a value")),
+            _ => return Err(self.no_token("a value")),
         }
         match scan(self.bytes()) {
             Ok(length) => {
-                let number = Number::from_checked(&self.rest()[..length]);
+                let number = &self.rest()[..length];
                 self.at += length;
-                Ok(Value::Number(number))
+                Ok(number)
             }
             Err(NumberFault::LeadingZero) => Err(self.fault(ParseErrorKind::LeadingZero)),
             Err(NumberFault::NoDigit(offset)) => {
@@ -329,13 +346,8 @@ impl<'t> Parser<'t> {
     /// A string, from quote to quote; borrowed where it has no escapes.
     pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.at += 1;
-        let mut string = Cow::Borrowed("");
+        let mut string = Cow::Borrowed(self.plain());
         loop {
-            let special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < b' ';
-            let plain = self.bytes().iter().take_while(|byte| !special(byte)).count();
-            // Nothing special is a part of a character, so that none is cut.
-            string += &self.rest()[..plain];
-            self.at += plain;
             match self.bytes().first() {
                 Some(b'"') => {
                     self.at += 1;
@@ -347,7 +359,17 @@ impl<'t> Parser<'t> {
                 }
                 None => return Err(self.unexpected("the end of a string")),
             }
+            string += self.plain();
         }
+    }
+
+    /// The characters of a string up to one that means something. None of those is a part of another one, so that none
+    /// is cut.
+    fn plain(&mut self) -> &'t str {
+        let count = self.bytes().iter().take_while(|byte| !SPECIAL[usize::from(**byte)]).count();
+        let plain = &self.rest()[..count];
+        self.at += count;
+        plain
     }
 
     /// The character of the escape whose backslash is next.
@@ -392,15 +414,12 @@ impl<'t> Parser<'t> {
     }
 
     /// The first byte behind white space, which is taken.
-    pub(super) fn next(&mut self) -> Result<Option<u8>, Fault> {
+    pub(super) fn next(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
             self.at += 1;
         }
-        match (bytes.get(self.at), bytes.get(self.at + 1)) {
-            (Some(b'/'), Some(b'/' | b'*')) => Err(self.fault(ParseErrorKind::Comment)),
-            (byte, _) => Ok(byte.copied()),
-        }
+        bytes.get(self.at).copied()
     }
 
     /// Takes `expected` if it is next.
@@ -428,6 +447,17 @@ impl<'t> Parser<'t> {
 
     fn fault(&self, kind: ParseErrorKind) -> Fault {
         (self.at, kind)
+    }
+
+    /// The same of what is next, unless that is a comment: no token begins like one.
+    fn misplaced(&self, kind: ParseErrorKind) -> Fault {
+        let is_comment = matches!(self.bytes(), [b'/', b'/' | b'*', ..]);
+        self.fault(if is_comment { ParseErrorKind::Comment } else { kind })
+    }
+
+    /// The fault that no token that may be next is.
+    fn no_token(&self, expected: &'static str) -> Fault {
+        self.misplaced(self.unexpected(expected).1)
     }
 
     /// The fault that something else, or nothing, stands where `expected` should.
