@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarr_interop::{FarStore, Random, Trips};
+use zarr_interop::v3::{bytes, document, sharded, zstd};
+use zarr_interop::{FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{ByteRange, Invalid, Key, Object, Output, Registry, typetag};
+use zarr_kit::spec::{ByteRange, Invalid, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
@@ -80,34 +81,6 @@ impl Twice {
     fn error(&self) -> Error {
         self.array.read(&Selection::All).unwrap_err()
     }
-}
-
-fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
-    json!({
-        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
-    })
-}
-
-fn key(key: &str) -> Key {
-    Key::new(key.to_owned()).unwrap()
-}
-
-fn bytes() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
-}
-
-fn zstd() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}},
-           {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
-}
-
-fn sharded(inner: &[u64], codecs: &Value) -> Value {
-    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
-    json!([{"name": "sharding_indexed", "configuration": {
-        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
-    }}])
 }
 
 #[test]
