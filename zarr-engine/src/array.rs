@@ -22,7 +22,7 @@ use indexes::KeptIndexes;
 use work::Pipelines;
 
 pub(crate) use indexes::KeptIndex;
-pub(crate) use work::{PARALLEL, Worker};
+pub(crate) use work::{PARALLEL, PORTION, Worker};
 
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]

@@ -238,6 +238,24 @@ impl Context {
         self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
     }
 
+    /// Runs `work` on this thread, and `help` on threads of this context that have nothing else to do meanwhile: on so
+    /// many of them at most. Both have ended when it returns. No lock may be held, as in [`Context::map`].
+    pub(crate) fn run_helped<R>(&self, most: usize, help: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+        let help = &help;
+        let others = most.min(self.thread_count().saturating_sub(1));
+        match &self.threads {
+            Threads::Caller => work(),
+            Threads::Global => rayon::in_place_scope(|scope| {
+                (0..others).for_each(|_| scope.spawn(|_| help()));
+                work()
+            }),
+            Threads::Pool(pool) => pool.in_place_scope(|scope| {
+                (0..others).for_each(|_| scope.spawn(|_| help()));
+                work()
+            }),
+        }
+    }
+
     /// Runs `work` where the threads of this context take part in it.
     pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.threads {

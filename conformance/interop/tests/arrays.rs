@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
 use zarr_interop::{created, memory};
 use zarr_kit::spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
 use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
@@ -293,6 +294,86 @@ fn chunks_larger_than_the_limit_are_neither_read_nor_written() {
     limited(99).erase_chunk(&[0, 0]).unwrap();
     assert!(limited(99).write_values(&Selection::All, &[1u8; 100]).is_err());
     assert_eq!(limited(99).read_values::<u8>(&Selection::All).unwrap(), [0; 100]);
+}
+
+fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
+    Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap())
+}
+
+fn on_threads(threads: usize) -> Context {
+    Context::linked().unwrap().with_thread_pool(pool(threads))
+}
+
+/// Shards of 1 MiB with 64 inner chunks, so many of them, and elements of which some inner chunks hold none but zeros.
+fn shards(count: u64, codec: &str, context: &Context) -> (Array, Vec<u16>) {
+    let builder = ArrayBuilder::new([count * 500, 1024], "uint16").chunks([64, 128]).shards([512, 1024]);
+    let builder = builder.uncompressed().codec(codec, json!({}));
+    let array =
+        Hierarchy::create(memory(), context, Format::V3).unwrap().create_array("/a", &builder).unwrap();
+    let elements = (0..count * 500 * 1024).map(|place| match place >> 16 & 3 {
+        0 => 0,
+        _ => u16::try_from(place * 7919 % 65_521 % (1 + place % 999)).unwrap(),
+    });
+    (array, elements.collect())
+}
+
+fn values(array: &Array) -> Vec<(Key, Vec<u8>)> {
+    let store = array.hierarchy().store();
+    let value =
+        |key: &Key| zarr_kit::spec::store::get_value(&**store, key, usize::MAX).unwrap().unwrap().to_vec();
+    store.list().unwrap().into_iter().map(|key| (key.clone(), value(&key))).collect()
+}
+
+/// The last shards are encoded by all threads together, of those that are written in part what is written as a whole.
+#[test]
+fn shards_hold_the_same_bytes_however_many_threads_write_them() {
+    for (codec, count) in [("zstd", 1), ("crc32c", 2), ("zstd", 4)] {
+        let contexts = [Context::linked().unwrap().with_one_thread(), on_threads(2), on_threads(3)];
+        let arrays = contexts.map(|context| shards(count, codec, &context));
+        let mut before = Vec::new();
+        for selection in ["", "30:,:1001", "3::7,5:1000:11", "70:471,120:910"] {
+            let selection = Selection::parse(selection, &[count * 500, 1024]).unwrap();
+            let written = arrays.each_ref().map(|(array, elements)| {
+                let size = selection.shape(array.shape()).unwrap().iter().product::<u64>();
+                let last = elements.len() - usize::try_from(size).unwrap();
+                array.write_values(&selection, &elements[last..]).unwrap();
+                assert!(array.read_values::<u16>(&selection).unwrap() == elements[last..]);
+                values(array)
+            });
+            assert!(written[0] == written[1] && written[0] == written[2], "{codec} {count} {selection:?}");
+            assert!(written[0] != before);
+            [before, _, _] = written;
+        }
+    }
+}
+
+#[test]
+fn threads_of_a_pool_may_write_shards_all_at_once() {
+    let own = pool(2);
+    let context = Context::linked().unwrap().with_thread_pool(Arc::clone(&own));
+    let arrays = [(); 4].map(|()| shards(2, "zstd", &context));
+    let write = || {
+        arrays.par_iter().for_each(|(array, elements)| {
+            array.write_values(&Selection::All, elements).unwrap();
+            let selection = Selection::parse("1:,:1000", array.shape()).unwrap();
+            array.write_values(&selection, &elements[..999 * 1000]).unwrap();
+        });
+    };
+    own.install(write);
+    pool(3).install(write);
+    assert!(arrays.iter().all(|(array, _)| values(array) == values(&arrays[0].0)));
+}
+
+/// Whichever thread comes to it.
+#[test]
+fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
+    for threads in [1, 2, 4] {
+        let limits = Limits { value_size: 600 << 10, ..Limits::default() };
+        let (array, elements) = shards(2, "crc32c", &on_threads(threads).with_limits(limits));
+        let error = array.write_values(&Selection::All, &elements).unwrap_err();
+        assert!(matches!(&error, zarr_kit::Error::Chunk { .. }), "{error:?}");
+        assert!(array.stored_chunks().unwrap().is_empty());
+    }
 }
 
 /// Keys such as `c.1.0`, of which it has forgotten one.

@@ -21,6 +21,9 @@ use crate::selection::Wanted;
 /// Below so many bytes the work stays on the calling thread.
 pub(crate) const PARALLEL: usize = 512 << 10;
 
+/// Bytes that are worth handing to another thread.
+pub(crate) const PORTION: usize = 256 << 10;
+
 /// What one thread works in.
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
@@ -138,8 +141,12 @@ impl ArrayInner {
         }
         let context = self.context();
         context.run(|| {
-            let shortest = count.div_ceil(16 * context.thread_count());
-            (0..count).into_par_iter().with_min_len(shortest).try_for_each(work)
+            // Whoever has nothing left can take over any portion that is not begun: left alone, rayon makes one of a
+            // quarter of all where there are two threads.
+            let worthwhile = PORTION.checked_div(total / count).unwrap_or(count).max(1);
+            let portion = worthwhile.min(count.div_ceil(16 * context.thread_count()));
+            let numbers = (0..count).into_par_iter().with_min_len(portion).with_max_len(portion);
+            numbers.try_for_each(work)
         })
     }
 

@@ -3,10 +3,12 @@
 //! To a store that keeps many requests in flight, chunks are written by as many threads, which mostly wait.
 
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::{ByteRange, Output};
 
+use super::shard::Ahead;
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
 use crate::copy::MAX_RANK;
@@ -18,12 +20,12 @@ use crate::plan::Plan;
 use crate::read::contents;
 use crate::selection::Wanted;
 
-/// Where the inner chunks of a shard that is written as a whole are encoded.
+/// Where the inner chunks of a shard are encoded, those of which nothing is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// On the thread that writes the shard.
     No,
-    /// On the threads of the context.
+    /// On that thread, and on all others of the context that have nothing else to do.
     OverContext,
     /// On so many threads of their own.
     OverThreads(usize),
@@ -36,6 +38,8 @@ pub(super) struct Target<'t> {
     /// Whether nothing of what it held is kept.
     is_whole: bool,
     pub(super) spread: Spread,
+    /// What is encoded already, of a shard of which something is kept.
+    pub(super) ahead: Ahead,
 }
 
 /// A cell that is on its way to a store that is far away.
@@ -58,22 +62,20 @@ impl ArrayInner {
             Source::Fixed { bytes, .. } => bytes.len(),
             Source::Variable(_) => usize::MAX,
         };
-        // Few shards leave threads idle: then the inner chunks of each are encoded on all of them.
-        let is_spread =
-            self.resolved.chain.shard().is_some() && plan.len() < 2 * self.context().thread_count();
         let concurrency = self.resolved.store.manner().concurrency;
         if concurrency > 0 {
-            return self.write_remotely(&plan, source, &strides, is_spread, concurrency);
+            return self.write_remotely(&plan, source, &strides, concurrency);
         }
-        let spread = if is_spread { Spread::OverContext } else { Spread::No };
-        let write = |number| {
+        let threads = self.context().thread_count();
+        let may_spread = self.resolved.chain.shard().is_some() && threads > 1;
+        let left = AtomicUsize::new(plan.len());
+        self.for_each(plan.len(), total, |number| {
+            // Each thread has shards of its own, but for those that are begun last: whoever is done helps with them.
+            let is_spread = may_spread && left.fetch_sub(1, Ordering::Relaxed) <= threads;
+            let spread = if is_spread { Spread::OverContext } else { Spread::No };
             let piece = plan.piece(number)?;
             self.write_cell(&Part { piece: &piece, source, strides: &strides }, spread)
-        };
-        match is_spread {
-            true => (0..plan.len()).try_for_each(write),
-            false => self.for_each(plan.len(), total, write),
-        }
+        })
     }
 
     /// Writes all cells of `plan`, with as many requests in flight as pay. No more threads compute at once than the
@@ -83,10 +85,11 @@ impl ArrayInner {
         plan: &Plan<'_>,
         source: Source<'_>,
         strides: &[usize],
-        is_spread: bool,
         concurrency: usize,
     ) -> Result<(), Error> {
         let threads = self.context().thread_count();
+        // Few shards leave threads idle: then the inner chunks of each are encoded on all of them.
+        let is_spread = self.resolved.chain.shard().is_some() && plan.len() < 2 * threads;
         let (processors, spread) = match is_spread {
             true => (1, Spread::OverThreads(threads)),
             false => (threads, Spread::No),
@@ -107,7 +110,13 @@ impl ArrayInner {
         let cell = part.piece.cell();
         let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
         let is_whole = self.is_covered(part)?;
-        let target = Target { cell, pipeline: &pipeline, is_whole, spread };
+        let mut target = Target { cell, pipeline: &pipeline, is_whole, spread, ahead: Ahead::new() };
+        if spread != Spread::No
+            && !is_whole
+            && let Some(shard) = pipeline.shard()
+        {
+            target.ahead = self.encoded_ahead(&target, shard, part)?;
+        }
         self.workers.with(Worker::default, |worker| {
             if is_whole {
                 // Nothing is read, and only storing it is under the lock.
@@ -183,7 +192,7 @@ impl ArrayInner {
         old: Option<&[u8]>,
         flight: &Flight,
     ) -> Result<Option<Memory>, Error> {
-        let target = Target { cell: part.piece.cell(), pipeline, is_whole, spread };
+        let target = Target { cell: part.piece.cell(), pipeline, is_whole, spread, ahead: Ahead::new() };
         flight.compute(|| {
             self.workers.with(Worker::default, |worker| {
                 let Some(value) = self.value(&target, part, old, worker)? else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! Writing of shards: inner chunk by inner chunk, then the index.
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use zarr_spec::CodecError;
@@ -7,7 +9,7 @@ use zarr_spec::pipeline::ShardPipeline;
 
 use super::cells::{Spread, Target};
 use super::source::{Part, Source};
-use crate::array::{ArrayInner, PARALLEL, Worker};
+use crate::array::{ArrayInner, PARALLEL, PORTION, Worker};
 use crate::error::Error;
 use crate::flight;
 use crate::pipeline::{Decoded, Stages, decode};
@@ -15,8 +17,18 @@ use crate::plan::Plan;
 use crate::shape::position;
 use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
 
-/// The position of an inner chunk, and its bytes.
-type EncodedInner = (usize, Vec<u8>);
+/// Inner chunks that are encoded before the shard is read that they go into, by the pieces that they come from; `None`
+/// for those that are not to be stored.
+pub(super) type Ahead = HashMap<usize, Option<Vec<u8>>>;
+
+/// An inner chunk that was encoded on any thread.
+struct EncodedInner {
+    /// Of its piece.
+    number: usize,
+    position: usize,
+    /// `None` if it is not to be stored.
+    bytes: Option<Vec<u8>>,
+}
 
 /// What is written to a shard.
 struct ShardPart<'p> {
@@ -41,23 +53,49 @@ impl ArrayInner {
     ) -> Result<Option<&'w [u8]>, Error> {
         let codec = |error: CodecError| self.chunk_error(target.cell, error);
         let part = ShardPart::new(self, target.cell, shard, part)?;
-        let is_spread = target.spread != Spread::No;
-        let encoded = if is_spread { part.encode_spread(target.spread)? } else { Vec::new() };
         let Worker { stages, value: buffer, written, .. } = worker;
         let mut value = buffer.output(self.value_limit(None));
         let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
-        for (position, bytes) in encoded.into_iter().flatten() {
-            writer.put(position, &bytes, &mut value).map_err(codec)?;
-        }
-        let here = if is_spread { 0 } else { part.plan.len() };
-        for number in 0..here {
-            if let (position, Some(encoded)) = part.encode(number, None, written)? {
-                writer.put(position, written.bytes(&encoded, &[]), &mut value).map_err(codec)?;
+        let mut put = |position, bytes: &[u8]| writer.put(position, bytes, &mut value).map_err(codec);
+        if target.spread != Spread::No && part.is_worth_spreading(part.plan.len()) {
+            let all: Vec<usize> = (0..part.plan.len()).collect();
+            part.encode_spread(&all, target.spread, |EncodedInner { position, bytes, .. }| {
+                bytes.map_or(Ok(()), |bytes| put(position, &bytes))
+            })?;
+        } else {
+            for number in 0..part.plan.len() {
+                if let (position, Some(encoded)) = part.encode(number, None, written)? {
+                    put(position, written.bytes(&encoded, &[]))?;
+                }
             }
         }
         let index = writer.finish(shard, &mut value, stages).map_err(codec)?;
         let size = value.written().len();
         Ok((!index.is_empty()).then(|| buffer.bytes(size)))
+    }
+
+    /// Encodes inner chunks of a shard of which a part is written, on several threads: those of which nothing is kept,
+    /// where that pays. No lock may be held.
+    pub(super) fn encoded_ahead(
+        &self,
+        target: &Target<'_>,
+        shard: &ShardPipeline,
+        part: &Part<'_>,
+    ) -> Result<Ahead, Error> {
+        let (mut ahead, mut whole) = (Ahead::new(), Vec::new());
+        let part = ShardPart::new(self, target.cell, shard, part)?;
+        for number in 0..part.plan.len() {
+            if part.is_whole(number)? {
+                whole.push(number);
+            }
+        }
+        if part.is_worth_spreading(whole.len()) {
+            part.encode_spread(&whole, target.spread, |EncodedInner { number, bytes, .. }| {
+                ahead.insert(number, bytes);
+                Ok(())
+            })?;
+        }
+        Ok(ahead)
     }
 
     /// The value of a shard of which `old` is stored and a part is written: inner chunks that are not concerned are kept
@@ -88,8 +126,16 @@ impl ArrayInner {
                 (None, None) => {}
                 (None, Some(bytes)) => writer.put(position, bytes, &mut value).map_err(codec)?,
                 (Some(number), old_bytes) => {
-                    if let Some(encoded) = part.encode_over(number, old_bytes, stages, written)? {
-                        writer.put(position, written.bytes(&encoded, &[]), &mut value).map_err(codec)?;
+                    let encoded;
+                    let bytes = match target.ahead.get(&number) {
+                        Some(bytes) => bytes.as_deref(),
+                        None => {
+                            encoded = part.encode_over(number, old_bytes, stages, written)?;
+                            encoded.as_ref().map(|encoded| written.bytes(encoded, &[]))
+                        }
+                    };
+                    if let Some(bytes) = bytes {
+                        writer.put(position, bytes, &mut value).map_err(codec)?;
                     }
                 }
             }
@@ -125,29 +171,78 @@ impl<'p> ShardPart<'p> {
         Ok(touched)
     }
 
-    /// Encodes all inner chunks that are concerned, on several threads. No lock is held.
-    fn encode_spread(&self, spread: Spread) -> Result<Vec<Option<EncodedInner>>, Error> {
-        let total = match self.source {
-            Source::Fixed { bytes, .. } => bytes.len(),
-            Source::Variable(_) => usize::MAX,
+    /// Whether several threads pay for so many inner chunks.
+    fn is_worth_spreading(&self, count: usize) -> bool {
+        count > 1 && self.inner_size().saturating_mul(count) >= PARALLEL
+    }
+
+    /// Bytes of the elements of an inner chunk; as many as can be where that depends on the elements.
+    fn inner_size(&self) -> usize {
+        let size = self.shard.inner.array.size().limit();
+        size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether nothing is kept of an inner chunk.
+    fn is_whole(&self, number: usize) -> Result<bool, Error> {
+        Ok(self.plan.piece(number)?.covers(self.shard.inner.array.shape.iter().copied()))
+    }
+
+    /// Encodes inner chunks on several threads, and hands them to `put` in their order, on this one: what waits for its
+    /// turn is about as much as one of the threads is behind. No lock may be held.
+    fn encode_spread(
+        &self,
+        numbers: &[usize],
+        spread: Spread,
+        mut put: impl FnMut(EncodedInner) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let portion = (PORTION / self.inner_size().max(1)).max(1);
+        let portions = numbers.len().div_ceil(portion);
+        let (next, encoded) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let no_more = || next.store(portions, Ordering::Relaxed);
+        let encode_next = || {
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            let Some(numbers) = numbers.chunks(portion).nth(turn) else { return false };
+            let made: Result<Vec<_>, Error> = self.array.workers.with(Worker::default, |worker| {
+                numbers.iter().map(|&number| self.encoded(number, &mut worker.written)).collect()
+            });
+            if made.is_err() {
+                no_more();
+            }
+            encoded.lock().unwrap_or_else(PoisonError::into_inner).insert(turn, made);
+            true
         };
-        let all = Mutex::new(vec![None; self.plan.len()]);
-        let encode = |number| {
-            self.array.workers.with(Worker::default, |worker| {
-                let (position, encoded) = self.encode(number, None, &mut worker.written)?;
-                let bytes = encoded.map(|encoded| (position, worker.written.bytes(&encoded, &[]).to_vec()));
-                all.lock().unwrap_or_else(PoisonError::into_inner)[number] = bytes;
-                Ok(())
-            })
+        let mut turn = 0;
+        let mut hand_over = || -> Result<(), Error> {
+            let take = |turn| encoded.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
+            while let Some(made) = take(turn) {
+                made?.into_iter().try_for_each(&mut put)?;
+                turn += 1;
+            }
+            Ok(())
         };
         match spread {
-            Spread::OverThreads(threads) if total >= PARALLEL => {
-                flight::each(self.plan.len(), threads, encode)?;
+            Spread::OverThreads(threads) => flight::each(threads, threads, |_| {
+                while encode_next() {}
+                Ok::<_, Error>(())
+            })?,
+            Spread::OverContext | Spread::No => {
+                let help = || while encode_next() {};
+                self.array.context().run_helped(portions.saturating_sub(1), help, || {
+                    while encode_next() {
+                        hand_over().inspect_err(|_| no_more())?;
+                    }
+                    Ok::<_, Error>(())
+                })?;
             }
-            Spread::OverThreads(_) => (0..self.plan.len()).try_for_each(encode)?,
-            Spread::OverContext | Spread::No => self.array.for_each(self.plan.len(), total, encode)?,
         }
-        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+        hand_over()
+    }
+
+    /// Encodes an inner chunk of which nothing is kept.
+    fn encoded(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error> {
+        let (position, encoded) = self.encode(number, None, stages)?;
+        let bytes = encoded.map(|encoded| stages.bytes(&encoded, &[]).to_vec());
+        Ok(EncodedInner { number, position, bytes })
     }
 
     /// Encodes an inner chunk, of which `old` is what was stored.
@@ -159,7 +254,7 @@ impl<'p> ShardPart<'p> {
         written: &mut Stages,
     ) -> Result<Option<Decoded>, Error> {
         let inner = &self.shard.inner;
-        let is_whole = self.plan.piece(number)?.covers(inner.array.shape.iter().copied());
+        let is_whole = self.is_whole(number)?;
         let Some(old) = old.filter(|_| !is_whole) else { return Ok(self.encode(number, None, written)?.1) };
         let decoded = decode(inner, old, stages, None, self.array.bounds());
         let decoded = decoded.map_err(|error| self.array.chunk_error(self.cell, error))?;
