@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use rayon::prelude::*;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
@@ -17,6 +18,9 @@ const KEPT_WARNINGS: usize = 1000;
 
 /// Documents that one thread fetches at once, where several do.
 const BATCH: usize = 16;
+
+/// So many folders to list are worth a second thread.
+const FOLDERS: usize = 4;
 
 /// A store, and how its documents are read.
 #[derive(Debug)]
@@ -107,10 +111,10 @@ impl Access {
         flight::map(keys, self.store.manner().concurrency, |key| self.has(key))
     }
 
-    /// What lies directly below each of `prefixes`, in their order: all are asked for at once where that pays.
-    pub(super) fn list_dirs(&self, prefixes: &[Prefix]) -> Result<Vec<Directory>, Error> {
-        let concurrency = self.store.manner().concurrency;
-        Ok(flight::map(prefixes, concurrency, |prefix| self.store.list_dir(prefix))?)
+    /// What lies directly below a group, whose keys begin with `prefix`.
+    pub(super) fn list_children(&self, prefix: &Prefix) -> Result<Directory, Error> {
+        self.check_listable("finding the children of a group")?;
+        Ok(self.store.list_dir(prefix)?)
     }
 
     /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that no node of
@@ -119,17 +123,20 @@ impl Access {
         &self,
         groups: &[NodePath],
         format: Format,
-        prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError>,
+        prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError> + Sync,
     ) -> Result<Vec<NodePath>, Error> {
-        let mut paths = Vec::new();
-        let prefixes = groups.iter().map(|group| keyed(prefix(group))).collect::<Result<Vec<_>, _>>()?;
-        for ((group, at), listed) in groups.iter().zip(&prefixes).zip(self.list_dirs(&prefixes)?) {
-            for below in listed.prefixes {
-                let name = at.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
-                paths.extend(group.child(name, format));
-            }
-        }
-        Ok(paths)
+        let below = |group: &NodePath| {
+            let listed = self.store.list_dir(&keyed(prefix(group))?)?;
+            Ok(paths_in(group, listed, format).collect::<Vec<_>>())
+        };
+        let paths: Vec<_> = if !self.is_local() {
+            flight::map(groups, self.store.manner().concurrency, below)?
+        } else if groups.len() < FOLDERS || self.context.thread_count() == 1 {
+            groups.iter().map(below).collect::<Result<_, Error>>()?
+        } else {
+            self.context.run(|| groups.par_iter().map(below).collect::<Result<_, Error>>())?
+        };
+        Ok(paths.into_iter().flatten().collect())
     }
 
     /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.
@@ -218,6 +225,18 @@ impl Access {
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
         Ok(self.store.set(key, &encoded_at(key, encoded)?)?)
     }
+}
+
+/// Where there may be nodes among what is `listed` directly below `group`, as [`Access::paths_below`] has it.
+pub(super) fn paths_in(
+    group: &NodePath,
+    listed: Directory,
+    format: Format,
+) -> impl Iterator<Item = NodePath> + '_ {
+    listed.prefixes.into_iter().filter_map(move |below| {
+        let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        group.child(name, format).ok()
+    })
 }
 
 /// The bytes of a document that is to be stored at `key`.

@@ -14,6 +14,11 @@ impl<D: Clone> Snapshot<D> {
         Self(RwLock::new(documents))
     }
 
+    /// Whether there is a copy.
+    pub(super) fn is_there(&self) -> bool {
+        self.with(|_| ()).is_some()
+    }
+
     /// The documents of a node; the outer `None` if there is no copy, the inner one if it has no such node.
     pub(super) fn get(&self, path: &NodePath) -> Option<Option<D>> {
         self.with(|documents| documents.get(path).cloned())

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use zarr_spec::metadata::v2::{
     Consolidated, KeyKind, array_document, array_key, attributes_document, attributes_key,
     consolidated_document, consolidated_key, group_document, group_key, node_of, parse_array,
     parse_attributes, parse_consolidated, parse_group, prefix,
 };
 use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
-use super::access::{Access, keyed};
+use super::access::{Access, keyed, paths_in};
 use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, NewNode, below_an_array, in_the_way, not_a_group};
+use super::dialect::{
+    Dialect, Found, FoundArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
+};
 use super::snapshot::{Snapshot, directly_below};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -29,6 +33,14 @@ struct Documents {
     array: Option<Value>,
     group: Option<Value>,
     attributes: Option<Value>,
+}
+
+/// Where there may be nodes.
+enum Below {
+    /// Copies of their documents.
+    Copied(Vec<(NodePath, Documents)>),
+    /// The paths of folders.
+    Paths(Vec<NodePath>),
 }
 
 /// A document that was written, or erased.
@@ -119,6 +131,24 @@ impl V2 {
         }
     }
 
+    /// What there may be directly below the group at `path`.
+    fn below(&self, access: &Access, path: &NodePath) -> Result<Below, Error> {
+        let check = || match self.kind(access, path)? {
+            None => Err(Error::NoNode(path.clone())),
+            Some(Kind::Array) => Err(not_a_group(path)),
+            Some(_) => Ok(()),
+        };
+        if let Some(below) = self.snapshot.below(path) {
+            check()?;
+            return Ok(Below::Copied(directly_below(below, path).collect()));
+        }
+        let list = || {
+            access.check_listable("finding the children of a group")?;
+            access.paths_below(std::slice::from_ref(path), Format::V2, prefix)
+        };
+        Ok(Below::Paths(access.checked(check, list)?))
+    }
+
     /// Writes the attributes: no document for none, as far as the store can.
     fn write_attributes(
         &self,
@@ -199,22 +229,35 @@ impl Dialect for V2 {
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
-        let check = || match self.kind(access, path)? {
-            None => Err(Error::NoNode(path.clone())),
-            Some(Kind::Array) => Err(not_a_group(path)),
-            Some(_) => Ok(()),
-        };
-        if let Some(below) = self.snapshot.below(path) {
-            check()?;
-            return Ok(directly_below(below, path)
-                .filter_map(|(path, node)| node.child(access, path))
-                .collect());
+        match self.below(access, path)? {
+            Below::Copied(nodes) => {
+                Ok(nodes.into_iter().filter_map(|(path, node)| node.child(access, path)).collect())
+            }
+            Below::Paths(paths) => children_at(access, paths),
         }
-        let list = || {
-            access.check_listable("finding the children of a group")?;
-            access.paths_below(std::slice::from_ref(path), Format::V2, prefix)
-        };
-        children_at(access, access.checked(check, list)?)
+    }
+
+    fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
+        match self.below(access, path)? {
+            Below::Copied(nodes) => Ok(nodes
+                .into_iter()
+                .filter(|(_, documents)| documents.array.is_some())
+                .map(|(path, documents)| found_array(access, path, Ok(documents)))
+                .collect()),
+            Below::Paths(paths) => arrays_at(access, paths),
+        }
+    }
+
+    fn arrays_listed(
+        &self,
+        access: &Access,
+        listing: Result<Directory, Error>,
+    ) -> Result<Vec<FoundArray>, Error> {
+        let root = NodePath::root();
+        if self.snapshot.is_there() {
+            return self.arrays(access, &root);
+        }
+        arrays_at(access, paths_in(&root, listing?, Format::V2).collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
@@ -340,6 +383,22 @@ fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<Child>, Erro
     Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
 }
 
+/// The arrays that there are at `paths`. What is wrong with documents is said of theirs alone.
+fn arrays_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<FoundArray>, Error> {
+    let keys = keys_of(&paths)?;
+    let values = access.get_all(&keys)?;
+    let nodes = paths.into_iter().zip(keys.chunks_exact(3).zip(values.chunks_exact(3)));
+    let arrays = nodes.filter(|(_, (_, values))| values[0].is_some()).collect();
+    Ok(access.context.map(arrays, |(path, (keys, values)): (NodePath, (&[Key], &[Option<Bytes>]))| {
+        found_array(access, path, parsed(access, keys, values))
+    }))
+}
+
+fn found_array(access: &Access, path: NodePath, documents: Result<Documents, Error>) -> FoundArray {
+    let array = documents.and_then(|documents| array_of(&path, found(access, &path, documents)?));
+    (path, array)
+}
+
 /// What is there, whether or not it can be read.
 fn stored_kind(access: &Access, path: &NodePath) -> Result<Kind, Error> {
     let keys = [keyed(array_key(path))?, keyed(group_key(path))?];
@@ -386,17 +445,32 @@ fn stored(access: &Access, path: &NodePath) -> Result<Documents, Error> {
 
 /// The documents of some nodes, in one batch.
 fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Documents>, Error> {
+    let keys = keys_of(paths)?;
+    let values = access.get_all(&keys)?;
+    keys.chunks_exact(3)
+        .zip(values.chunks_exact(3))
+        .map(|(keys, values)| parsed(access, keys, values))
+        .collect()
+}
+
+/// The keys of the documents of nodes, three for each.
+fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     for path in paths {
         keys.extend([keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?]);
     }
+    Ok(keys)
+}
+
+/// The documents of a node, from the values of these keys.
+fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
     let kinds = [DocumentKind::V2, DocumentKind::V2, DocumentKind::V2Attributes];
-    let mut values = access.get_all(&keys)?.into_iter().zip(keys.iter().zip(kinds.into_iter().cycle()));
-    let mut next = || match values.next() {
-        Some((Some(value), (key, kind))) => access.parse(key, &value, kind).map(Some),
-        _ => Ok(None),
-    };
-    paths.iter().map(|_| Ok(Documents { array: next()?, group: next()?, attributes: next()? })).collect()
+    let mut documents =
+        keys.iter().zip(values).zip(kinds).map(|((key, value), kind)| {
+            value.as_ref().map(|value| access.parse(key, value, kind)).transpose()
+        });
+    let mut next = || documents.next().unwrap_or(Ok(None));
+    Ok(Documents { array: next()?, group: next()?, attributes: next()? })
 }
 
 fn by_node(consolidated: Consolidated) -> BTreeMap<NodePath, Documents> {

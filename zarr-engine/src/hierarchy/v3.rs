@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
-use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
-use zarr_spec::store::Version;
+use zarr_spec::metadata::{
+    ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata, parse_json_member,
+};
+use zarr_spec::store::{Directory, Version};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
 
-use super::access::{Access, encoded_at, keyed};
+use super::access::{Access, encoded_at, keyed, paths_in};
 use super::beside::{Beside, Erased};
 use super::dialect::{
     Dialect, Found, FoundArray, NewArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
@@ -206,7 +208,7 @@ impl V3 {
         }
         match itself {
             Some(document) => {
-                Err(in_the_way(path, format!("{} is there already", kind_of(Some(&document)).name())))
+                Err(in_the_way(path, format!("{} is there already", kind_of(&document).name())))
             }
             None => Ok((missing, above)),
         }
@@ -238,11 +240,8 @@ impl V3 {
             return Err(below_an_array(path, &array));
         }
         for ((path, _), document) in arrays.iter().zip(&documents[count..]) {
-            if document.is_some() {
-                return Err(in_the_way(
-                    path,
-                    format!("{} is there already", kind_of(document.as_ref()).name()),
-                ));
+            if let Some(document) = document {
+                return Err(in_the_way(path, format!("{} is there already", kind_of(document).name())));
             }
         }
         Ok(nodes.into_iter().zip(found).collect())
@@ -254,12 +253,12 @@ impl V3 {
         self.arrays.get_or_make(array, is_alike, make)
     }
 
-    /// What `made` makes of each node directly below the group at `path`, and of its document where that can be read.
+    /// What `made` makes of each node directly below the group at `path`, and of its document.
     fn below<T: Send>(
         &self,
         access: &Access,
         path: &NodePath,
-        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
         let check = || match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
             NodeMetadata::Group(_) => Ok(()),
@@ -268,7 +267,7 @@ impl V3 {
         if let Some(below) = self.snapshot.below(path) {
             check()?;
             let below = directly_below(below, path).collect();
-            return Ok(access.context.map(below, |(path, node)| made(path, Some(node))));
+            return Ok(access.context.map(below, |(path, document)| made(path, Listed::Read(document))));
         }
         let list = || {
             access.check_listable("finding the children of a group")?;
@@ -281,7 +280,7 @@ impl V3 {
     fn listed<T: Send>(
         access: &Access,
         groups: &[NodePath],
-        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
         Self::there(access, access.paths_below(groups, Format::V3, prefix)?, made)
     }
@@ -290,17 +289,13 @@ impl V3 {
     fn there<T: Send>(
         access: &Access,
         paths: Vec<NodePath>,
-        made: impl Fn(NodePath, Option<Value>) -> T + Send + Sync,
+        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
     ) -> Result<Vec<T>, Error> {
-        // What is wrong with it is said when the node is opened.
-        let parsed = |path: NodePath, key: &Key, value: &[u8]| {
-            made(path, access.parse(key, value, DocumentKind::V3).ok())
-        };
         if access.is_local() {
             // Each document is done with before the next one is read.
             let one = |path: NodePath| {
                 let key = keyed(node_key(&path))?;
-                Ok(access.get(&key)?.map(|value| parsed(path, &key, &value)))
+                Ok(access.get(&key)?.map(|value| made(path, Listed::Stored(&key, &value))))
             };
             return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
         }
@@ -308,7 +303,34 @@ impl V3 {
         let values = access.get_all(&keys)?;
         let there = paths.into_iter().zip(keys).zip(values);
         let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
-        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| parsed(path, &key, &value)))
+        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| {
+            made(path, Listed::Stored(&key, &value))
+        }))
+    }
+}
+
+/// The document of a node in a listing.
+enum Listed<'a> {
+    /// From a copy.
+    Read(Value),
+    /// As it is stored.
+    Stored(&'a Key, &'a [u8]),
+}
+
+impl Listed<'_> {
+    /// The JSON; nothing where it cannot be read. What is wrong with it is said when the node is opened.
+    fn document(self, access: &Access) -> Option<Value> {
+        match self {
+            Self::Read(document) => Some(document),
+            Self::Stored(key, value) => access.parse(key, value, DocumentKind::V3).ok(),
+        }
+    }
+
+    fn kind(&self, access: &Access) -> Kind {
+        match self {
+            Self::Read(document) => kind_of(document),
+            Self::Stored(key, value) => stored_kind(access, key, value),
+        }
     }
 }
 
@@ -351,41 +373,50 @@ impl Dialect for V3 {
 
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
         match self.snapshot.get(path) {
-            Some(document) => Ok(document.map(|document| kind_of(Some(&document)))),
+            Some(document) => Ok(document.as_ref().map(kind_of)),
             None => {
                 let key = keyed(node_key(path))?;
-                let Some(value) = access.get(&key)? else { return Ok(None) };
-                Ok(Some(kind_of(access.parse(&key, &value, DocumentKind::V3).ok().as_ref())))
+                Ok(access.get(&key)?.map(|value| stored_kind(access, &key, &value)))
             }
         }
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
-        self.below(access, path, |path, node| child(path, node.as_ref()))
+        self.below(access, path, |path, listed| Child { path, kind: listed.kind(access) })
     }
 
     /// The documents that say that they are those of arrays are not fetched again.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
-        let array = |path: NodePath, document: Option<Value>| {
-            let document = document.filter(|document| kind_of(Some(document)) == Kind::Array)?;
-            let node = parse(access, &path, &document);
-            let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
-            Some((path, metadata))
-        };
-        Ok(self.below(access, path, array)?.into_iter().flatten().collect())
+        let arrays = self.below(access, path, |path, listed| found_array(access, path, listed))?;
+        Ok(arrays.into_iter().flatten().collect())
+    }
+
+    fn arrays_listed(
+        &self,
+        access: &Access,
+        listing: Result<Directory, Error>,
+    ) -> Result<Vec<FoundArray>, Error> {
+        let root = NodePath::root();
+        if self.snapshot.is_there() {
+            return self.arrays(access, &root);
+        }
+        let paths = paths_in(&root, listing?, Format::V3).collect();
+        let arrays = Self::there(access, paths, |path, listed| found_array(access, path, listed))?;
+        Ok(arrays.into_iter().flatten().collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
         let document = self.document(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
-        let mut nodes = vec![child(path.clone(), Some(&document))];
+        let mut nodes = vec![child(path.clone(), &document)];
         if let Some(below) = self.snapshot.below(path) {
-            nodes.extend(below.into_iter().map(|(path, node)| child(path, Some(&node))));
+            nodes.extend(below.into_iter().map(|(path, document)| child(path, &document)));
             return Ok(nodes);
         }
         access.check_listable("finding the nodes of a hierarchy")?;
         let mut level = groups(&nodes);
         while !level.is_empty() {
-            let found = Self::listed(access, &level, |path, node| child(path, node.as_ref()))?;
+            let found =
+                Self::listed(access, &level, |path, listed| Child { path, kind: listed.kind(access) })?;
             level = groups(&found);
             nodes.extend(found);
         }
@@ -485,7 +516,8 @@ impl Dialect for V3 {
         let mut level = vec![path.clone()];
         while !level.is_empty() {
             let mut found = Vec::new();
-            for (path, document) in Self::listed(access, &level, |path, document| (path, document))? {
+            let below = Self::listed(access, &level, |path, listed| (path, listed.document(access)))?;
+            for (path, document) in below {
                 // A second look, as an error this time.
                 let document = match document {
                     Some(document) => document,
@@ -494,7 +526,7 @@ impl Dialect for V3 {
                 parse(access, &path, &document)?;
                 found.push((path, document));
             }
-            let children: Vec<_> = found.iter().map(|(path, node)| child(path.clone(), Some(node))).collect();
+            let children: Vec<_> = found.iter().map(|(path, node)| child(path.clone(), node)).collect();
             level = groups(&children);
             for (node, document) in &found {
                 apply(&mut nodes, path, (node, Some(document)));
@@ -518,7 +550,7 @@ fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>,
         .collect()
 }
 
-fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetadata, Error> {
+pub(super) fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetadata, Error> {
     access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
 }
 
@@ -578,17 +610,37 @@ fn apply(nodes: &mut Object, group: &NodePath, (path, document): Change<'_>) {
     }
 }
 
-fn kind_of(document: Option<&Value>) -> Kind {
-    let node_type = document.and_then(|document| document.as_object()?.get("node_type")?.as_str());
-    match node_type {
+/// The member that tells arrays from groups.
+const NODE_TYPE: &str = "node_type";
+
+fn kind_of(document: &Value) -> Kind {
+    kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
+}
+
+/// Of a stored document, nothing else is kept.
+fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> Kind {
+    let read = |reading: &_| parse_json_member(value, DocumentKind::V3, NODE_TYPE, reading);
+    kind_called(access.reading(key, read).ok().flatten().as_ref())
+}
+
+fn kind_called(node_type: Option<&Value>) -> Kind {
+    match node_type.and_then(Value::as_str) {
         Some("array") => Kind::Array,
         Some("group") => Kind::Group,
         _ => Kind::Unreadable,
     }
 }
 
-fn child(path: NodePath, document: Option<&Value>) -> Child {
+fn child(path: NodePath, document: &Value) -> Child {
     Child { path, kind: kind_of(document) }
+}
+
+/// An array, of what may be any node.
+fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
+    let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
+    let node = parse(access, &path, &document);
+    let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
+    Some((path, metadata))
 }
 
 fn groups(nodes: &[Child]) -> Vec<NodePath> {
