@@ -4,24 +4,18 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarr_interop::v3::{bytes, document, sharded, zstd};
-use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
+use zarr_interop::{FarStore, Random, Trips};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{ByteRange, Invalid, Object, Output, Registry, typetag};
+use zarr_kit::spec::{ByteRange, Invalid, Key, LimitExceeded, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
 const IN_FLIGHT: usize = 32;
 const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
-
-/// How long a store waits for what has to be asked of it at the same time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that a read keeps in flight at most.
 const BUDGET: usize = 40 << 20;
@@ -88,6 +82,34 @@ impl Twice {
     }
 }
 
+fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
+    })
+}
+
+fn key(key: &str) -> Key {
+    Key::new(key.to_owned()).unwrap()
+}
+
+fn bytes() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
+}
+
+fn zstd() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
+}
+
+fn sharded(inner: &[u64], codecs: &Value) -> Value {
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
+    }}])
+}
+
 #[test]
 fn all_chunks_that_are_wanted_are_one_round_trip() {
     for codecs in [bytes(), zstd()] {
@@ -128,7 +150,9 @@ fn the_bytes_in_flight_are_bounded() {
 fn shards_are_two_round_trips_and_one_when_their_indexes_are_kept() {
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     // Neighbours are joined: of each of the eight shards, all inner chunks are one range.
-    assert_eq!(twice.batches(&Selection::All), [8, 8]);
+    let most = twice.select("0:48,:");
+    assert_eq!(twice.batches(&most), [8, 8]);
+    assert_eq!(twice.batches(&most), [8]);
     assert_eq!(twice.batches(&Selection::All), [8]);
     // Of two shards, a row of inner chunks in each.
     assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
@@ -138,13 +162,41 @@ fn shards_are_two_round_trips_and_one_when_their_indexes_are_kept() {
 }
 
 #[test]
+fn small_shards_that_are_wanted_as_wholes_are_one_round_trip() {
+    let twice = Twice::new(&[60, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+    assert_eq!(twice.batches(&Selection::All), [8]);
+    // What is known of them is kept.
+    assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
+    // Some bytes that are not wanted cost less than another round trip.
+    for (join_gap, batches) in [(0, vec![8, 8]), (8192 / 4 + 1024, vec![8])] {
+        let document = document(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
+        let manner = Manner { join_gap, ..MANNER };
+        let twice = Twice::of(&document, manner, &Context::linked().unwrap()).filled();
+        assert_eq!(twice.batches(&twice.select("0:48,:")), batches);
+    }
+    // One that takes more than was to be expected is read by its index, and so is a large one.
+    let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+    twice.far.spoil(|_, batch, (number, answer)| match (batch, number) {
+        (0, 3) => {
+            let source = LimitExceeded { limit: 7 };
+            vec![(number, Err(StoreError::TooLarge { key: "a/c/0/3".to_owned(), source }))]
+        }
+        _ => vec![(number, answer)],
+    });
+    assert_eq!(twice.batches(&Selection::All), [8, 1, 1]);
+    let twice = Twice::new(&[1024, 2048], &[1024, 1024], &sharded(&[512, 512], &zstd())).filled();
+    assert_eq!(twice.batches(&Selection::All).len(), 2);
+}
+
+#[test]
 fn shards_and_inner_chunks_that_are_not_stored_are_the_fill_value() {
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
     assert_eq!(twice.batches(&Selection::All), [8]);
     twice.near_array.write_values(&twice.select("0:16,0:16"), &[7u16; 256]).unwrap();
     twice.near_array.write_values(&twice.select("17,500"), &[8u16]).unwrap();
-    assert_eq!(twice.batches(&Selection::All), [8, 2]);
+    assert_eq!(twice.batches(&twice.select("0:30,:")), [8, 2]);
     assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "an index that is kept may be old");
+    assert_eq!(twice.batches(&Selection::All), [6, 2], "two indexes are kept");
 }
 
 #[test]
@@ -216,7 +268,7 @@ impl StoreConfiguration for FarConfiguration {
 /// A store around the far one that keeps decoded chunks is asked first.
 #[test]
 fn decoded_chunks_that_are_kept_are_not_fetched_again() {
-    for (codecs, batches) in [(zstd(), vec![64]), (sharded(&[16, 16], &zstd()), vec![64, 64])] {
+    for (codecs, batches) in [(zstd(), vec![64]), (sharded(&[16, 16], &zstd()), vec![64])] {
         let twice = Twice::new(&[256, 256], &[32, 32], &codecs).filled();
         FAR.set(Some(Arc::clone(&twice.far)));
         let cache = json!({"type": "cache", "bytes": 1 << 26, "chunks": "decoded", "store": {"type": "far"}});
@@ -313,14 +365,16 @@ fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
     let mut output = Output::at_most(1 << 20);
     let got = other.store.get(&key("a/c/0/2"), ByteRange::Full, &mut output).unwrap().unwrap();
     let value = got.into_bytes(output);
-    let before = twice.near_array.read_values::<u16>(&Selection::All).unwrap();
+    // A small shard that is wanted as a whole would be one request.
+    let selection = twice.select("0:48,:");
+    let before = twice.near_array.read_values::<u16>(&selection).unwrap();
     twice.far.spoil(move |inside, batch, (number, answer)| {
         if batch == 0 && number == 3 {
             inside.store.set(&key("a/c/0/2"), &value).unwrap();
         }
         vec![(number, answer)]
     });
-    let found = twice.array.read_values::<u16>(&Selection::All).unwrap();
+    let found = twice.array.read_values::<u16>(&selection).unwrap();
     let trips = twice.far.take();
     assert_eq!(&trips.batches[..2], [4, 4]);
     for (number, (found, before)) in found.iter().zip(&before).enumerate() {
@@ -354,7 +408,7 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
     // Requests in each batch, and how many there are that are none.
     type Asked = (Vec<usize>, usize);
     let all: [(Format, [Asked; 3]); 3] = [
-        (Format::V2, [(vec![15], 3), (vec![16, 80, 16], 19), (vec![9, 3], 0)]),
+        (Format::V2, [(vec![10, 3, 3, 3, 3], 3), (vec![16, 80, 16], 19), (vec![9, 3], 0)]),
         (Format::V3Draft, [(vec![2; 4], 3), (vec![], 3), (vec![], 5)]),
         (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![3], 0)]),
     ];
@@ -385,57 +439,6 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
 fn asked(far: &FarStore) -> (Vec<usize>, usize) {
     let trips = far.take();
     (trips.batches, trips.alone)
-}
-
-#[test]
-fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
-    let context = Context::linked().unwrap();
-    for (format, batches, alone) in [
-        (Format::V2, vec![4, 3, 9 * 3 + 2 * 3], 1),
-        (Format::V3Draft, vec![4, 2, 2, 2], 3),
-        (Format::V3, vec![4, 9 + 2], 1),
-    ] {
-        let near = open_store(context.registry(), "memory:").unwrap();
-        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        let attributes: Object = [("title".to_owned(), "two arrays".into())].into_iter().collect();
-        hierarchy.create_group("", attributes.clone()).unwrap();
-        for name in ["b", "a"] {
-            drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
-        }
-        (0..9).for_each(|number| drop(hierarchy.create_group(&format!("g{number}"), Object::new()).unwrap()));
-
-        let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
-        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, MANNER));
-        // What tells the format is not answered before the listing was asked for.
-        let begun = Instant::now();
-        let is_listed = AtomicBool::new(false);
-        far.spoil(move |_, batch, delivery| {
-            while batch == 0 && !is_listed.load(Ordering::SeqCst) && begun.elapsed() < PATIENCE {
-                is_listed.store(counted.take().contains_key("list_prefix"), Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(1));
-            }
-            vec![delivery]
-        });
-        let (root, arrays) = Hierarchy::open_with_arrays(Arc::<FarStore>::clone(&far), &context).unwrap();
-        assert!(begun.elapsed() < PATIENCE, "{format}");
-        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
-        assert_eq!(
-            (paths, root.attributes()),
-            (vec!["/a".to_owned(), "/b".to_owned()], &attributes),
-            "{format}"
-        );
-        let trips = far.take();
-        assert_eq!((trips.batches, trips.alone), (batches, alone), "{format}");
-
-        // From near, and where there is a copy of all documents, that is no other answer.
-        for store in [near, far as Arc<dyn Store>] {
-            if format != Format::V3Draft {
-                hierarchy.consolidate("").unwrap();
-            }
-            let (root, arrays) = Hierarchy::open_with_arrays(store, &context).unwrap();
-            assert_eq!((arrays.len(), root.attributes()), (2, &attributes), "{format}");
-        }
-    }
 }
 
 #[test]

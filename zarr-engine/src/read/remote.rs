@@ -1,16 +1,16 @@
 //! Reading from stores that keep many requests in flight: all that is known to be wanted is asked for at once, and each
 //! thread decodes what it took.
 //!
-//! Chunks are one round trip, shards two: the indexes that are not kept, and the inner chunks. What turns out to have
-//! changed in between is read once more by itself, and so are the parts of an inner chunk that is a shard itself.
+//! Chunks are one round trip, and so are small shards that are wanted as wholes. Other shards are two: the indexes that are
+//! not kept, and the inner chunks. What turns out to have changed in between is read once more by itself, and so are the
+//! parts of an inner chunk that is a shard itself.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rayon::prelude::*;
 use zarr_spec::pipeline::{Pipeline, ShardPipeline};
-use zarr_spec::store::{Delivery, Got, Request, StoreError};
+use zarr_spec::store::{Changes, Delivery, Got, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 
 use super::cells::{PlannedCell, WHOLE, contents, exact_size, shared_cells};
@@ -19,14 +19,20 @@ use super::region::{Before, Region, Want};
 use super::shard::{Divided, InnerChunk, OpenShard, joined, range_of};
 use crate::array::{ArrayInner, KeptIndex, Worker};
 use crate::error::Error;
+use crate::flight;
+use crate::pipeline::Stages;
 use crate::plan::{Piece, Plan};
-use crate::shard::ShardIndex;
+use crate::shard::{ShardIndex, part};
 
 /// Bytes in flight, or fetched and not yet decoded: with what decoding takes, less than 64 MiB beyond the output.
 const IN_FLIGHT: usize = 40 << 20;
 
 /// Chunks and inner chunks that are asked for at once: what has to be known of them takes memory.
 const AT_ONCE: usize = 1 << 16;
+
+/// Shards that have no more bytes, decoded and with their indexes, are one request where all of them is wanted. Of larger
+/// ones, what comes first is decoded while the rest is on its way.
+const ONE_REQUEST: u64 = 2 << 20;
 
 /// The cells of some plans, and what each of the regions that these are of wants of them.
 pub(super) struct Cells<'c, 'a> {
@@ -187,7 +193,9 @@ impl ArrayInner {
                 shards.push(self.asked(first.piece.cell(), shard, wants, kept)?);
             }
         }
-        self.fetch_indexes(&shards, total)?;
+        self.fetch_indexes(&shards, total, true)?;
+        // Of shards that are much larger than what they hold.
+        self.fetch_indexes(&shards, total, false)?;
         self.for_each(shards.len(), total, |number| self.prepare(&shards[number]))?;
         self.fetch_inner(&shards, total)?;
         let changed = shards.iter().filter(|asked| {
@@ -229,36 +237,86 @@ impl ArrayInner {
         Ok(Asked { cell, shard, divided, inner, stored, count, kept, index, is_kept, is_current })
     }
 
-    /// Fetches the indexes that are not kept.
-    fn fetch_indexes(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
+    /// Fetches the indexes that are not kept, and if they `may_be_whole`, small shards that are wanted as wholes with all they hold.
+    fn fetch_indexes(
+        &self,
+        shards: &[Asked<'_, '_, '_>],
+        total: usize,
+        may_be_whole: bool,
+    ) -> Result<(), Error> {
         let unknown = shards.iter().filter(|asked| !asked.inner.is_empty() && asked.index.get().is_none());
         let unknown: Vec<_> = unknown.collect();
+        let gap = self.resolved.store.manner().join_gap;
+        let whole_size = |asked: &Asked<'_, '_, '_>| asked.whole_size(gap).filter(|_| may_be_whole);
         let (mut requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
         for asked in &unknown {
             changes.push(self.changes(asked.cell)?);
-            let (range, limit) =
-                (ShardIndex::range_in_value(asked.shard), self.value_limit(Some(asked.shard.index_size)));
-            requests.push(Request::new(self.key(asked.cell)?, range, limit));
+            let key = self.key(asked.cell)?;
+            requests.push(match whole_size(asked) {
+                Some(expected) => {
+                    let limit = self.value_limit(Some(2 * ONE_REQUEST));
+                    let request = Request::new(key, ByteRange::Full, limit);
+                    Request { expected: expected.min(limit), once: true, ..request }
+                }
+                None => {
+                    let limit = self.value_limit(Some(asked.shard.index_size));
+                    Request::new(key, ShardIndex::range_in_value(asked.shard), limit)
+                }
+            });
         }
         self.fetch(requests, total, |place, answer| {
-            let Asked { cell, shard, index, .. } = unknown[place];
-            let got = self.answered(cell, answer)?;
+            let asked = unknown[place];
+            let is_whole = whole_size(asked).is_some();
+            if is_whole && matches!(answer, Err(StoreError::TooLarge { .. })) {
+                return Ok(());
+            }
+            let got = self.answered(asked.cell, answer)?;
             let parsed = got.map(|got| {
                 self.workers.with(Worker::default, |worker| {
                     let bytes = contents(&got, &[]);
-                    self.parse_index(cell, shard, (&got, bytes), changes[place], &mut worker.stages)
+                    if is_whole {
+                        return self.decode_fetched(asked, (&got, bytes), changes[place], &mut worker.stages);
+                    }
+                    self.parse_index(
+                        asked.cell,
+                        asked.shard,
+                        (&got, bytes),
+                        changes[place],
+                        &mut worker.stages,
+                    )
                 })
             });
-            let _first = index.set(parsed.transpose()?);
+            let _first = asked.index.set(parsed.transpose()?);
             Ok(())
         })
+    }
+
+    /// Decodes all of a shard out of its value. The index in it.
+    fn decode_fetched(
+        &self,
+        asked: &Asked<'_, '_, '_>,
+        (got, value): (&Got, &[u8]),
+        changes: Option<Changes>,
+        stages: &mut Stages,
+    ) -> Result<Arc<KeptIndex>, Error> {
+        let Asked { cell, shard, divided, .. } = asked;
+        let part = |range| part(value, range).map_err(|error| self.chunk_error(cell, error));
+        let place = ShardIndex::range_in_value(shard).within(value.len() as u64);
+        let encoded = part((place.start, place.end - place.start))?;
+        let index = self.parse_index(cell, shard, (got, encoded), changes, stages)?;
+        let open = asked.open_with(&index);
+        if let Some(stored) = self.fill_missing(open, divided, asked.inner.clone())? {
+            self.decode_joined(open, divided, &stored, part(range_of(&stored))?, stages)?;
+            let _first = asked.stored.set(Vec::new());
+        }
+        Ok(index)
     }
 
     /// Fills what is not stored, and finds out what is to be fetched.
     fn prepare(&self, asked: &Asked<'_, '_, '_>) -> Result<(), Error> {
         let Asked { cell, divided, inner, stored, count, .. } = asked;
         let is_current = match asked.open() {
-            _ if inner.is_empty() => true,
+            _ if inner.is_empty() || stored.get().is_some() => true,
             Some(open) => match self.fill_missing(open, divided, inner.clone())? {
                 Some(inner) => {
                     let (inner, is_current) = self.read_nested_parts(open, divided, inner)?;
@@ -326,7 +384,7 @@ impl ArrayInner {
         let mut deliveries = store.get_many(requests, IN_FLIGHT);
         match self.is_parallel(count, total) {
             false => deliveries.try_for_each(take)?,
-            true => self.context().run(|| deliveries.par_bridge().try_for_each(take))?,
+            true => flight::hand_out(self.context(), deliveries, take)?,
         }
         match were_answered.iter().position(|was_answered| !was_answered.load(Ordering::Relaxed)) {
             None => Ok(()),
@@ -357,10 +415,25 @@ impl ArrayInner {
 impl Asked<'_, '_, '_> {
     /// With its index, if the shard is stored and its index is here.
     fn open(&self) -> Option<OpenShard<'_>> {
-        let index = &**self.index.get()?.as_ref()?;
+        Some(self.open_with(self.index.get()?.as_ref()?))
+    }
+
+    fn open_with<'s>(&'s self, index: &'s KeptIndex) -> OpenShard<'s> {
         let Self { cell, shard, is_kept, .. } = *self;
         let kept = self.kept.as_ref();
-        Some(OpenShard { cell, shard, index, is_kept, start: 0, first: 0, before: Before::Fresh, kept })
+        OpenShard { cell, shard, index, is_kept, start: 0, first: 0, before: Before::Fresh, kept }
+    }
+
+    /// Bytes that the value will probably have, of a small shard of which nothing is known, and of which no more than
+    /// `gap` bytes are not wanted.
+    fn whole_size(&self, gap: u64) -> Option<usize> {
+        let Self { shard, divided, inner, .. } = self;
+        let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
+        let count: u64 = shard.grid_shape.iter().product();
+        let others = count.checked_sub(inner.len() as u64).filter(|_| divided.wants.len() == 1)?;
+        let unwanted = size.checked_div(count)?.checked_mul(others)?;
+        let is_wanted = size <= ONE_REQUEST && unwanted <= gap && shard.inner.shard().is_none();
+        usize::try_from(size).ok().filter(|_| is_wanted)
     }
 }
 
