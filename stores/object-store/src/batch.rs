@@ -9,22 +9,25 @@ use tokio::task::JoinSet;
 use zarr_spec::store::{Delivery, Fetched, Request, StoreError};
 
 use crate::fetch::Part;
+use crate::room::Room;
 use crate::runtime::NO_ANSWER;
 use crate::{CONCURRENCY, RemoteStore};
 
 /// The requests of one call, and what came of them.
 ///
-/// Requests are begun by who takes answers, as many as there is room for: what is begun and not taken counts, whether it is
-/// in flight or here. So nothing is fetched faster than it is taken. Dropping this aborts the tasks, and they close
-/// their connections.
+/// Requests are begun by who takes answers, as many as there is probably room for: what is begun and not taken counts,
+/// whether it is in flight or here. How many bytes come is known when an answer begins, and where there is no room for
+/// them, its body waits in the connection. So nothing is fetched faster than it is taken. Dropping this aborts the tasks,
+/// and they close their connections.
 pub(crate) struct Batch<'s> {
     store: &'s RemoteStore,
     waiting: Peekable<Enumerate<vec::IntoIter<Request>>>,
-    budget: usize,
+    room: Arc<Room>,
     /// Begun and not taken.
     count: usize,
     /// Bytes that are expected of these.
     bytes: usize,
+    learned: Learned,
     tasks: JoinSet<()>,
     send: Sender<Answer>,
     receive: Receiver<Answer>,
@@ -37,14 +40,16 @@ impl<'s> Batch<'s> {
     pub(crate) fn new(store: &'s RemoteStore, requests: Vec<Request>, budget: usize) -> Self {
         let (send, receive) = channel();
         let waiting = requests.into_iter().enumerate().peekable();
-        Self { store, waiting, budget, count: 0, bytes: 0, tasks: JoinSet::new(), send, receive }
+        let (room, learned) = (Arc::new(Room::new(budget)), Learned { budget, expected: 0, came: 0 });
+        Self { store, waiting, room, count: 0, bytes: 0, learned, tasks: JoinSet::new(), send, receive }
     }
 
     /// Begins as many requests as there is room for.
     fn begin(&mut self) {
-        let (count, bytes, budget) = (self.count, self.bytes, self.budget);
+        let (count, bytes, learned) = (self.count, self.bytes, &self.learned);
         let has_room = |(_, next): &(usize, Request)| {
-            count == 0 || count < CONCURRENCY && bytes.saturating_add(next.expected) <= budget
+            let all = (count + 1, bytes.saturating_add(next.expected));
+            count == 0 || count < CONCURRENCY && learned.fits(all)
         };
         let Some((number, request)) = self.waiting.next_if(has_room) else { return };
         self.count += 1;
@@ -59,9 +64,9 @@ impl<'s> Batch<'s> {
         let promise = Promise { send: self.send.clone(), expected, number, place, is_kept: false };
         match self.store.runtime.handle() {
             Ok(handle) => {
-                let inside = Arc::clone(&self.store.inside);
+                let (inside, room) = (Arc::clone(&self.store.inside), Some(Arc::clone(&self.room)));
                 let task = async move {
-                    let fetched = inside.fetch(&Part { key, range, limit }).await;
+                    let fetched = inside.fetch(&Part { key, range, limit, room }).await;
                     promise.keep(fetched);
                 };
                 self.tasks.spawn_on(task, handle);
@@ -86,10 +91,40 @@ impl Iterator for Batch<'_> {
         let (expected, delivery) = self.receive.recv().ok()?;
         self.count -= 1;
         self.bytes = self.bytes.saturating_sub(expected);
+        if let (_, Ok(Some(Fetched { bytes, .. }))) = &delivery {
+            self.room.give_back(bytes.len());
+            self.learned.note(expected, bytes.len());
+        }
         while self.tasks.try_join_next().is_some() {}
         // These are on their way while the answer is decoded.
         self.begin();
         Some(delivery)
+    }
+}
+
+/// Bytes that a connection reads at once, which count where more is asked for than would fit if it all came.
+const AHEAD: usize = 400 << 10;
+
+/// How many bytes come where so many are expected: of chunks that are compressed well, a small share.
+struct Learned {
+    budget: usize,
+    expected: u128,
+    came: u128,
+}
+
+impl Learned {
+    fn note(&mut self, expected: usize, came: usize) {
+        self.expected = self.expected.saturating_add(expected as u128);
+        self.came = self.came.saturating_add(came as u128);
+    }
+
+    /// Whether there is room for what will come of so many requests, of which so many bytes are expected. The first
+    /// answers say little.
+    fn fits(&self, (count, expected): (usize, usize)) -> bool {
+        let (budget, little) = (self.budget as u128, (self.budget / 4).max(1) as u128);
+        let comes = (expected as u128).saturating_mul(self.came.saturating_add(little));
+        let comes = comes / self.expected.saturating_add(little);
+        expected <= self.budget || comes.saturating_add((count * AHEAD) as u128) <= budget
     }
 }
 

@@ -6,6 +6,7 @@
 //! start. What a server does not understand is remembered.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ use crate::Inside;
 use crate::body::{Failed, collected};
 use crate::client::Seen;
 use crate::failure::{failed, is_missing_key};
+use crate::room::Room;
 
 /// What is wanted of which value, and how many bytes there is room for.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub(crate) struct Part {
     pub(crate) key: Key,
     pub(crate) range: ByteRange,
     pub(crate) limit: usize,
+    /// Where the bytes that come are counted, if others come at the same time. Who takes them gives it back.
+    pub(crate) room: Option<Arc<Room>>,
 }
 
 /// Ranges that a server understands, as far as is known.
@@ -156,10 +160,18 @@ impl Inside {
         };
         let skip = skipped(&comes, &wanted).map_err(|reason| wrong(reason.into()))?;
         let stream: BoxStream<'static, _> = got.into_stream();
+        let taken = match &part.room {
+            Some(room) => room.take(size).await,
+            None => None,
+        };
         let bytes = collected(stream, skip, size).await.map_err(|failed_body| match failed_body {
             Failed::Asking(error) => self.failed(part, &error, &Seen::default()),
             Failed::Here(source) => wrong(source),
         })?;
+        // From here on it is given back by who takes the answer.
+        if let Some(taken) = taken {
+            taken.forget();
+        }
         Ok(of(&state, bytes))
     }
 

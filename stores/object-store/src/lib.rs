@@ -23,6 +23,7 @@ mod failure;
 mod fetch;
 mod listing;
 mod place;
+mod room;
 mod runtime;
 
 use std::sync::Arc;
@@ -169,7 +170,7 @@ impl Store for RemoteStore {
     }
 
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let part = Part { key: key.clone(), range, limit: to.remaining() };
+        let part = Part { key: key.clone(), range, limit: to.remaining(), room: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
         Ok(fetched.map(Got::from))
     }
@@ -251,7 +252,7 @@ impl Store for RemoteStore {
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0 };
+        let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, room: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
         Ok(fetched.map(|Fetched { size, .. }| size))
     }

@@ -33,7 +33,7 @@ impl Inside {
     /// as `a/b`.
     async fn values_among(&self, empty: Vec<Key>) -> Result<Vec<Key>, StoreError> {
         let looked = stream::iter(empty).map(|key| async move {
-            let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0 };
+            let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, room: None };
             Ok::<_, StoreError>(self.fetch(&part).await?.map(|_| key))
         });
         let found: Vec<Option<Key>> = looked.buffer_unordered(CONCURRENCY).try_collect().await?;

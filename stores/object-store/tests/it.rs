@@ -359,9 +359,14 @@ fn many_requests_are_in_flight_and_come_as_they_complete() {
     }
 }
 
+/// Answers with so many bytes at once.
+fn of_size(size: usize) -> Server {
+    Server::start(move |_| Reply::new(200, vec![7; size]))
+}
+
 #[test]
 fn no_more_than_the_budget_is_fetched_and_not_taken() {
-    let server = slow(Duration::ZERO);
+    let server = of_size(100);
     let store = opened(&server.url()).unwrap();
     let mut deliveries = store.get_many(requests(50, 100), 399);
     assert!(deliveries.next().unwrap().1.is_ok());
@@ -373,6 +378,39 @@ fn no_more_than_the_budget_is_fetched_and_not_taken() {
     assert_eq!(server.take().len(), 1);
     // What is larger than the budget comes alone.
     assert_eq!(store.get_many(requests(5, 1000), 399).count(), 5);
+}
+
+/// Of chunks that are compressed well, less comes than they are decoded to.
+#[test]
+fn where_less_comes_than_was_expected_more_is_asked_for() {
+    let server = of_size(10);
+    let store = opened(&server.url()).unwrap();
+    let mut deliveries = store.get_many(requests(200, 4 << 20), 40 << 20);
+    let taken = deliveries.by_ref().take(20).filter(|(_, answer)| answer.is_ok());
+    assert_eq!(taken.count(), 20);
+    std::thread::sleep(Duration::from_millis(300));
+    let asked = server.take().len();
+    assert!((20 + 30..=20 + 64).contains(&asked), "{asked}");
+    assert_eq!(deliveries.count(), 180);
+}
+
+/// Larger than what connections hold: an answer is written when its body is taken from there.
+#[test]
+fn what_is_more_than_was_expected_waits_for_room() {
+    const SIZE: usize = 12 << 20;
+    let server = of_size(SIZE);
+    let store = opened(&server.url()).unwrap();
+    let request = |number: usize| {
+        let request = Request::new(key(&number.to_string()), ByteRange::Full, SIZE);
+        Request { expected: 0, ..request }
+    };
+    let mut deliveries = store.get_many((0..4).map(request).collect(), SIZE);
+    assert!(deliveries.next().unwrap().1.is_ok());
+    std::thread::sleep(Duration::from_millis(300));
+    // One was taken, one may be here.
+    assert!(server.unanswered() >= 2, "{}", server.unanswered());
+    let sizes: Vec<_> = deliveries.map(|(_, answer)| answer.unwrap().unwrap().bytes.len()).collect();
+    assert_eq!(sizes, [SIZE; 3]);
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl Reply {
 pub(crate) struct Server {
     port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
+    now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
 }
@@ -81,8 +82,13 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let (asked, most) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let (now, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let server =
-            Self { port, asked: Arc::clone(&asked), most: Arc::clone(&most), is_over: Arc::clone(&is_over) };
+        let server = Self {
+            port,
+            asked: Arc::clone(&asked),
+            now: Arc::clone(&now),
+            most: Arc::clone(&most),
+            is_over: Arc::clone(&is_over),
+        };
         let answer = Arc::new(answer);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -120,6 +126,11 @@ impl Server {
         let asked = std::mem::take(&mut *self.asked.lock().unwrap());
         let line = |one: &Asked| format!("{} {} {}", one.method, one.target, one.range().unwrap_or_default());
         asked.iter().map(|one| line(one).trim_end().to_owned()).collect()
+    }
+
+    /// Requests whose answers are not written to their ends.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.now.load(Ordering::Relaxed)
     }
 
     /// Requests in flight at the same time, at most.
