@@ -1,23 +1,20 @@
 //! Final v3: a `zarr.json` in every node, and none for what has none.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
-use zarr_spec::metadata::{
-    ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata, parse_json_member,
-};
-use zarr_spec::store::{Directory, Version};
-use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
+use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::store::Directory;
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
-use super::access::{Access, encoded_at, keyed, paths_in};
+use super::access::{Access, keyed, paths_in};
 use super::beside::{Beside, Erased};
-use super::dialect::{
-    Dialect, Found, FoundArray, NewArray, NewNode, array_of, below_an_array, in_the_way, not_a_group,
-};
+use super::dialect::{Dialect, Found, FoundArray, NewArray, NewNode, not_a_group};
 use super::recent::Last;
-use super::snapshot::{Snapshot, directly_below, is_below};
+use super::snapshot::Snapshot;
+use super::v3_changes::{Change, Encoded, PlainGroups, apply, made};
+use super::v3_listing::{child, found_array, groups, kind_of, stored_kind};
 use super::{Child, Kind};
 use crate::error::Error;
 use crate::flight;
@@ -25,55 +22,10 @@ use crate::flight;
 /// The dialect of final v3.
 #[derive(Debug)]
 pub(super) struct V3 {
-    snapshot: Snapshot<Value>,
-    plain_groups: PlainGroups,
+    pub(super) snapshot: Snapshot<Value>,
+    pub(super) plain_groups: PlainGroups,
     /// Many arrays are mostly created alike.
-    arrays: Last<ArrayMetadata, Arc<Encoded>>,
-}
-
-/// A document, and its text.
-#[derive(Debug)]
-struct Encoded {
-    document: Value,
-    text: Vec<u8>,
-}
-
-/// What was written at a path: a document, or nothing any more there and below.
-type Change<'a> = (&'a NodePath, Option<&'a Value>);
-
-/// Groups to remember at most.
-const MOST_PLAIN_GROUPS: usize = 10_000;
-
-/// Groups without consolidated metadata, as they were when they were last read. Whoever creates a node asks for the
-/// groups above it each time, and need not read them again as long as they are the same.
-#[derive(Debug, Default)]
-struct PlainGroups(Mutex<HashMap<NodePath, Version>>);
-
-impl PlainGroups {
-    /// The node at `path`; nothing but its kind of a group that is known.
-    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
-        let key = keyed(node_key(path))?;
-        let known = self.known().get(path).cloned();
-        if known.is_some() && access.version(&key)? == known {
-            return Ok(Some(NodeMetadata::Group(GroupMetadata::new(Format::V3, Object::new()))));
-        }
-        let Some((bytes, version)) = access.get_with_version(&key)? else { return Ok(None) };
-        let node = parse(access, path, &access.parse(&key, &bytes, DocumentKind::V3)?)?;
-        if let (NodeMetadata::Group(GroupMetadata { consolidated: None, .. }), Some(version)) =
-            (&node, version)
-        {
-            let mut groups = self.known();
-            if groups.len() >= MOST_PLAIN_GROUPS {
-                groups.clear();
-            }
-            groups.insert(path.clone(), version);
-        }
-        Ok(Some(node))
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<NodePath, Version>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    pub(super) arrays: Last<ArrayMetadata, Arc<Encoded>>,
 }
 
 impl V3 {
@@ -99,237 +51,10 @@ impl V3 {
         Self { snapshot: Snapshot::new(consolidated), plain_groups, arrays }
     }
 
-    fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
+    pub(super) fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
         match self.snapshot.get(path) {
             Some(document) => Ok(document),
             None => stored(access, path),
-        }
-    }
-
-    /// The documents of the groups above `path` whose consolidated metadata the changes belong into
-    /// (V3-GRP-08), with them in it. `above` are all nodes above, if they were read.
-    ///
-    /// Nothing is written yet: a copy that cannot be kept up to date is an error before the changes are made.
-    fn copies(
-        access: &Access,
-        path: &NodePath,
-        above: Option<Vec<Option<NodeMetadata>>>,
-        changes: &[Change<'_>],
-    ) -> Result<Vec<(NodePath, Value)>, Error> {
-        let ancestors: Vec<NodePath> = path.ancestors().collect();
-        let above = match above {
-            Some(above) => above,
-            None => parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?,
-        };
-        Self::copies_of(ancestors.into_iter().zip(above), changes)
-    }
-
-    /// The same, of these nodes.
-    fn copies_of(
-        nodes: impl Iterator<Item = (NodePath, Option<NodeMetadata>)>,
-        changes: &[Change<'_>],
-    ) -> Result<Vec<(NodePath, Value)>, Error> {
-        let mut copies = Vec::new();
-        for (path, node) in nodes {
-            if let Some(NodeMetadata::Group(mut group)) = node
-                && let Some(nodes) = &mut group.consolidated
-            {
-                changes.iter().for_each(|change| apply(nodes, &path, *change));
-                let document = made(&path, group_document(&group))?;
-                copies.push((path, document));
-            }
-        }
-        Ok(copies)
-    }
-
-    /// Writes the copies, after the changes that are in them.
-    fn refresh(
-        &self,
-        access: &Access,
-        copies: &[(NodePath, Value)],
-        changes: &[Change<'_>],
-    ) -> Result<(), Error> {
-        for (group, document) in copies {
-            access.set_json(&keyed(node_key(group))?, document)?;
-            self.note((group, Some(document)));
-        }
-        changes.iter().for_each(|change| self.note(*change));
-        Ok(())
-    }
-
-    /// Replaces the document of the node at `path`, and what the groups above it have of it.
-    fn replace(&self, access: &Access, path: &NodePath, document: &Value) -> Result<(), Error> {
-        let changes = [(path, Some(document))];
-        let copies = Self::copies(access, path, None, &changes)?;
-        access.set_json(&keyed(node_key(path))?, document)?;
-        self.refresh(access, &copies, &changes)
-    }
-
-    fn note(&self, (path, document): Change<'_>) {
-        match document {
-            Some(document) => self.snapshot.put(path, || document.clone()),
-            None => self.snapshot.remove(path),
-        }
-    }
-
-    /// The nodes above `path`, and its own document. Of groups that are known to have no consolidated metadata, nothing
-    /// else is told.
-    fn above_and_at(
-        &self,
-        access: &Access,
-        path: &NodePath,
-    ) -> Result<(Vec<Option<NodeMetadata>>, Option<Value>), Error> {
-        let mut nodes: Vec<NodePath> = path.ancestors().collect();
-        if access.is_local() {
-            let above = nodes.iter().map(|ancestor| self.plain_groups.read(access, ancestor));
-            return Ok((above.collect::<Result<_, _>>()?, stored(access, path)?));
-        }
-        // Where each request is a round trip, one batch of documents is less than a question for each.
-        nodes.push(path.clone());
-        let mut documents = stored_all(access, &nodes)?;
-        let itself = documents.pop().flatten();
-        Ok((parse_all(access, &nodes, &documents)?, itself))
-    }
-
-    /// The groups that are missing above `path`, and those that are there.
-    fn check(
-        &self,
-        access: &Access,
-        path: &NodePath,
-    ) -> Result<(Vec<NodePath>, Vec<Option<NodeMetadata>>), Error> {
-        let (above, itself) = self.above_and_at(access, path)?;
-        let mut missing = Vec::new();
-        for (ancestor, node) in path.ancestors().zip(&above) {
-            match node {
-                None => missing.push(ancestor),
-                Some(NodeMetadata::Group(_)) => {}
-                Some(NodeMetadata::Array(_)) => return Err(below_an_array(path, &ancestor)),
-            }
-        }
-        match itself {
-            Some(document) => {
-                Err(in_the_way(path, format!("{} is there already", kind_of(&document).name())))
-            }
-            None => Ok((missing, above)),
-        }
-    }
-
-    /// The nodes above `arrays`, if there are no other nodes where these are to be.
-    fn check_all(
-        access: &Access,
-        arrays: &[NewArray<'_>],
-    ) -> Result<Vec<(NodePath, Option<NodeMetadata>)>, Error> {
-        let mut new = BTreeSet::new();
-        for &(path, _) in arrays {
-            if !new.insert(path) {
-                return Err(in_the_way(path, "it is to be created twice"));
-            }
-        }
-        let above: BTreeSet<NodePath> = arrays.iter().flat_map(|(path, _)| path.ancestors()).collect();
-        let mut nodes: Vec<NodePath> = above.into_iter().collect();
-        let count = nodes.len();
-        nodes.extend(arrays.iter().map(|&(path, _)| path.clone()));
-        let documents = stored_all(access, &nodes)?;
-        let found = parse_all(access, &nodes[..count], &documents)?;
-        let is_array = |(path, node): (&NodePath, &Option<NodeMetadata>)| {
-            (new.contains(path) || matches!(node, Some(NodeMetadata::Array(_)))).then(|| path.clone())
-        };
-        if let Some(array) = nodes.iter().zip(&found).find_map(is_array)
-            && let Some((path, _)) = arrays.iter().find(|(path, _)| is_below(path, &array))
-        {
-            return Err(below_an_array(path, &array));
-        }
-        for ((path, _), document) in arrays.iter().zip(&documents[count..]) {
-            if let Some(document) = document {
-                return Err(in_the_way(path, format!("{} is there already", kind_of(document).name())));
-            }
-        }
-        Ok(nodes.into_iter().zip(found).collect())
-    }
-
-    /// The document of an array: that of the last one, where it is the same.
-    fn encoded(&self, path: &NodePath, array: &ArrayMetadata) -> Result<Arc<Encoded>, Error> {
-        let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
-        self.arrays.get_or_make(array, is_alike, make)
-    }
-
-    /// What `made` makes of each node directly below the group at `path`, and of its document.
-    fn below<T: Send>(
-        &self,
-        access: &Access,
-        path: &NodePath,
-        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
-    ) -> Result<Vec<T>, Error> {
-        let check = || match self.read(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-            NodeMetadata::Group(_) => Ok(()),
-            NodeMetadata::Array(_) => Err(not_a_group(path)),
-        };
-        if let Some(below) = self.snapshot.below(path) {
-            check()?;
-            let below = directly_below(below, path).collect();
-            return Ok(access.context.map(below, |(path, document)| made(path, Listed::Read(document))));
-        }
-        let list = || {
-            access.check_listable("finding the children of a group")?;
-            access.paths_below(std::slice::from_ref(path), Format::V3, prefix)
-        };
-        Self::there(access, access.checked(check, list)?, made)
-    }
-
-    /// The same for the nodes directly below all of `groups`, with one batch of requests for their documents.
-    fn listed<T: Send>(
-        access: &Access,
-        groups: &[NodePath],
-        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
-    ) -> Result<Vec<T>, Error> {
-        Self::there(access, access.paths_below(groups, Format::V3, prefix)?, made)
-    }
-
-    /// The same for those of `paths` where there are nodes.
-    fn there<T: Send>(
-        access: &Access,
-        paths: Vec<NodePath>,
-        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
-    ) -> Result<Vec<T>, Error> {
-        if access.is_local() {
-            // Each document is done with before the next one is read.
-            let one = |path: NodePath| {
-                let key = keyed(node_key(&path))?;
-                Ok(access.get(&key)?.map(|value| made(path, Listed::Stored(&key, &value))))
-            };
-            return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
-        }
-        let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
-        let values = access.get_all(&keys)?;
-        let there = paths.into_iter().zip(keys).zip(values);
-        let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
-        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| {
-            made(path, Listed::Stored(&key, &value))
-        }))
-    }
-}
-
-/// The document of a node in a listing.
-enum Listed<'a> {
-    /// From a copy.
-    Read(Value),
-    /// As it is stored.
-    Stored(&'a Key, &'a [u8]),
-}
-
-impl Listed<'_> {
-    /// The JSON; nothing where it cannot be read. What is wrong with it is said when the node is opened.
-    fn document(self, access: &Access) -> Option<Value> {
-        match self {
-            Self::Read(document) => Some(document),
-            Self::Stored(key, value) => access.parse(key, value, DocumentKind::V3).ok(),
-        }
-    }
-
-    fn kind(&self, access: &Access) -> Kind {
-        match self {
-            Self::Read(document) => kind_of(document),
-            Self::Stored(key, value) => stored_kind(access, key, value),
         }
     }
 }
@@ -537,12 +262,12 @@ impl Dialect for V3 {
     }
 }
 
-fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
+pub(super) fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
     access.get_json(&keyed(node_key(path))?, DocumentKind::V3)
 }
 
 /// The documents of some nodes, in one batch.
-fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>, Error> {
+pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>, Error> {
     let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<Key>, _>>()?;
     let values = access.get_all(&keys)?.into_iter().zip(&keys);
     values
@@ -554,7 +279,7 @@ pub(super) fn parse(access: &Access, path: &NodePath, document: &Value) -> Resul
     access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
 }
 
-fn parse_all(
+pub(super) fn parse_all(
     access: &Access,
     paths: &[NodePath],
     documents: &[Option<Value>],
@@ -563,112 +288,4 @@ fn parse_all(
         document.as_ref().map(|document| parse(access, path, document)).transpose()
     };
     paths.iter().zip(documents).map(parse).collect()
-}
-
-impl Encoded {
-    fn new(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Self, Error> {
-        let document = made(path, document)?;
-        let text = json::to_vec_pretty(&document).map_err(Into::into);
-        Ok(Self { text: encoded_at(&keyed(node_key(path))?, text)?, document })
-    }
-}
-
-/// Whether the documents of both are the same to the last byte.
-fn is_alike(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
-    // Members that are compared in any order are written in theirs.
-    one.attributes.is_empty() && one.ignored.is_empty() && one == other
-}
-
-/// The document that was made for the node at `path`.
-fn made(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Value, Error> {
-    let key = keyed(node_key(path))?;
-    document.map_err(|error| Error::document(&key, error))
-}
-
-/// Puts a change at or below `group` into its consolidated metadata, where inner copies have no place.
-fn apply(nodes: &mut Object, group: &NodePath, (path, document): Change<'_>) {
-    if !is_below(path, group) {
-        return;
-    }
-    let relative = path.names()[group.names().len()..].join("/");
-    match document {
-        Some(document) => {
-            let mut document = document.clone();
-            if let Some(members) = document.as_object_mut() {
-                members.remove("consolidated_metadata");
-            }
-            nodes.insert(relative, document);
-        }
-        None => {
-            let inside = format!("{relative}/");
-            *nodes = nodes
-                .iter()
-                .filter(|(name, _)| *name != relative && !name.starts_with(&inside))
-                .map(|(name, document)| (name.to_owned(), document.clone()))
-                .collect();
-        }
-    }
-}
-
-/// The member that tells arrays from groups.
-const NODE_TYPE: &str = "node_type";
-
-fn kind_of(document: &Value) -> Kind {
-    kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
-}
-
-/// Of a stored document, nothing else is kept.
-fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> Kind {
-    let read = |reading: &_| parse_json_member(value, DocumentKind::V3, NODE_TYPE, reading);
-    kind_called(access.reading(key, read).ok().flatten().as_ref())
-}
-
-fn kind_called(node_type: Option<&Value>) -> Kind {
-    match node_type.and_then(Value::as_str) {
-        Some("array") => Kind::Array,
-        Some("group") => Kind::Group,
-        _ => Kind::Unreadable,
-    }
-}
-
-fn child(path: NodePath, document: &Value) -> Child {
-    Child { path, kind: kind_of(document) }
-}
-
-/// An array, of what may be any node.
-fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
-    let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
-    let node = parse(access, &path, &document);
-    let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
-    Some((path, metadata))
-}
-
-fn groups(nodes: &[Child]) -> Vec<NodePath> {
-    nodes.iter().filter(|node| node.kind.is_group()).map(|node| node.path.clone()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use zarr_spec::json::{ParseOptions, parse};
-
-    use super::*;
-
-    fn path(text: &str) -> NodePath {
-        NodePath::parse(text, Format::V3).unwrap()
-    }
-
-    #[test]
-    fn consolidated_metadata_follow_what_is_written_and_erased() {
-        let text = br#"{"a":{"node_type":"group"},"a/b":{},"ab":{},"a-":{}}"#;
-        let value = parse(text, &ParseOptions::default()).unwrap().value;
-        let mut nodes = value.as_object().unwrap().clone();
-        let document: Value = [("x", 1), ("consolidated_metadata", 2)].into_iter().collect();
-        apply(&mut nodes, &path("/g"), (&path("/g/a/c"), Some(&document)));
-        assert_eq!(nodes.get("a/c").unwrap().to_string(), r#"{"x":1}"#);
-        apply(&mut nodes, &path("/g"), (&path("/g"), Some(&document)));
-        apply(&mut nodes, &path("/g"), (&path("/ga"), None));
-        assert_eq!(nodes.len(), 5);
-        apply(&mut nodes, &path("/g"), (&path("/g/a"), None));
-        assert_eq!(nodes.keys().collect::<Vec<_>>(), ["ab", "a-"]);
-    }
 }
