@@ -4,18 +4,24 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarr_interop::{FarStore, Random, Trips};
+use zarr_interop::v3::{bytes, document, sharded, zstd};
+use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{ByteRange, Invalid, Key, LimitExceeded, Object, Output, Registry, typetag};
+use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
 const IN_FLIGHT: usize = 32;
 const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
+
+/// How long a store waits for what has to be asked of it at the same time.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that a read keeps in flight at most.
 const BUDGET: usize = 40 << 20;
@@ -80,34 +86,6 @@ impl Twice {
     fn error(&self) -> Error {
         self.array.read(&Selection::All).unwrap_err()
     }
-}
-
-fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
-    json!({
-        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint16", "fill_value": 0,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
-    })
-}
-
-fn key(key: &str) -> Key {
-    Key::new(key.to_owned()).unwrap()
-}
-
-fn bytes() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}}])
-}
-
-fn zstd() -> Value {
-    json!([{"name": "bytes", "configuration": {"endian": "little"}},
-           {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
-}
-
-fn sharded(inner: &[u64], codecs: &Value) -> Value {
-    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
-    json!([{"name": "sharding_indexed", "configuration": {
-        "chunk_shape": inner, "codecs": codecs, "index_codecs": index,
-    }}])
 }
 
 #[test]
@@ -408,7 +386,7 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
     // Requests in each batch, and how many there are that are none.
     type Asked = (Vec<usize>, usize);
     let all: [(Format, [Asked; 3]); 3] = [
-        (Format::V2, [(vec![10, 3, 3, 3, 3], 3), (vec![16, 80, 16], 19), (vec![9, 3], 0)]),
+        (Format::V2, [(vec![15], 3), (vec![16, 80, 16], 19), (vec![9, 3], 0)]),
         (Format::V3Draft, [(vec![2; 4], 3), (vec![], 3), (vec![], 5)]),
         (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![3], 0)]),
     ];
@@ -439,6 +417,57 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
 fn asked(far: &FarStore) -> (Vec<usize>, usize) {
     let trips = far.take();
     (trips.batches, trips.alone)
+}
+
+#[test]
+fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
+    let context = Context::linked().unwrap();
+    for (format, batches, alone) in [
+        (Format::V2, vec![4, 3, 9 * 3 + 2 * 3], 1),
+        (Format::V3Draft, vec![4, 2, 2, 2], 3),
+        (Format::V3, vec![4, 9 + 2], 1),
+    ] {
+        let near = open_store(context.registry(), "memory:").unwrap();
+        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
+        let attributes: Object = [("title".to_owned(), "two arrays".into())].into_iter().collect();
+        hierarchy.create_group("", attributes.clone()).unwrap();
+        for name in ["b", "a"] {
+            drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
+        }
+        (0..9).for_each(|number| drop(hierarchy.create_group(&format!("g{number}"), Object::new()).unwrap()));
+
+        let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
+        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, MANNER));
+        // What tells the format is not answered before the listing was asked for.
+        let begun = Instant::now();
+        let is_listed = AtomicBool::new(false);
+        far.spoil(move |_, batch, delivery| {
+            while batch == 0 && !is_listed.load(Ordering::SeqCst) && begun.elapsed() < PATIENCE {
+                is_listed.store(counted.take().contains_key("list_prefix"), Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(1));
+            }
+            vec![delivery]
+        });
+        let (root, arrays) = Hierarchy::open_with_arrays(Arc::<FarStore>::clone(&far), &context).unwrap();
+        assert!(begun.elapsed() < PATIENCE, "{format}");
+        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
+        assert_eq!(
+            (paths, root.attributes()),
+            (vec!["/a".to_owned(), "/b".to_owned()], &attributes),
+            "{format}"
+        );
+        let trips = far.take();
+        assert_eq!((trips.batches, trips.alone), (batches, alone), "{format}");
+
+        // From near, and where there is a copy of all documents, that is no other answer.
+        for store in [near, far as Arc<dyn Store>] {
+            if format != Format::V3Draft {
+                hierarchy.consolidate("").unwrap();
+            }
+            let (root, arrays) = Hierarchy::open_with_arrays(store, &context).unwrap();
+            assert_eq!((arrays.len(), root.attributes()), (2, &attributes), "{format}");
+        }
+    }
 }
 
 #[test]
