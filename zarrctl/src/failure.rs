@@ -7,7 +7,7 @@ use std::io;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The data or the request is at fault.
-    Fault(Box<dyn Error>),
+    Fault(Box<dyn Error + Send + Sync>),
     /// Standard output, or the file that is being read or written, fails.
     Io(io::Error),
     /// Nobody reads standard output any more.

@@ -1,10 +1,13 @@
 //! The elements of one array to another one, in bounded memory.
 
 use std::collections::BTreeSet;
+use std::panic;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
-use zarr_kit::Array;
 use zarr_kit::spec::ArraySubset;
 use zarr_kit::spec::grid::ChunkGrid;
+use zarr_kit::{Array, ElementArray};
 
 use crate::failure::Failure;
 use crate::slabs::{self, BUDGET};
@@ -49,21 +52,54 @@ fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progre
     let regions = Regions::new(from, to);
     let fills = from.fill_value() == to.fill_value();
     let element = slabs::element_size(from);
-    let mut copy = |index: &[u64]| -> Result<(), Failure> {
+    let wanted = stored.filter(|_| fills).map(|stored| regions.of(from, stored)).transpose()?;
+    let each = |visit: &mut dyn FnMut(&[u64]) -> Result<(), Failure>| match &wanted {
+        Some(wanted) => wanted.iter().try_for_each(|index| visit(index)),
+        None => for_each_index(&regions.count, visit),
+    };
+    let read = |index: &[u64]| -> Result<_, Failure> {
         let subset = regions.subset(index)?;
-        let selection = slabs::selection(&subset);
-        let elements = from.read(&selection)?;
-        to.write(&selection, elements.bytes())?;
+        let elements = from.read(&slabs::selection(&subset))?;
+        Ok((subset, elements))
+    };
+    let write = |(subset, elements): (ArraySubset, ElementArray)| -> Result<(), Failure> {
+        to.write(&slabs::selection(&subset), elements.bytes())?;
         progress.add(subset.element_count().unwrap_or(0).saturating_mul(element));
         Ok(())
     };
-    match stored.filter(|_| fills) {
-        Some(stored) => {
-            let wanted = regions.of(from, stored)?;
-            wanted.iter().try_for_each(|index| copy(index))
-        }
-        None => for_each_index(&regions.count, &mut copy),
+    // Two regions are in memory then.
+    let are_small = regions.largest().saturating_mul(element) <= BUDGET / 2;
+    match are_small && [from, to].into_iter().any(is_far) {
+        true => overlapping(each, read, write),
+        false => each(&mut |index| write(read(index)?)),
     }
+}
+
+/// Whether reading or writing is mostly waiting.
+fn is_far(array: &Array) -> bool {
+    array.hierarchy().store().manner().concurrency > 0
+}
+
+/// Reads what `each` names while what was read before is written, in the same order.
+fn overlapping<T: Send>(
+    each: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> + Send,
+    read: impl Fn(&[u64]) -> Result<T, Failure> + Send,
+    write: impl FnMut(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    // Nothing waits in the channel: what was read is in the hands of the reader until it is written.
+    let (send, receive) = sync_channel(0);
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            each(&mut |index| {
+                let sent = send.send(read(index)?);
+                sent.map_err(|_| Failure::fault("what is read is not written any more"))
+            })
+        });
+        let written = receive.into_iter().try_for_each(write);
+        let read = reader.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+        // If writing has ended, that is why reading did.
+        written.and(read)
+    })
 }
 
 /// Boxes of whole chunks of the copy that are read and written at once.
@@ -87,6 +123,15 @@ impl<'a> Regions<'a> {
         let count =
             grid.grid_shape().iter().zip(&chunks).map(|(&all, &chunks)| all.div_ceil(chunks)).collect();
         Self { grid, shape: to.shape(), chunks, count }
+    }
+
+    /// Elements of a region at most.
+    fn largest(&self) -> u64 {
+        let chunk = self.grid.largest_chunk();
+        let lengths = self.shape.iter().zip(chunk.iter().zip(&self.chunks));
+        lengths
+            .map(|(&all, (chunk, count))| chunk.saturating_mul(*count).min(all))
+            .fold(1, u64::saturating_mul)
     }
 
     /// The elements of a region that are in the array.
@@ -169,9 +214,72 @@ fn for_each_index(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Barrier};
+    use std::time::Duration;
+
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    fn five(visit: &mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> {
+        (0..5).try_for_each(|number| visit(&[number]))
+    }
+
+    /// Whoever writes waits for the next region to be read, and whoever reads for the last one to be written.
+    #[test]
+    fn what_comes_next_is_read_while_what_was_read_is_written() {
+        let meeting = Barrier::new(2);
+        let mut written = Vec::new();
+        let read = |index: &[u64]| {
+            if index[0] > 0 {
+                meeting.wait();
+            }
+            Ok(index[0])
+        };
+        let write = |number| {
+            if number < 4 {
+                meeting.wait();
+            }
+            written.push(number);
+            Ok(())
+        };
+        overlapping(five, read, write).unwrap();
+        assert_eq!(written, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn two_regions_are_in_memory_at_most() {
+        let region = Arc::new(());
+        let read = |_: &[u64]| Ok(Arc::clone(&region));
+        let write = |one| {
+            thread::sleep(Duration::from_millis(5));
+            assert!(Arc::strong_count(&region) <= 3);
+            drop(one);
+            Ok(())
+        };
+        overlapping(five, read, write).unwrap();
+    }
+
+    #[test]
+    fn what_fails_ends_both_and_is_told() {
+        let failing = |at: u64, what: &'static str| {
+            move |number: u64| if number == at { Err(Failure::fault(what)) } else { Ok(number) }
+        };
+        let told = |read_until, write_until| {
+            let read = failing(read_until, "reading");
+            let mut written = 0;
+            let result = overlapping(
+                five,
+                |index| read(index[0]),
+                |number| failing(write_until, "writing")(number).map(|_| written += 1),
+            );
+            (result.err().and_then(|failure| failure.message()), written)
+        };
+        assert_eq!(told(3, 9), (Some("reading".to_owned()), 3));
+        assert_eq!(told(9, 2), (Some("writing".to_owned()), 2));
+        assert_eq!(told(2, 1), (Some("writing".to_owned()), 1));
+        assert_eq!(told(9, 9), (None, 5));
+    }
 
     #[test]
     fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
