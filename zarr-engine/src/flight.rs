@@ -557,12 +557,13 @@ mod tests {
         let relay = |making: usize, sending: usize| {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);
+                // What comes later ends when the failure is known.
+                thread::sleep(Duration::from_millis(if number > making { 100 } else { 0 }));
                 if number == making { Err("made") } else { Ok(number) }
             };
             let send = |number| {
                 sent.fetch_add(1, Ordering::SeqCst);
-                // What is sent later takes a while.
-                thread::sleep(Duration::from_millis(if number > sending { 50 } else { 0 }));
+                thread::sleep(Duration::from_millis(if number > sending { 100 } else { 0 }));
                 if number == sending { Err("sent") } else { Ok(()) }
             };
             let error = relay(1000, (2, 4), make, send).unwrap_err();

@@ -205,7 +205,11 @@ fn nothing_is_begun_after_a_value_that_cannot_be_written() {
     for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
         for (failing, selection, written) in [(0, "", 32), (100, "", 132), (40, "0:512:2,0:512:2", 72)] {
             let twice = Twice::new(&[512, 512], &[16, 16], &codecs);
-            twice.far.spoil_set(move |number, key| if number == failing { Err(cut(key)) } else { Ok(()) });
+            twice.far.spoil_set(move |number, key| {
+                // What comes later ends when the failure is known.
+                thread::sleep(Duration::from_millis(if number > failing { 100 } else { 0 }));
+                if number == failing { Err(cut(key)) } else { Ok(()) }
+            });
             let selection = Selection::parse(selection, &[512, 512]).unwrap();
             let count = selection.shape(&[512, 512]).unwrap().iter().product();
             let error = twice.array.write_values(&selection, &elements(count)).unwrap_err().to_string();

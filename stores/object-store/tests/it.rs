@@ -380,6 +380,14 @@ fn no_more_than_the_budget_is_fetched_and_not_taken() {
     assert_eq!(store.get_many(requests(5, 1000), 399).count(), 5);
 }
 
+/// For some seconds at most.
+fn wait_until(mut is_done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_done() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Of chunks that are compressed well, less comes than they are decoded to.
 #[test]
 fn where_less_comes_than_was_expected_more_is_asked_for() {
@@ -388,8 +396,11 @@ fn where_less_comes_than_was_expected_more_is_asked_for() {
     let mut deliveries = store.get_many(requests(200, 4 << 20), 40 << 20);
     let taken = deliveries.by_ref().take(20).filter(|(_, answer)| answer.is_ok());
     assert_eq!(taken.count(), 20);
-    std::thread::sleep(Duration::from_millis(300));
-    let asked = server.take().len();
+    let mut asked = 0;
+    wait_until(|| {
+        asked += server.take().len();
+        asked >= 20 + 30
+    });
     assert!((20 + 30..=20 + 64).contains(&asked), "{asked}");
     assert_eq!(deliveries.count(), 180);
 }
@@ -406,6 +417,7 @@ fn what_is_more_than_was_expected_waits_for_room() {
     };
     let mut deliveries = store.get_many((0..4).map(request).collect(), SIZE);
     assert!(deliveries.next().unwrap().1.is_ok());
+    wait_until(|| server.unanswered() >= 2);
     std::thread::sleep(Duration::from_millis(300));
     // One was taken, one may be here.
     assert!(server.unanswered() >= 2, "{}", server.unanswered());
