@@ -1,0 +1,244 @@
+//! Values that some threads make and others store.
+
+use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::{Stop, each, ended};
+
+/// Makes something of each number, on `makers` threads, this one among them, and hands it to `send` on others, at most
+/// `senders` at a time, which mostly wait. So whoever computes goes on computing. There are only as many senders as have
+/// something to do at once. A panic goes on here.
+///
+/// # Errors
+///
+/// The first one that came up. Nothing is begun after it, and what was begun before is finished.
+pub(crate) fn relay<T: Send, E: Send>(
+    count: usize,
+    (makers, senders): (usize, usize),
+    make: impl Fn(usize) -> Result<T, E> + Sync,
+    send: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    if count <= 1 {
+        return (0..count).try_for_each(|number| send(make(number)?));
+    }
+    let (belt, send) = (Belt::new(makers, senders), &send);
+    thread::scope(|scope| {
+        let belt = &belt;
+        let _end = End(belt);
+        // Why it ended is on the belt.
+        let _ended: Result<(), ()> = each(count, makers, |number| {
+            let item = make(number).map_err(|error| belt.stop(Stop::Error(error)))?;
+            if belt.put(item)? == Served::ByNobody
+                && thread::Builder::new().spawn_scoped(scope, move || belt.serve(send)).is_err()
+            {
+                // There are no more threads.
+                belt.serve_once(send);
+            }
+            Ok(())
+        });
+    });
+    ended(belt.into_stop())
+}
+
+/// What was made and is to be sent.
+struct Belt<T, E> {
+    senders: usize,
+    /// Items that wait at most when all senders are there.
+    waiting: usize,
+    state: Mutex<BeltState<T, E>>,
+    has_item: Condvar,
+    has_room: Condvar,
+}
+
+struct BeltState<T, E> {
+    items: VecDeque<T>,
+    /// Senders, and those of them that wait for an item.
+    serving: usize,
+    idle: usize,
+    /// Whether nothing more is made.
+    is_over: bool,
+    stop: Option<Stop<E>>,
+}
+
+/// Who sends an item.
+#[derive(PartialEq, Eq)]
+enum Served {
+    BySomebody,
+    /// There is to be another sender, who is counted already.
+    ByNobody,
+}
+
+impl<T, E> Belt<T, E> {
+    fn new(waiting: usize, senders: usize) -> Self {
+        let items = VecDeque::new();
+        let state = Mutex::new(BeltState { items, serving: 0, idle: 0, is_over: false, stop: None });
+        let (has_item, has_room) = (Condvar::new(), Condvar::new());
+        Self { senders: senders.max(1), waiting: waiting.max(1), state, has_item, has_room }
+    }
+
+    /// Waits until there is room for an item. An error if nothing is to be begun any more.
+    fn put(&self, item: T) -> Result<Served, ()> {
+        let mut state = self.lock();
+        while state.stop.is_none() && state.serving >= self.senders && state.items.len() >= self.waiting {
+            state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.stop.is_some() {
+            return Err(());
+        }
+        state.items.push_back(item);
+        if state.idle >= state.items.len() {
+            drop(state);
+            self.has_item.notify_one();
+        } else if state.serving < self.senders {
+            state.serving += 1;
+            return Ok(Served::ByNobody);
+        }
+        Ok(Served::BySomebody)
+    }
+
+    /// Waits for an item; `None` when there are to be no more.
+    fn take(&self) -> Option<T> {
+        let mut state = self.lock();
+        loop {
+            if state.stop.is_some() {
+                return None;
+            }
+            if let Some(item) = state.items.pop_front() {
+                drop(state);
+                self.has_room.notify_one();
+                return Some(item);
+            }
+            if state.is_over {
+                return None;
+            }
+            state.idle += 1;
+            state = self.has_item.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+
+    /// Sends what comes, until the end.
+    fn serve(&self, send: impl Fn(T) -> Result<(), E>) {
+        self.caught(|| {
+            while let Some(item) = self.take() {
+                send(item)?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Sends one item in the place of a sender that there is no thread for.
+    fn serve_once(&self, send: impl Fn(T) -> Result<(), E>) {
+        let mut state = self.lock();
+        state.serving -= 1;
+        let item = state.items.pop_front();
+        drop(state);
+        self.caught(|| item.map_or(Ok(()), send));
+    }
+
+    fn caught(&self, work: impl FnOnce() -> Result<(), E>) {
+        match panic::catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.stop(Stop::Error(error)),
+            Err(panic) => self.stop(Stop::Panic(panic)),
+        }
+    }
+
+    fn stop(&self, why: Stop<E>) {
+        self.lock().stop.get_or_insert(why);
+        self.has_item.notify_all();
+        self.has_room.notify_all();
+    }
+
+    fn into_stop(self) -> Option<Stop<E>> {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).stop
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BeltState<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets the senders of a belt go when this is dropped, after a panic as well.
+struct End<'b, T, E>(&'b Belt<T, E>);
+
+impl<T, E> Drop for End<'_, T, E> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.has_item.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn each_number_is_made_and_sent_once_and_senders_are_as_many_as_have_something_to_do() {
+        for (makers, senders) in [(1, 1), (2, 1), (2, 7), (3, 100), (0, 0)] {
+            let turns: Vec<_> = (0..100).map(|_| AtomicUsize::new(0)).collect();
+            let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let send = |number: usize| {
+                most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                turns[number / 2].fetch_add(1, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(1));
+                at_once.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, ()>(())
+            };
+            relay(turns.len(), (makers, senders), |number| Ok(2 * number), send).unwrap();
+            assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{makers} {senders}");
+            assert!(most.into_inner() <= senders.max(1), "{makers} {senders}");
+        }
+        // All of them meet.
+        let meeting = Barrier::new(5);
+        let meet = |_| {
+            meeting.wait();
+            Ok::<_, ()>(())
+        };
+        relay(5, (1, 5), Ok, meet).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_made_or_sent_after_an_error_or_a_panic_of_either() {
+        let (made, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let relay = |making: usize, sending: usize| {
+            let make = |number| {
+                made.fetch_add(1, Ordering::SeqCst);
+                // What comes later ends when the failure is known.
+                thread::sleep(Duration::from_millis(if number > making { 100 } else { 0 }));
+                if number == making { Err("made") } else { Ok(number) }
+            };
+            let send = |number| {
+                sent.fetch_add(1, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(if number > sending { 100 } else { 0 }));
+                if number == sending { Err("sent") } else { Ok(()) }
+            };
+            let error = relay(1000, (2, 4), make, send).unwrap_err();
+            (error, made.swap(0, Ordering::SeqCst), sent.swap(0, Ordering::SeqCst))
+        };
+        let (error, made, sent) = relay(20, usize::MAX);
+        assert!(error == "made" && made <= 22 && sent <= 20, "{made} {sent}");
+        let (error, made, sent) = relay(usize::MAX, 20);
+        // As many are sent at once, wait, and are made as may be.
+        assert!(error == "sent" && sent <= 21 + 4 && made <= 21 + 4 + 2 + 2, "{made} {sent}");
+        let work = |making: usize, sending: usize| {
+            let make = |number| {
+                assert!(number != making, "made");
+                Ok::<_, ()>(number)
+            };
+            let send = |number| {
+                assert!(number != sending, "sent");
+                Ok(())
+            };
+            let all = AssertUnwindSafe(|| super::relay(100, (2, 4), make, send));
+            panic::catch_unwind(all).unwrap_err().downcast::<&str>().unwrap()
+        };
+        assert_eq!((*work(20, usize::MAX), *work(usize::MAX, 20)), ("made", "sent"));
+    }
+}
