@@ -3,8 +3,8 @@
 use serde_json::json;
 use zarr_kit::{Error, Selection};
 
-use crate::stored;
-use crate::support::{all, hex, reading_fails};
+use super::stored;
+use super::support::{all, hex, reading_fails};
 
 /// Tests V2-PIPE-01, V2-PIPE-02.
 #[test]
@@ -87,7 +87,7 @@ fn filters_see_the_elements_in_the_order_of_the_chunk() {
     let members = json!({"shape": [2, 3], "chunks": [2, 3], "dtype": "<i2", "filters": filters});
     let squares = [0, 1, 4, 9, 16, 25];
     let write = |order: &str| {
-        let stored = stored(&crate::support::changed(members.clone(), &json!({"order": order})));
+        let stored = stored(&super::support::changed(members.clone(), &json!({"order": order})));
         stored.array().write_values::<i16>(&Selection::All, &squares).unwrap();
         assert_eq!(stored.array().read_values::<i16>(&Selection::All).unwrap(), squares);
         stored.value("0.0")
@@ -106,7 +106,7 @@ fn what_was_decoded_is_taken_for_elements_of_the_type_in_the_order() {
     assert!(reading_fails(&short.array()).contains("chunk [0, 0]"));
     // The same behind a compressor: 24 bytes where 8 are wanted.
     let zlib = hex("780163606060600462262066066216206605620000a40010");
-    let members = crate::support::changed(members, &json!({"compressor": {"id": "zlib", "level": 1}}));
+    let members = super::support::changed(members, &json!({"compressor": {"id": "zlib", "level": 1}}));
     let long = stored(&members).with("0.0", zlib);
     assert!(reading_fails(&long.array()).contains("chunk [0, 0]"));
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use zarr_kit::Selection;
 
-use crate::stored;
-use crate::support::{all, hex, to_hex};
+use super::stored;
+use super::support::{all, hex, to_hex};
 
 /// Types, fill values, and their bits as little endian bytes.
 fn fills() -> Vec<(&'static str, Value, &'static str)> {

@@ -6,8 +6,8 @@ use serde_json::json;
 use zarr_kit::spec::metadata::NodeMetadata;
 use zarr_kit::{ArrayBuilder, Format, Hierarchy, Selection, convert_metadata};
 
-use crate::stored;
-use crate::support::{Stored, all, spec_value};
+use super::stored;
+use super::support::{Stored, all, spec_value};
 
 /// Tests V2-FILL-03, V2-FILL-04, V2-CONTRA-04.
 #[test]

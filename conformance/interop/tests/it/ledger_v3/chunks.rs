@@ -3,8 +3,8 @@
 use serde_json::json;
 use zarr_kit::Selection;
 
-use crate::support::{all, hex, reading_fails};
-use crate::{chunks_of, stored};
+use super::support::{all, hex, reading_fails};
+use super::{chunks_of, stored};
 
 /// Tests V3-GRID-04, V3-GRID-05.
 #[test]
@@ -13,7 +13,7 @@ fn edge_chunks_are_whole_and_filled_up() {
     let array = stored(&members);
     array.array().write_values::<i16>(&Selection::All, &(0..12).collect::<Vec<_>>()).unwrap();
     assert_eq!(array.value("c/1/0"), "08 00 09 00 00 00 00 00");
-    let filled = stored(&crate::support::changed(members.clone(), &json!({"fill_value": 7})));
+    let filled = stored(&super::support::changed(members.clone(), &json!({"fill_value": 7})));
     filled.array().write_values::<i16>(&Selection::All, &(0..12).collect::<Vec<_>>()).unwrap();
     assert_eq!(filled.value("c/1/0"), "08 00 09 00 07 00 07 00");
     // What is outside may be anything.

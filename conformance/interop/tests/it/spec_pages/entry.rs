@@ -13,7 +13,7 @@ use zarr_kit::spec::{
 };
 use zarr_kit::{Format, Mode, Registry};
 
-use crate::page::{Page, parsed};
+use super::page::{Page, parsed};
 
 /// Every plugin of the umbrella, and documents read strictly.
 #[derive(Debug)]

@@ -2,11 +2,8 @@
 //! build take them, and what they say of elements and bytes is what comes out.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
-#[path = "spec_pages/entry.rs"]
 mod entry;
-#[path = "spec_pages/page.rs"]
 mod page;
-#[path = "spec_pages/run.rs"]
 mod run;
 
 use zarr_conformance::schema::problems;

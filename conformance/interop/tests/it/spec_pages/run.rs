@@ -15,8 +15,8 @@ use zarr_kit::spec::{
 };
 use zarr_kit::{Format, Mode};
 
-use crate::entry::{Entry, Linked};
-use crate::page::{Example, Line, Page, parsed};
+use super::entry::{Entry, Linked};
+use super::page::{Example, Line, Page, parsed};
 
 /// No example has more bytes.
 const LIMIT: usize = 1 << 20;

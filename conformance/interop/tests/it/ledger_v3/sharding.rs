@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use zarr_kit::{ArrayBuilder, Selection};
 
-use crate::support::{Stored, all, changed, hex, reading_fails};
-use crate::{chunks_of, stored};
+use super::support::{Stored, all, changed, hex, reading_fails};
+use super::{chunks_of, stored};
 
 const NOTHING: &str = "ffffffffffffffff ffffffffffffffff";
 
@@ -48,7 +48,7 @@ fn the_first_example_of_the_ledger() {
     assert_eq!(shard.array().read_values::<u8>(&Selection::All).unwrap(), elements);
     let written = shards(&[4, 4], &[4, 4], &[2, 2], &json!({}));
     written.array().write_values::<u8>(&Selection::All, &elements).unwrap();
-    assert_eq!(written.value("c/0/0"), crate::support::to_hex(&hex(&value)));
+    assert_eq!(written.value("c/0/0"), super::support::to_hex(&hex(&value)));
 }
 
 /// Tests V3-SHARD-15, V3-SHARD-08.
@@ -60,7 +60,7 @@ fn offsets_count_from_the_first_byte_also_behind_an_index() {
     assert_eq!(all(&shard.array()), "01 02 00 00");
     let written = shards(&[4], &[4], &[2], &at_start);
     written.array().write_values::<u8>(&Selection::parse("0:2", &[4]).unwrap(), &[1, 2]).unwrap();
-    assert_eq!(written.value("c/0"), crate::support::to_hex(&hex(value)));
+    assert_eq!(written.value("c/0"), super::support::to_hex(&hex(value)));
     // Counted from the end of the index, the data would begin at 0: that is not where they are looked for.
     let without_checksum = changed(at_start, &unchecked());
     let behind = [entry(0, 2), entry(u64::MAX, u64::MAX), vec![1, 2]].concat();
@@ -160,7 +160,7 @@ fn how_a_shard_is_written_is_not_in_its_metadata() {
         let error = shards(&[4], &[4], &[2], &json!({(member): "c"})).strictly().error();
         assert!(error.contains(member), "{error}");
     }
-    let stored = Stored::new().json("zarr.json", &crate::gr());
+    let stored = Stored::new().json("zarr.json", &super::gr());
     stored.open().create_array("/a", &ArrayBuilder::new([8], "uint8").chunks([2]).shards([4])).unwrap();
     let document = stored.document("a/zarr.json");
     let configuration = document["codecs"][0]["configuration"].as_object().unwrap();
@@ -171,7 +171,7 @@ fn how_a_shard_is_written_is_not_in_its_metadata() {
 /// Tests V3-SHARD-05, V3-SHARD-19.
 #[test]
 fn the_grid_has_the_shards_and_the_codec_the_inner_chunks() {
-    let stored = Stored::new().json("zarr.json", &crate::gr());
+    let stored = Stored::new().json("zarr.json", &super::gr());
     let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).shards([4, 4]).uncompressed();
     let array = stored.open().create_array("/a", &builder).unwrap();
     array.write_values::<u8>(&Selection::All, &(1..17).collect::<Vec<_>>()).unwrap();

@@ -7,8 +7,8 @@ use zarr_interop::CountingStore;
 use zarr_kit::spec::Object;
 use zarr_kit::{ArrayBuilder, Format, Hierarchy, Kind, Selection};
 
-use crate::support::{Stored, spec_value};
-use crate::za;
+use super::support::{Stored, spec_value};
+use super::za;
 
 fn attributes(value: &Value) -> Object {
     spec_value(value).as_object().unwrap().clone()

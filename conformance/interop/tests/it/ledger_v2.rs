@@ -2,18 +2,12 @@
 //! out here, read with the engine, and what the engine writes, byte for byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
-#[path = "ledger_v2/chunks.rs"]
 mod chunks;
-#[path = "ledger_v2/codecs.rs"]
 mod codecs;
-#[path = "ledger_v2/fill.rs"]
 mod fill;
-#[path = "ledger_v2/hierarchy.rs"]
 mod hierarchy;
-#[path = "ledger_v2/pipeline.rs"]
 mod pipeline;
-#[path = "ledger_v2/support.rs"]
-mod support;
+pub(crate) mod support;
 
 use serde_json::{Value, json};
 

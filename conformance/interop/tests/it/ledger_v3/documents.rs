@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use zarr_kit::spec::registry::{Plugin, Table};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Selection};
 
-use crate::support::Stored;
-use crate::{ar, stored};
+use super::support::Stored;
+use super::{ar, stored};
 
 /// Tests V3-ARR-05, V3-CONTRA-03.
 #[test]

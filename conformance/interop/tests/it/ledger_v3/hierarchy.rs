@@ -8,8 +8,8 @@ use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
 use zarr_kit::spec::{ByteRange, Key, NodePath, Object, Output, Prefix};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, OpenOptions, Selection, open_store};
 
-use crate::support::Stored;
-use crate::{ar, gr, stored};
+use super::support::Stored;
+use super::{ar, gr, stored};
 
 fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
     let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();

@@ -1,9 +1,7 @@
 //! Damaged values and documents, hostile sizes, writers at the same time, and what is stored at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
-#[path = "damage/shards.rs"]
 mod shards;
-#[path = "damage/together.rs"]
 mod together;
 
 use std::sync::Arc;

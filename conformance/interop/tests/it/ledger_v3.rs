@@ -3,24 +3,17 @@
 //! for byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
-#[path = "ledger_v3/chunks.rs"]
 mod chunks;
-#[path = "ledger_v3/codecs.rs"]
 mod codecs;
-#[path = "ledger_v3/data_types.rs"]
 mod data_types;
-#[path = "ledger_v3/documents.rs"]
 mod documents;
-#[path = "ledger_v3/extensions.rs"]
 mod extensions;
-#[path = "ledger_v3/hierarchy.rs"]
 mod hierarchy;
-#[path = "ledger_v3/sharding.rs"]
 mod sharding;
-#[path = "ledger_v2/support.rs"]
-mod support;
 
 use serde_json::{Value, json};
+
+use crate::ledger_v2::support;
 
 /// The ledger's valid array, with the members of `changes`.
 fn ar(changes: &Value) -> Value {

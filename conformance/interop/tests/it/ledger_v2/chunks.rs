@@ -3,9 +3,9 @@
 use serde_json::json;
 use zarr_kit::Selection;
 
-use crate::stored;
-use crate::support::{Stored, all, hex, reading_fails};
-use crate::za;
+use super::stored;
+use super::support::{Stored, all, hex, reading_fails};
+use super::za;
 
 /// Tests V2-STORE-04, V2-CHUNK-12, V2-ARR-23.
 #[test]
@@ -79,7 +79,7 @@ fn order_byte_order_and_separator_say_what_is_stored_where() {
     let elements: Vec<i16> = (0..6).collect();
     let write = |members| {
         let grid = json!({"shape": [2, 3], "chunks": [2, 2], "fill_value": 0});
-        let stored = Stored::new().json(".zarray", &crate::support::changed(za(&grid), &members));
+        let stored = Stored::new().json(".zarray", &super::support::changed(za(&grid), &members));
         stored.array().write_values::<i16>(&Selection::All, &elements).unwrap();
         assert_eq!(stored.array().read_values::<i16>(&Selection::All).unwrap(), elements);
         stored
@@ -157,7 +157,7 @@ fn equal_to_fill_means_the_same_bits() {
     let write = |fill: serde_json::Value, bits: u32| {
         let stored = stored(&json!({"dtype": "<f4", "shape": [2], "fill_value": fill}));
         stored.array().write_values::<f32>(&Selection::All, &[f32::from_bits(bits); 2]).unwrap();
-        assert_eq!(all(&stored.array()), crate::support::to_hex(&[bits.to_le_bytes(); 2].concat()));
+        assert_eq!(all(&stored.array()), super::support::to_hex(&[bits.to_le_bytes(); 2].concat()));
         stored.has("0")
     };
     assert!(!write(json!("NaN"), 0x7fc0_0000));

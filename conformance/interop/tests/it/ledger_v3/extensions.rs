@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint};
 use zarr_kit::{ArrayBuilder, Context, Error, Problem, Registry, Selection};
 
-use crate::support::{Stored, all, hex, spec_value, to_hex};
-use crate::{chunks_of, gr, stored};
+use super::support::{Stored, all, hex, spec_value, to_hex};
+use super::{chunks_of, gr, stored};
 
 fn little() -> Value {
     json!({"name": "bytes", "configuration": {"endian": "little"}})

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use zarr_kit::Selection;
 
-use crate::support::{Stored, all, hex, reading_fails, to_hex};
-use crate::{stored, za};
+use super::support::{Stored, all, hex, reading_fails, to_hex};
+use super::{stored, za};
 
 /// Nine bytes behind one codec.
 fn nine(codec: Value) -> Stored {

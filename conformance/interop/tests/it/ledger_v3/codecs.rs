@@ -7,8 +7,8 @@ use zarr_interop::CountingStore;
 use zarr_kit::spec::{Mode, Reading, Size};
 use zarr_kit::{Format, Hierarchy, Selection};
 
-use crate::support::{all, hex, reading_fails};
-use crate::{chunks_of, stored};
+use super::support::{all, hex, reading_fails};
+use super::{chunks_of, stored};
 
 fn little() -> Value {
     json!({"name": "bytes", "configuration": {"endian": "little"}})
@@ -86,7 +86,7 @@ fn codecs_encode_forwards_and_decode_backwards() {
     let stored = stored(&members).strictly();
     stored.array().write_values::<i16>(&Selection::All, &[1]).unwrap();
     let checksum = crc32c(&[0, 1]).to_le_bytes();
-    assert_eq!(stored.value("c/0"), crate::support::to_hex(&[&[0, 1], &checksum[..]].concat()));
+    assert_eq!(stored.value("c/0"), super::support::to_hex(&[&[0, 1], &checksum[..]].concat()));
     assert_eq!(stored.array().read_values::<i16>(&Selection::All).unwrap(), [1]);
 }
 

@@ -1,0 +1,37 @@
+//! What needs no process of its own.
+
+mod arrays;
+mod cached;
+mod converts;
+mod damage;
+mod encodings;
+mod fixtures;
+mod formats;
+mod grids;
+mod html_report;
+mod ledger_draft;
+mod ledger_v2;
+mod ledger_v3;
+mod mixed;
+mod model;
+mod n5;
+mod narrow_types;
+mod numeric_codecs;
+mod object_stores;
+mod optional;
+mod origin;
+mod outside;
+mod parts;
+mod reads;
+mod remote;
+mod remote_writes;
+mod reshape_and_conditional;
+mod small_floats;
+mod spec_pages;
+mod stacked_stores;
+mod store_calls;
+mod strategies;
+mod third_party;
+mod writes;
+mod writes_codecs;
+mod zip_archives;
