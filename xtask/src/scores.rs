@@ -12,7 +12,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["test", "--package", "zarr-interop", "--test", "it", "formats::"]).current_dir(&workspace.root);
+    command
+        .args(["test", "--package", "zarr-interop", "--test", "it", "formats::"])
+        .current_dir(&workspace.root);
     // Without the peers there is nothing to write.
     command.envs([("ZARR_WRITE_SCORES", "1"), ("CI", "true")]);
     let status = command.status().map_err(|error| format!("cargo: {error}"))?;
