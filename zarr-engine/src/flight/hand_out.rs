@@ -23,7 +23,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
     if rayon::current_thread_index().is_some() {
         return context.run(|| items.par_bridge().try_for_each(work));
     }
-    let (turns, failed) = (Turns::new(2 * context.thread_count()), Mutex::new(None));
+    let (turns, failed) = (Turns::new(context.thread_count() + 1), Mutex::new(None));
     let work = |item, turn: Turn<'_>| {
         if let Err(error) = work(item) {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -42,12 +42,13 @@ pub(crate) fn hand_out<T: Send, E: Send>(
 /// Begins `work` on each item when it is its turn.
 fn spawn_all<'s, T: Send + 's>(
     scope: &rayon::Scope<'s>,
-    items: impl Iterator<Item = T>,
+    mut items: impl Iterator<Item = T>,
     turns: &'s Turns,
     work: &'s (impl Fn(T, Turn<'s>) + Sync),
 ) {
-    for item in items {
-        let Some(turn) = turns.wait() else { return };
+    // What is not asked for yet takes no memory.
+    while let Some(turn) = turns.wait() {
+        let Some(item) = items.next() else { return };
         scope.spawn(move |_| work(item, turn));
     }
 }

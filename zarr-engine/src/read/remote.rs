@@ -25,7 +25,7 @@ use crate::plan::{Piece, Plan};
 use crate::shard::{ShardIndex, part};
 
 /// Bytes in flight, or fetched and not yet decoded: with what decoding takes, less than 64 MiB beyond the output.
-const IN_FLIGHT: usize = 40 << 20;
+const IN_FLIGHT: usize = 32 << 20;
 
 /// Chunks and inner chunks that are asked for at once: what has to be known of them takes memory.
 const AT_ONCE: usize = 1 << 16;
