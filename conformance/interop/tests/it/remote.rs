@@ -24,7 +24,7 @@ const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that a read keeps in flight at most.
-const BUDGET: usize = 40 << 20;
+const BUDGET: usize = 32 << 20;
 
 /// One array, from near and from far.
 struct Twice {
