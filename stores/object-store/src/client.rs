@@ -1,14 +1,15 @@
-//! Who sends requests: a client with patience for 20 seconds, and certificates as the system has them.
+//! The HTTP client of a store: time limits, retries and redirects, and certificates as the system has them.
+
+mod redirect;
+mod retry;
+mod timed;
 
 use std::io;
-use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService,
@@ -16,29 +17,29 @@ use object_store::client::{
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{sleep, timeout};
+
+pub(crate) use redirect::Redirects;
+pub(crate) use retry::policy;
+use timed::{TimeLimits, TimedBody};
 
 /// How long a host may take to be found and to accept a connection.
 const CONNECT: Duration = Duration::from_secs(4);
 
-/// The same for who hands out credentials, which is near or not there.
+/// The same for a server of credentials, which is near or does not exist.
 const CONNECT_NEAR: Duration = Duration::from_secs(1);
 
-/// How long a server may say nothing.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Bytes that a request carries each second, at least.
-const SLOWEST: usize = 64 << 10;
-
 /// Makes clients for the stores of `object_store`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Connector {
-    patience: Duration,
+    limits: TimeLimits,
+    redirects: Redirects,
 }
 
-impl Default for Connector {
-    fn default() -> Self {
-        Self { patience: PATIENCE }
+impl Connector {
+    /// A connector whose clients follow these redirects.
+    pub(crate) fn new(redirects: Redirects) -> Self {
+        Self { limits: TimeLimits::default(), redirects }
     }
 }
 
@@ -47,11 +48,17 @@ impl HttpConnector for Connector {
         let value = |key| options.get_config_value(&key);
         let allows_http = value(ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
         let default = ClientOptions::new().get_config_value(&ClientConfigKey::ConnectTimeout);
-        // Only what asks for credentials has another one than the default.
+        // Only requests for credentials have another one than the default.
         let is_near = value(ClientConfigKey::ConnectTimeout) != default;
         let connect = if is_near { CONNECT_NEAR } else { CONNECT };
-        let patience = self.patience;
-        Ok(HttpClient::new(Client { connect, patience, allows_http, client: OnceLock::new() }))
+        Ok(HttpClient::new(Client {
+            connect,
+            limits: self.limits,
+            redirects: self.redirects,
+            allows_http,
+            has_answered: AtomicBool::new(false),
+            client: OnceLock::new(),
+        }))
     }
 }
 
@@ -59,8 +66,11 @@ impl HttpConnector for Connector {
 #[derive(Debug)]
 struct Client {
     connect: Duration,
-    patience: Duration,
+    limits: TimeLimits,
+    redirects: Redirects,
     allows_http: bool,
+    /// Whether a server has answered, so that it exists and a failed connection is worth more retries.
+    has_answered: AtomicBool,
     client: OnceLock<Result<Ready, String>>,
 }
 
@@ -94,16 +104,17 @@ impl Client {
             .connect_timeout(self.connect)
             .https_only(!self.allows_http)
             .http1_only()
+            // The crate would send credentials of services, which it does not know, to other hosts.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
             .user_agent(concat!("zarr-kit/", env!("CARGO_PKG_VERSION")))
             .build()?;
         Ok(Ready { client, without_roots })
     }
-}
 
-#[async_trait]
-impl HttpService for Client {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        // The client of the crate panics otherwise: some hosts are fine for one of two parsers.
+    /// Sends one request and waits for the head of its answer. A host that never answered is given up soon.
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+        // The client of the crate panics otherwise: some hosts are valid for only one of two parsers.
         let url = reqwest::Url::parse(&request.uri().to_string())
             .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let ready = self.ready()?;
@@ -114,59 +125,72 @@ impl HttpService for Client {
             let reason = "the connection would not be encrypted; for s3: URLs AWS_ALLOW_HTTP=true allows it";
             return Err(other(HttpErrorKind::Unknown, reason.to_owned()));
         }
-        let size = u64::try_from(request.body().content_length() / SLOWEST).unwrap_or(u64::MAX);
-        let patience = self.patience.saturating_add(Duration::from_secs(size));
-        let seen = request.extensions().get::<Seen>().cloned();
-        let answer = timeout(patience, HttpService::call(&ready.client, request));
-        let answer = answer.await.map_err(|_| silent(patience))??;
-        if let Some(seen) = seen {
-            seen.note(&answer);
+        let size = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
+        let time = self.limits.silence.saturating_add(self.limits.time_of(size));
+        let mut attempt = 1;
+        loop {
+            let answer = timeout(time, HttpService::call(&ready.client, request.clone())).await;
+            match answer.unwrap_or_else(|_| Err(self.limits.silent())) {
+                Ok(answer) => {
+                    self.has_answered.store(true, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(error) if error.kind() != HttpErrorKind::Connect => return Err(error),
+                Err(error) if self.has_answered.load(Ordering::Relaxed) => return Err(error),
+                Err(error) if attempt == retry::CONNECTIONS => {
+                    return Err(HttpError::new(HttpErrorKind::Unknown, error));
+                }
+                Err(_) => sleep(Duration::from_millis(100) * attempt * attempt).await,
+            }
+            attempt += 1;
         }
-        let (patience, wait) = (self.patience, Box::pin(sleep(self.patience)));
-        Ok(answer.map(|body| HttpResponseBody::new(Patient { body, patience, wait })))
+    }
+
+    /// Sends a request, and those that follow from redirects.
+    async fn send_to_the_end(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        for _ in 0..=redirect::MOST {
+            let answer = self.send(&request).await?;
+            let Some(location) = redirect::target(&request, &answer) else { return Ok(answer) };
+            request = redirect::follow(&request, location, self.redirects)
+                .map_err(|reason| other(HttpErrorKind::Unknown, reason))?;
+        }
+        let reason = format!("the server redirects more than {} times", redirect::MOST);
+        Err(other(HttpErrorKind::Unknown, reason))
+    }
+
+    /// Waits as long as the server asks for before the request is repeated.
+    ///
+    /// # Errors
+    ///
+    /// If that is longer than failed requests are repeated.
+    async fn wait_as_asked(&self, answer: &HttpResponse) -> Result<(), HttpError> {
+        let Some(wait) = retry::asked_wait(answer) else { return Ok(()) };
+        if wait > retry::WINDOW {
+            let status = answer.status().as_u16();
+            let seconds = wait.as_secs();
+            let reason = format!("the server answers {status} and asks for a pause of {seconds} seconds");
+            return Err(other(HttpErrorKind::Unknown, reason));
+        }
+        sleep(wait).await;
+        Ok(())
     }
 }
 
-fn silent(patience: Duration) -> HttpError {
-    other(HttpErrorKind::Timeout, format!("the server said nothing for {} seconds", patience.as_secs()))
+#[async_trait]
+impl HttpService for Client {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let seen = request.extensions().get::<Seen>().cloned();
+        let answer = self.send_to_the_end(request).await?;
+        if let Some(seen) = seen {
+            seen.note(&answer);
+        }
+        self.wait_as_asked(&answer).await?;
+        Ok(answer.map(|body| HttpResponseBody::new(TimedBody::new(body, self.limits))))
+    }
 }
 
 fn other(kind: HttpErrorKind, reason: String) -> HttpError {
     HttpError::new(kind, io::Error::other(reason))
-}
-
-/// A body that fails when nothing comes for too long.
-#[derive(Debug)]
-struct Patient {
-    body: HttpResponseBody,
-    patience: Duration,
-    wait: Pin<Box<Sleep>>,
-}
-
-impl Body for Patient {
-    type Data = Bytes;
-    type Error = HttpError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
-        let patience = self.patience;
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
-            self.wait.as_mut().reset(Instant::now() + patience);
-            return Poll::Ready(frame);
-        }
-        ready!(self.wait.as_mut().poll(context));
-        Poll::Ready(Some(Err(silent(patience))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// Goes along with a request and keeps what its last answer says, of which errors of `object_store` say less.
@@ -208,6 +232,7 @@ mod tests {
     use std::thread;
     use std::time::Instant;
 
+    use object_store::aws::AmazonS3Builder;
     use object_store::http::HttpBuilder;
     use object_store::path::Path;
     use object_store::{ObjectStoreExt, RetryConfig};
@@ -215,40 +240,151 @@ mod tests {
 
     use super::*;
 
-    /// Says `answer` to every request, and then nothing for longer than anybody waits.
-    fn silent_after(answer: &'static str) -> String {
+    /// Sends `answer` to every request, and then one byte every `pause`, or nothing.
+    fn server(answer: &'static str, pause: Option<Duration>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || {
-            let connections: Vec<TcpStream> = listener.incoming().take(2).map(Result::unwrap).collect();
-            for mut connection in &connections {
-                let _request = connection.read(&mut [0; 4096]).unwrap();
-                connection.write_all(answer.as_bytes()).unwrap();
+            for connection in listener.incoming() {
+                thread::spawn(move || serve(connection.unwrap(), answer, pause));
             }
-            thread::sleep(Duration::from_secs(60));
         });
         url
     }
 
+    fn serve(mut connection: TcpStream, answer: &str, pause: Option<Duration>) {
+        let _request = connection.read(&mut [0; 4096]).unwrap();
+        connection.write_all(answer.as_bytes()).unwrap();
+        match pause {
+            Some(pause) => {
+                while connection.write_all(b"x").is_ok() {
+                    thread::sleep(pause);
+                }
+            }
+            None => thread::sleep(Duration::from_secs(60)),
+        }
+    }
+
+    /// The error of reading one value from `url` within these limits, with one retry.
+    fn failure(url: String, limits: TimeLimits) -> String {
+        let store = HttpBuilder::new()
+            .with_url(url)
+            .with_client_options(ClientOptions::new().with_allow_http(true))
+            .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() })
+            .with_http_connector(Connector { limits, redirects: Redirects::Any })
+            .build()
+            .unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let result = runtime.block_on(async { store.get(&Path::from("v")).await?.bytes().await });
+        let error = result.unwrap_err();
+        format!("{error}: {:?}", std::error::Error::source(&error))
+    }
+
     #[test]
-    fn a_server_that_says_nothing_is_an_error() {
+    fn a_server_that_sends_nothing_is_an_error() {
+        let limits = TimeLimits { silence: Duration::from_millis(300), ..TimeLimits::default() };
         for answer in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"] {
-            let connector = Connector { patience: Duration::from_millis(300) };
-            let allows_http = ClientOptions::new().with_allow_http(true);
+            let error = failure(server(answer, None), limits);
+            assert!(error.contains("the server sent nothing for 0.3 seconds"), "{answer:?}: {error}");
+        }
+    }
+
+    /// Each byte ends the silence, so that only the throughput ends the request.
+    #[test]
+    fn a_server_that_sends_too_slowly_is_an_error() {
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
+        let grace = Duration::from_millis(500);
+        let limits = TimeLimits { grace, ..TimeLimits::default() };
+        let error = failure(server(answer, Some(Duration::from_millis(20))), limits);
+        assert!(error.contains("the server is too slow: "), "{error}");
+        assert!(error.contains("at least 4096 bytes a second are expected"), "{error}");
+    }
+
+    /// A caller that takes no bytes for longer than all limits does not make the server slow.
+    #[test]
+    fn only_the_time_that_the_caller_waits_counts() {
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n";
+        let short = Duration::from_millis(200);
+        let limits = TimeLimits { silence: short, grace: short, ..TimeLimits::default() };
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let bytes = runtime.block_on(async {
             let store = HttpBuilder::new()
-                .with_url(silent_after(answer))
-                .with_client_options(allows_http)
-                .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() })
-                .with_http_connector(connector)
+                .with_url(server(answer, Some(Duration::from_millis(1))))
+                .with_client_options(ClientOptions::new().with_allow_http(true))
+                .with_http_connector(Connector { limits, redirects: Redirects::Any })
                 .build()
                 .unwrap();
-            let begun = Instant::now();
-            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let result = runtime.block_on(async { store.get(&Path::from("v")).await?.bytes().await });
-            let error = result.unwrap_err();
-            let text = format!("{error}: {:?}", std::error::Error::source(&error));
-            assert!(text.contains("the server said nothing for 0 seconds"), "{answer:?}: {text}");
-            assert!(begun.elapsed() < Duration::from_secs(5), "{answer:?}: {:?}", begun.elapsed());
-        }
+            let got = store.get(&Path::from("v")).await.unwrap();
+            sleep(short * 3).await;
+            got.bytes().await.unwrap()
+        });
+        assert_eq!(bytes, "xxx");
+    }
+
+    /// Answers each request with what `reply` makes of its head.
+    fn answering(reply: impl Fn(&str) -> String + Send + 'static) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                let mut head = [0; 8192];
+                let size = connection.read(&mut head).unwrap();
+                let reply = reply(str::from_utf8(&head[..size]).unwrap());
+                connection.write_all(reply.as_bytes()).unwrap();
+            }
+        });
+        port
+    }
+
+    /// The second server is `localhost` and the first `127.0.0.1`, so that the host differs.
+    #[test]
+    fn a_redirect_to_another_host_carries_no_credentials_and_no_referer() {
+        let other = answering(|head| {
+            let names: Vec<_> =
+                head.lines().skip(1).filter_map(|line| Some(line.split_once(':')?.0)).collect();
+            let body = names.join(" ").to_lowercase();
+            let time = "Sun, 22 Nov 2026 12:00:00 GMT";
+            let size = body.len();
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {size}\r\netag: \"e\"\r\nlast-modified: {time}\r\n\r\n{body}"
+            )
+        });
+        let first = answering(move |head| {
+            let head = head.to_lowercase();
+            assert!(head.contains("authorization: ") && head.contains("x-amz-security-token: "), "{head}");
+            let location = format!("http://localhost:{other}/elsewhere");
+            format!("HTTP/1.1 307 X\r\ncontent-length: 0\r\nlocation: {location}\r\n\r\n")
+        });
+        let store = AmazonS3Builder::new()
+            .with_bucket_name("bucket")
+            .with_endpoint(format!("http://127.0.0.1:{first}"))
+            .with_allow_http(true)
+            .with_access_key_id("id")
+            .with_secret_access_key("secret")
+            .with_token("token")
+            .with_http_connector(Connector::default())
+            .build()
+            .unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let seen = runtime.block_on(async { store.get(&Path::from("v")).await?.bytes().await }).unwrap();
+        assert_eq!(seen, "accept user-agent host");
+    }
+
+    #[test]
+    fn the_grace_grows_with_the_bytes_that_come() {
+        let limits = TimeLimits::default();
+        assert_eq!(limits.time_of(0), Duration::ZERO);
+        assert_eq!(limits.time_of(1 << 20), Duration::from_secs(256));
+        assert_eq!(TimeLimits { throughput: 0, ..limits }.time_of(5), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_host_that_never_answered_is_given_up_before_the_window_ends() {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let begun = Instant::now();
+        let error = failure(format!("http://127.0.0.1:{port}"), TimeLimits::default());
+        assert!(error.contains("efused"), "{error}");
+        assert!(begun.elapsed() < retry::WINDOW, "{:?}", begun.elapsed());
     }
 }

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ObjectStore};
 use serde::Deserialize;
 use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError};
 use zarr_spec::{Invalid, typetag};
 
 use crate::RemoteStore;
-use crate::client::Connector;
+use crate::client::{Connector, Redirects, policy};
 use crate::place::{BucketUrl, Place, bucket_url, http_url};
 
 type Opened = Result<Arc<dyn Store>, StoreError>;
@@ -25,6 +24,8 @@ pub(crate) struct S3Configuration {
     url: String,
     #[serde(default)]
     anonymous: bool,
+    #[serde(default)]
+    redirects: Redirects,
     region: Option<String>,
     endpoint: Option<String>,
 }
@@ -35,6 +36,8 @@ pub(crate) struct GsConfiguration {
     url: String,
     #[serde(default)]
     anonymous: bool,
+    #[serde(default)]
+    redirects: Redirects,
     endpoint: Option<String>,
 }
 
@@ -44,6 +47,8 @@ pub(crate) struct AzConfiguration {
     url: String,
     #[serde(default)]
     anonymous: bool,
+    #[serde(default)]
+    redirects: Redirects,
     account: Option<String>,
     endpoint: Option<String>,
 }
@@ -52,6 +57,8 @@ pub(crate) struct AzConfiguration {
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpConfiguration {
     url: String,
+    #[serde(default)]
+    redirects: Redirects,
 }
 
 #[typetag::deserialize(name = "s3")]
@@ -61,8 +68,8 @@ impl StoreConfiguration for S3Configuration {
         let endpoint = Endpoint::new(self.endpoint.as_deref())?;
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(at.bucket)
-            .with_retry(retry())
-            .with_http_connector(Connector::default());
+            .with_retry(policy())
+            .with_http_connector(Connector::new(self.redirects));
         if self.anonymous {
             builder = builder.with_skip_signature(true);
         }
@@ -97,8 +104,8 @@ impl StoreConfiguration for GsConfiguration {
         let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
         let mut builder = GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(at.bucket)
-            .with_retry(retry())
-            .with_http_connector(Connector::default());
+            .with_retry(policy())
+            .with_http_connector(Connector::new(self.redirects));
         if self.anonymous {
             builder = builder.with_skip_signature(true);
         }
@@ -116,8 +123,9 @@ impl StoreConfiguration for GsConfiguration {
 impl StoreConfiguration for AzConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
         let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
-        let mut builder =
-            MicrosoftAzureBuilder::from_env().with_retry(retry()).with_http_connector(Connector::default());
+        let mut builder = MicrosoftAzureBuilder::from_env()
+            .with_retry(policy())
+            .with_http_connector(Connector::new(self.redirects));
         builder = match at.bucket.contains('@') {
             true => builder.with_url(format!("abfss://{}/", at.bucket)),
             false => builder.with_container_name(at.bucket),
@@ -151,8 +159,8 @@ impl StoreConfiguration for HttpConfiguration {
         let builder = HttpBuilder::new()
             .with_url(url)
             .with_config(ClientConfigKey::AllowHttp, "true")
-            .with_retry(retry())
-            .with_http_connector(Connector::default());
+            .with_retry(policy())
+            .with_http_connector(Connector::new(self.redirects));
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
         let read_alone = Capabilities { readable: true, writeable: false, listable: false, erasable: false };
         let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
@@ -175,7 +183,7 @@ pub(crate) fn open_az(url: &str) -> Opened {
 }
 
 pub(crate) fn open_http(url: &str) -> Opened {
-    HttpConfiguration { url: url.to_owned() }.open(None)
+    HttpConfiguration { url: url.to_owned(), redirects: Redirects::default() }.open(None)
 }
 
 /// Where a service is, if not where it mostly is.
@@ -197,19 +205,6 @@ impl<'a> Endpoint<'a> {
             return Err(wrong("it begins with neither `https://` nor `http://`".to_owned()));
         }
         Ok(Some(Self { url, is_plain }))
-    }
-}
-
-/// Tried again, four times and for about the time that [`crate::client`] has patience for.
-fn retry() -> RetryConfig {
-    RetryConfig {
-        backoff: BackoffConfig {
-            init_backoff: Duration::from_millis(100),
-            max_backoff: Duration::from_secs(2),
-            base: 2.,
-        },
-        max_retries: 3,
-        retry_timeout: Duration::from_secs(21),
     }
 }
 

@@ -6,9 +6,11 @@
 //! and waits, [`Store::get_many`] keeps 64 in flight. Who is in a runtime himself calls from `spawn_blocking`, since a
 //! waiting thread is of no use to others. Nothing is asked for before the first operation.
 //!
-//! What failed for a moment (a connection, a `5xx`, `429`) is tried again, four times at most and for some seconds; a server
-//! that says nothing for 20 seconds has failed. Credentials come from the environment alone. A server of plain HTTP
-//! can be read, and neither listed nor written to.
+//! Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute, with growing random waits in
+//! between, or with the wait that the server asks for in `Retry-After`. A server that sends nothing for 20 seconds, or less
+//! than 4 KiB a second over half a minute, has failed. At most five redirects are followed, never from https to http;
+//! another host receives no credentials. Credentials come only from the environment. A server of plain HTTP can be
+//! read, but neither listed nor written.
 //!
 //! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
 //! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.

@@ -17,6 +17,8 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
 use zarr_store_object_store::RemoteStore;
 
+#[path = "it/failures.rs"]
+mod failures;
 #[path = "it/server.rs"]
 mod server;
 
@@ -257,26 +259,6 @@ fn what_a_server_gets_wrong_is_an_error_that_says_it() {
     let store = opened(&server.url()).unwrap();
     let error = refused(part(&*store, "v", ByteRange::Range { offset: 1, size: 3 }));
     assert!(error.contains("Requested 1..4, got 5..8"), "{error}");
-}
-
-#[test]
-fn what_failed_for_a_moment_is_tried_again() {
-    let count = AtomicUsize::new(0);
-    let server =
-        Server::start(move |asked| match (asked.path().as_str(), count.fetch_add(1, Ordering::Relaxed)) {
-            ("/down", _) => Reply::new(503, "overloaded"),
-            (_, 0 | 2) => Reply::new(500, ""),
-            (_, 4) => Reply { cut: Some(3), ..value(asked, b"0123456789") },
-            _ => value(asked, b"0123456789"),
-        });
-    let store = opened(&server.url()).unwrap();
-    for _ in 0..3 {
-        assert_eq!(get_value(&*store, &key("v"), 100).unwrap().unwrap(), b"0123456789"[..]);
-    }
-    assert_eq!(server.take().len(), 6);
-    let error = refused(get_value(&*store, &key("down"), 100));
-    assert!(error.contains("503") && error.contains("overloaded"), "{error}");
-    assert_eq!(server.take().len(), 4);
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Retries: the wait that a server asks for, and connections that cannot be made.
+//!
+//! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing random waits
+//! in between. It does not read `Retry-After`, and it cannot tell a host that does not exist from one that restarts: both
+//! are done here.
+
+use std::time::{Duration, SystemTime};
+
+use chrono::DateTime;
+use object_store::client::HttpResponse;
+use object_store::{BackoffConfig, RetryConfig};
+use reqwest::header::RETRY_AFTER;
+
+/// How long failed requests are repeated.
+pub(crate) const WINDOW: Duration = Duration::from_secs(30);
+
+/// How often a connection to a host that has never answered is tried.
+pub(crate) const CONNECTIONS: u32 = 4;
+
+/// The policy for `object_store`: the window ends the retries, long before their number does.
+pub(crate) fn policy() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(5),
+            base: 2.,
+        },
+        max_retries: 100,
+        retry_timeout: WINDOW,
+    }
+}
+
+/// Returns the wait that the server asks for before the request is repeated.
+pub(crate) fn asked_wait(answer: &HttpResponse) -> Option<Duration> {
+    let status = answer.status();
+    if !status.is_server_error() && !matches!(status.as_u16(), 408 | 429) {
+        return None;
+    }
+    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => {
+            let date = SystemTime::from(DateTime::parse_from_rfc2822(text).ok()?);
+            Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::client::HttpResponseBody;
+
+    use super::*;
+
+    fn answer(status: u16, wait: &str) -> HttpResponse {
+        let mut answer = HttpResponse::new(HttpResponseBody::from(String::new()));
+        *answer.status_mut() = status.try_into().unwrap();
+        answer.headers_mut().insert(RETRY_AFTER, wait.parse().unwrap());
+        answer
+    }
+
+    #[test]
+    fn a_wait_is_in_seconds_or_until_a_date() {
+        for status in [408, 429, 500, 503] {
+            assert_eq!(asked_wait(&answer(status, "17")), Some(Duration::from_secs(17)), "{status}");
+        }
+        // The date of the example in RFC 9110, section 10.2.3.
+        assert_eq!(asked_wait(&answer(503, "Fri, 31 Dec 1999 23:59:59 GMT")), Some(Duration::ZERO));
+        let later = asked_wait(&answer(503, "Tue, 31 Dec 2199 23:59:59 GMT")).unwrap();
+        assert!(later > WINDOW, "{later:?}");
+    }
+
+    #[test]
+    fn other_answers_and_other_texts_ask_for_no_wait() {
+        assert_eq!(asked_wait(&answer(404, "17")), None);
+        assert_eq!(asked_wait(&answer(200, "17")), None);
+        assert_eq!(asked_wait(&answer(503, "soon")), None);
+        assert_eq!(asked_wait(&answer(503, "-1")), None);
+    }
+}
