@@ -256,7 +256,7 @@ fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
         println!("advisories were not checked: their database cannot be reached from this machine");
         return Ok(Outcome::Passed);
     }
-    finish(&mut run.cargo(&["deny", "check", "--disable-fetch", "advisories"]))
+    finish(&mut run.cargo(&["deny", "--offline", "check", "advisories"]))
 }
 
 #[cfg(test)]
