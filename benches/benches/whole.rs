@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use ndarray::ArrayD;
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
 const LENGTH: u64 = 512;
@@ -88,6 +89,15 @@ fn whole(criterion: &mut Criterion) {
         });
         group.bench_function("read/zarrs", |bencher| {
             bencher.iter_with_large_drop(|| their_array.retrieve_array_subset::<Vec<u16>>(&all).unwrap());
+        });
+        group.bench_function("read values/zarr-kit", |bencher| {
+            bencher.iter_with_large_drop(|| our_array.read_values::<u16>(&Selection::All).unwrap());
+        });
+        group.bench_function("read an ndarray/zarr-kit", |bencher| {
+            bencher.iter_with_large_drop(|| our_array.read_ndarray::<u16>(&Selection::All).unwrap());
+        });
+        group.bench_function("read an ndarray/zarrs", |bencher| {
+            bencher.iter_with_large_drop(|| their_array.retrieve_array_subset::<ArrayD<u16>>(&all).unwrap());
         });
         let mut kept = vec![0u16; COUNT];
         group.bench_function("read into kept memory/zarr-kit", |bencher| {

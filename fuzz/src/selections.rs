@@ -49,7 +49,7 @@ pub(crate) fn run(input: &[u8]) {
         let read = ARRAY.read_values::<u8>(&selection);
         let wanted: Vec<_> = naive(&selection, &SHAPE);
         assert_eq!(wanted.len() as u64, count, "{selection:?} has the shape {shape:?}");
-        let read = read.map(|read| read.into_iter().map(usize::from).collect::<Vec<_>>());
+        let read = read.map(|read| read.iter().copied().map(usize::from).collect::<Vec<_>>());
         assert!(read.as_ref().is_ok_and(|read| *read == wanted), "{selection:?}: {read:?} for {wanted:?}");
     });
 }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use zarr_spec::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
+use crate::array::{PARALLEL, PORTION};
 use crate::locks::ChunkLocks;
 use crate::memory::KeptMemory;
 
@@ -258,9 +259,26 @@ impl Context {
 
     /// Runs `work` where the threads of this context take part in it.
     pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.threads {
-            Threads::Caller | Threads::Global => work(),
-            Threads::Pool(pool) => pool.install(work),
+        self.threads.run(work)
+    }
+}
+
+impl Threads {
+    /// Runs `work` where these threads take part in it.
+    fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Self::Caller | Self::Global => work(),
+            Self::Pool(pool) => pool.install(work),
         }
+    }
+
+    /// Copies `source` to `destination`, which has the same size: on all threads if it is large. No lock may be held, as
+    /// in [`Context::map`].
+    pub(crate) fn copy(&self, source: &[u8], destination: &mut [u8]) {
+        if source.len() < PARALLEL || matches!(self, Self::Caller) {
+            return destination.copy_from_slice(source);
+        }
+        let parts = destination.par_chunks_mut(PORTION).zip(source.par_chunks(PORTION));
+        self.run(|| parts.for_each(|(to, from)| to.copy_from_slice(from)));
     }
 }

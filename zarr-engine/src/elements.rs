@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use zarr_spec::{DataType, Elements};
 
+use crate::context::Threads;
 use crate::element::{Element, cast_slice, type_matches};
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::values::Values;
+#[cfg(feature = "ndarray")]
+use crate::values::{copy_of, into_ndarray};
 
 /// Elements of one array, in C order and native byte order.
 #[derive(Debug)]
@@ -18,6 +22,7 @@ pub struct ElementArray {
     count: usize,
     data_type: Arc<dyn DataType>,
     bytes: Bytes,
+    threads: Threads,
 }
 
 #[derive(Debug)]
@@ -32,16 +37,18 @@ impl ElementArray {
         (shape, count): (Vec<u64>, usize),
         data_type: Arc<dyn DataType>,
         memory: Memory,
+        threads: Threads,
     ) -> Self {
-        Self { shape, count, data_type, bytes: Bytes::Fixed(memory) }
+        Self { shape, count, data_type, bytes: Bytes::Fixed(memory), threads }
     }
 
     pub(crate) fn variable(
         (shape, count): (Vec<u64>, usize),
         data_type: Arc<dyn DataType>,
         bytes: Vec<u8>,
+        threads: Threads,
     ) -> Self {
-        Self { shape, count, data_type, bytes: Bytes::Variable(bytes) }
+        Self { shape, count, data_type, bytes: Bytes::Variable(bytes), threads }
     }
 
     /// Elements per dimension.
@@ -112,6 +119,19 @@ impl ElementArray {
         Ok(cast_slice(self.bytes()))
     }
 
+    /// The elements as values of a Rust type that own the same memory: nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if the array holds another type.
+    pub fn into_values<T: Element>(self) -> Result<Values<T>, Error> {
+        type_matches::<T>(&*self.data_type)?;
+        match self.bytes {
+            Bytes::Fixed(memory) => Values::new(self.shape, self.count, memory, self.threads),
+            Bytes::Variable(_) => Err(Error::Elements("elements of variable size are not values".to_owned())),
+        }
+    }
+
     /// The elements as text, if they have a variable size: those of a fixed size are text in other ways, which
     /// [`ElementArray::print`] knows.
     ///
@@ -164,15 +184,14 @@ impl ElementArray {
 
 #[cfg(feature = "ndarray")]
 impl ElementArray {
-    /// The elements as an `ndarray`.
+    /// The elements as an `ndarray`: copied, on all threads of the context that they were read with.
+    /// [`Array::read_ndarray`](crate::Array::read_ndarray) reads without that copy, and [`Values::view`] needs none.
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] if the array holds another type.
+    /// [`Error::Elements`] if the array holds another type; [`Error::Memory`] if there is no memory for the copy.
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>, Error> {
-        let shape: Result<Vec<usize>, _> = self.shape.iter().map(|&length| usize::try_from(length)).collect();
-        let shape = shape.map_err(|error| Error::Elements(error.to_string()))?;
-        let elements = self.as_slice::<T>()?.into_owned();
-        ndarray::ArrayD::from_shape_vec(shape, elements).map_err(|error| Error::Elements(error.to_string()))
+        let copy = copy_of(&self.as_slice::<T>()?, &self.threads)?;
+        into_ndarray(&self.shape, copy)
     }
 }

@@ -27,6 +27,7 @@ mod selection;
 mod shape;
 mod shard;
 mod slabs;
+mod values;
 mod variable;
 mod write;
 
@@ -42,5 +43,6 @@ pub use hierarchy::{Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{Along, Selection};
+pub use values::Values;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

@@ -11,6 +11,7 @@ mod kept;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
 mod pages;
+mod typed;
 #[cfg(not(all(target_os = "linux", not(miri))))]
 use heap::lines as mapped;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub(crate) use fresh::Fresh;
 pub(crate) use kept::KeptMemory;
+pub(crate) use typed::{TypedMemory, zeroed_vec};
 
 /// Bytes of a huge page; memory of at least so many is mapped where that is possible.
 const HUGE_PAGE: usize = 2 << 20;

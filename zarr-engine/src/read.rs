@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
 use crate::plan::{Axis, Plan, Run};
 use crate::selection::{Located, Selection, Wanted};
+use crate::values::Values;
 use crate::variable::Assembly;
 
 pub(crate) use cells::contents;
@@ -34,15 +35,16 @@ impl Array {
         let count = located.count()?;
         let data_type = Arc::clone(self.data_type());
         let shape = located.shape.clone();
+        let threads = self.inner.context().threads.clone();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.inner.memory(count, size)?;
                 self.inner.read_fixed(&located, size, &mut memory, is_zero)?;
-                Ok(ElementArray::fixed((shape, count), data_type, memory))
+                Ok(ElementArray::fixed((shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
                 let bytes = self.inner.read_variable(&located, count)?;
-                Ok(ElementArray::variable((shape, count), data_type, bytes))
+                Ok(ElementArray::variable((shape, count), data_type, bytes, threads))
             }
         }
     }
@@ -78,14 +80,15 @@ impl Array {
         self.read_into(selection, as_bytes_mut(values))
     }
 
-    /// Reads a selection as values of a Rust type, in C order.
+    /// Reads a selection as values of a Rust type, in C order. [`Values`] is a slice that owns its memory: nothing is
+    /// copied, so this takes as long as [`Array::read`].
     ///
     /// # Errors
     ///
     /// As [`Array::read`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values<T: Element>(&self, selection: &Selection) -> Result<Vec<T>, Error> {
+    pub fn read_values<T: Element>(&self, selection: &Selection) -> Result<Values<T>, Error> {
         type_matches::<T>(&**self.data_type())?;
-        Ok(self.read(selection)?.as_slice::<T>()?.into_owned())
+        self.read(selection)?.into_values()
     }
 
     /// Reads a selection as truth values, in C order. A stored byte other than 0 is true.
@@ -98,14 +101,19 @@ impl Array {
         Ok(self.read(selection)?.bytes().iter().map(|&byte| byte != 0).collect())
     }
 
-    /// Reads a selection as an `ndarray`.
+    /// Reads a selection as an `ndarray`. Chunks are decoded to its own memory, which is new: where that matters,
+    /// [`Array::read_values`] and [`Values::view`] are faster.
     ///
     /// # Errors
     ///
     /// As [`Array::read_values`].
     #[cfg(feature = "ndarray")]
     pub fn read_ndarray<T: Element>(&self, selection: &Selection) -> Result<ndarray::ArrayD<T>, Error> {
-        self.read(selection)?.to_ndarray()
+        type_matches::<T>(&**self.data_type())?;
+        let located = selection.located(self.shape())?;
+        let mut values = crate::memory::zeroed_vec::<T>(located.count()?)?;
+        self.inner.read_fixed(&located, size_of::<T>(), as_bytes_mut(&mut values), true)?;
+        crate::values::into_ndarray(&located.shape, values)
     }
 
     /// Reads many selections. A chunk, or inner chunk, that several of them want is fetched and decoded once.
@@ -133,7 +141,8 @@ impl Array {
         let arrays = located.into_iter().zip(memories).map(|(located, (mut memory, _))| {
             self.inner.settle(&mut memory)?;
             let count = located.count()?;
-            Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory))
+            let threads = self.inner.context().threads.clone();
+            Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory, threads))
         });
         arrays.collect()
     }
@@ -150,19 +159,20 @@ impl Array {
         let wanted = whole_chunk(&chunk.shape)?;
         let data_type = Arc::clone(self.data_type());
         let rank = chunk.shape.len();
+        let threads = self.inner.context().threads.clone();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.inner.memory(count, size)?;
                 let region = Region::fixed((&wanted, rank), size, &mut memory, is_zero)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
                 self.inner.settle(&mut memory)?;
-                Ok(ElementArray::fixed((chunk.shape, count), data_type, memory))
+                Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.inner.assembly(count)?;
                 let region = Region::variable((&wanted, rank), &assembly)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
-                Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?))
+                Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
             }
         }
     }

@@ -25,8 +25,8 @@ pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
     Along, Array, ArrayBuilder, ArrayOptions, Child, Context, Element, ElementArray, Error, FallbackPolicy,
     Group, Hierarchy, Kind, Limits, Loss, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
-    UndefinedFill, Unreadable, UsedFallback, conversion_losses, conversion_problems, convert_metadata,
-    entry_point, open_store,
+    UndefinedFill, Unreadable, UsedFallback, Values, conversion_losses, conversion_problems,
+    convert_metadata, entry_point, open_store,
 };
 pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};

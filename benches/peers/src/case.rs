@@ -18,6 +18,10 @@ pub enum Operation {
     Read,
     /// The whole array is read into memory that the caller has had before.
     ReadKept,
+    /// The whole array of `uint16` is read as values of its type, as most callers read.
+    ReadValues,
+    /// The same as an N-dimensional array of the language: of `ndarray` in Rust, of NumPy in Python.
+    ReadNdarray,
     /// The whole array is written, or all boxes of it.
     Write,
     /// Every chunk is read, one after another.

@@ -23,6 +23,15 @@ pub fn checksum(so_far: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(so_far, bytes)
 }
 
+/// The checksum of values of `uint16`, as that of their bytes.
+#[must_use]
+pub fn checksum_of_values(values: &[u16]) -> u32 {
+    values.chunks(1 << 15).fold(0, |so_far, values| {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        checksum(so_far, &bytes)
+    })
+}
+
 /// The checksum of the lines of a listing, in whatever order they come.
 #[must_use]
 pub fn checksum_of_lines(mut lines: Vec<String>) -> u32 {
@@ -50,6 +59,13 @@ mod tests {
         let lines = |names: &[&str]| checksum_of_lines(names.iter().map(|&name| name.to_owned()).collect());
         assert_eq!(lines(&["a", "b"]), lines(&["b", "a"]));
         assert_ne!(lines(&["a", "b"]), lines(&["a", "c"]));
+    }
+
+    #[test]
+    fn the_checksum_of_values_is_that_of_their_bytes() {
+        let values: Vec<u16> = (0..100_000u32).map(|number| (number % 65_521) as u16).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        assert_eq!(checksum_of_values(&values), checksum(0, &bytes));
     }
 
     /// The check value of CRC32C, as RFC 3720 has it for nine digits.

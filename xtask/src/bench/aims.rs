@@ -183,7 +183,8 @@ pub(crate) fn beyond_output<'r>(
     report: &'r Report,
     program: &'r str,
 ) -> impl Iterator<Item = (&'r CaseReport, u64)> {
-    let is_whole = |case: &&CaseReport| case.operation == "read" && case.bytes > 0;
+    let reads = ["read", "read-values", "read-ndarray"];
+    let is_whole = |case: &&CaseReport| reads.contains(&&*case.operation) && case.bytes > 0;
     let beyond = move |case: &'r CaseReport| Some((case, case.peak(program)?.saturating_sub(case.bytes)));
     report.cases.iter().filter(is_whole).filter_map(beyond)
 }

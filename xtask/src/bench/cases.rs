@@ -110,6 +110,12 @@ fn whole(sizes: Sizes) -> Vec<Case> {
         Case::new(&plain, "read-kept", "uncompressed, read into kept memory")
             .floor(json!({"kind": "files-read-kept"})),
     );
+    for (operation, title) in [
+        ("read-values", "uncompressed, read as values of its type"),
+        ("read-ndarray", "uncompressed, read as an `ndarray`"),
+    ] {
+        cases.push(Case::new(&plain, operation, title).floor(json!({"kind": "files-read"})));
+    }
     two(&mut cases, Case::new(&plain, "write", "uncompressed, write").floor(json!({"kind": "files-write"})));
     for (dataset, title) in [
         (datasets::zstd_5(sizes), "zstd 5"),

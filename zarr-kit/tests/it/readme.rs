@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // As in NumPy: every second row of the first hundred, one column.
     let selection = Selection::parse("0:100:2, 7", array.shape())?;
-    let column: Vec<f32> = array.read_values(&selection)?;
+    let column = array.read_values::<f32>(&selection)?;
     assert_eq!(column[1], 2007.0);
     Ok(())
 }

@@ -11,7 +11,7 @@ use zarr_kit::{
 };
 use zarr_peers::{
     About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
-    read_strings, serve, timed,
+    checksum_of_values, read_strings, serve, timed,
 };
 
 struct ZarrKit {
@@ -34,6 +34,8 @@ impl Program for ZarrKit {
         let context = self.context.clone();
         Ok(match case.operation {
             Operation::Read => Box::new(move || read(&case, &context)),
+            Operation::ReadValues => Box::new(move || read_values(&case, &context)),
+            Operation::ReadNdarray => Box::new(move || read_ndarray(&case, &context)),
             Operation::ReadKept => {
                 let array = open(&case, &context)?;
                 let bytes = array.read(&Selection::All)?.bytes().len();
@@ -95,6 +97,19 @@ fn read(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let array = open(case, context)?;
     let (elements, seconds) = timed(|| array.read(&Selection::All))?;
     Ok(Ran { seconds, checksum: checksum(0, elements.bytes()) })
+}
+
+fn read_values(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let (values, seconds) = timed(|| array.read_values::<u16>(&Selection::All))?;
+    Ok(Ran { seconds, checksum: checksum_of_values(&values) })
+}
+
+fn read_ndarray(case: &Case, context: &Context) -> Result<Ran, Failure> {
+    let array = open(case, context)?;
+    let (values, seconds) = timed(|| array.read_ndarray::<u16>(&Selection::All))?;
+    let values = values.as_slice().ok_or("the array is not in C order")?;
+    Ok(Ran { seconds, checksum: checksum_of_values(values) })
 }
 
 fn read_kept(case: &Case, context: &Context, kept: &mut [u8]) -> Result<Ran, Failure> {

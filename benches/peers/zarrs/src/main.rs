@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use ndarray::ArrayD;
 use rayon::prelude::*;
 use zarr_peers::{
-    About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines, read_strings,
-    serve, timed,
+    About, Case, Failure, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
+    checksum_of_values, read_strings, serve, timed,
 };
 use zarrs::array::chunk_cache::{ChunkCache, ChunkCacheDecodedLruSizeLimit};
 use zarrs::array::{Array, ArrayBuilder, ArrayBytes, ArraySubset, CodecOptions, data_type};
@@ -38,6 +39,14 @@ impl Program for Zarrs {
             Operation::Read => {
                 open(&case)?;
                 Box::new(move || read(&case))
+            }
+            Operation::ReadValues => {
+                open(&case)?;
+                Box::new(move || read_values(&case))
+            }
+            Operation::ReadNdarray => {
+                open(&case)?;
+                Box::new(move || read_ndarray(&case))
             }
             Operation::ReadKept => {
                 let item = open(&case)?.data_type().fixed_size().ok_or("elements have no fixed size")?;
@@ -96,6 +105,19 @@ fn read(case: &Case) -> Result<Ran, Failure> {
     let array = open(case)?;
     let (elements, seconds) = timed(|| array.retrieve_array_subset::<ArrayBytes>(&array.subset_all()))?;
     Ok(Ran { seconds, checksum: add(0, &elements)? })
+}
+
+fn read_values(case: &Case) -> Result<Ran, Failure> {
+    let array = open(case)?;
+    let (values, seconds) = timed(|| array.retrieve_array_subset::<Vec<u16>>(&array.subset_all()))?;
+    Ok(Ran { seconds, checksum: checksum_of_values(&values) })
+}
+
+fn read_ndarray(case: &Case) -> Result<Ran, Failure> {
+    let array = open(case)?;
+    let (values, seconds) = timed(|| array.retrieve_array_subset::<ArrayD<u16>>(&array.subset_all()))?;
+    let values = values.as_slice().ok_or("the array is not in C order")?;
+    Ok(Ran { seconds, checksum: checksum_of_values(values) })
 }
 
 fn read_kept(case: &Case, kept: &mut [u8]) -> Result<Ran, Failure> {

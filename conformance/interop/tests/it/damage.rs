@@ -239,14 +239,14 @@ fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
             let array = open(&store);
             array.write_values(&Selection::All, &[other; 4]).unwrap();
             assert!(array.chunk_exists(&[0]).unwrap(), "fill {fill}, chunk of {other:?}");
-            let read: Vec<f32> = array.read_values(&Selection::All).unwrap();
+            let read = array.read_values::<f32>(&Selection::All).unwrap();
             assert!(read.iter().all(|value| value.to_bits() == other.to_bits()));
             for place in 0..4 {
                 let one = Selection::Dimensions(vec![Along::Index(place)]);
                 array.write_values(&one, &[same]).unwrap();
                 assert_eq!(array.chunk_exists(&[0]).unwrap(), place < 3, "fill {fill}");
             }
-            let read: Vec<f32> = array.read_values(&Selection::All).unwrap();
+            let read = array.read_values::<f32>(&Selection::All).unwrap();
             assert!(read.iter().all(|value| value.to_bits() == same.to_bits()));
         }
     }

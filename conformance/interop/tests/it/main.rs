@@ -32,6 +32,7 @@ mod stacked_stores;
 mod store_calls;
 mod strategies;
 mod third_party;
+mod typed_reads;
 mod writes;
 mod writes_codecs;
 mod zip_archives;

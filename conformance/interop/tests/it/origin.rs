@@ -207,7 +207,7 @@ impl Trial {
         let positions = reference::positions(selection, self.array.shape());
         assert_eq!(found.len(), positions.len());
         let points = self.points();
-        for (found, position) in found.into_iter().zip(positions) {
+        for (found, position) in found.iter().copied().zip(positions) {
             let point = &points[position];
             assert_eq!(found, self.values.get(point).copied().unwrap_or(7), "{point:?}, {selection:?}");
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use zarr_kit::spec::grid::ChunkGridPlugin;
 use zarr_kit::spec::layout::MemoryLayoutPlugin;
 use zarr_kit::spec::{Codec, Identifiers};
-use zarr_kit::{Error, Hierarchy, Mode, Selection};
+use zarr_kit::{Error, Hierarchy, Mode, Selection, Values};
 
 use super::support::{
     array, array_document, context, context_with, draft, get, message, one_chunk, open, set, with_array,
@@ -84,7 +84,7 @@ fn an_older_key_of_a_single_chunk_is_tried_in_compatibility_mode() {
         let store = with_array(&document);
         values.iter().for_each(|(key, value)| set(&*store, key, &[*value]));
         let array = array(&store, &context().with_mode(mode)).unwrap();
-        (array.read_values::<u8>(&Selection::All).unwrap(), array.stored_chunks().unwrap().len())
+        (array.read_values::<u8>(&Selection::All).unwrap().into_vec(), array.stored_chunks().unwrap().len())
     };
     for mode in [Mode::Strict, Mode::Lenient] {
         assert_eq!(read(&[("data/a/c0", 1)], mode), (vec![9], 0), "{mode:?}");
@@ -230,7 +230,7 @@ fn a_chunk_that_is_missing_holds_the_fill_value() {
     let document = array_document(json!({"shape": [5], "data_type": "float32", "fill_value": "0x7fc00001"}));
     let store = draft(&[("meta/a.array.json", document)]);
     let array = array(&store, &context()).unwrap();
-    let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    let bits = |values: Values<f32>| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(array.read_values::<f32>(&Selection::All).unwrap()), [0x7fc0_0001; 5]);
     set(&*store, "data/a/c1", &[0; 8]);
     let wanted = [0x7fc0_0001, 0x7fc0_0001, 0, 0, 0x7fc0_0001];

@@ -74,7 +74,7 @@ fn an_implicit_group_goes_with_its_last_child_unless_it_is_kept() {
 }
 
 fn read(array: &Array) -> Vec<u8> {
-    array.read_values::<u8>(&Selection::All).unwrap()
+    array.read_values::<u8>(&Selection::All).unwrap().into_vec()
 }
 
 /// Tests D3-OP-22.

@@ -44,7 +44,7 @@ fn sharded(shape: &[u64], chunk: &[u64], chunks_per_shard: &Value, changes: Valu
 }
 
 fn read(store: &Arc<dyn Store>) -> Vec<u8> {
-    array(store, &context()).unwrap().read_values::<u8>(&Selection::All).unwrap()
+    array(store, &context()).unwrap().read_values::<u8>(&Selection::All).unwrap().into_vec()
 }
 
 fn part(ranges: &[std::ops::Range<u64>]) -> Selection {

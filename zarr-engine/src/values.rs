@@ -1,0 +1,185 @@
+//! Elements that were read, as values of a Rust type, without a copy.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::slice;
+
+use crate::context::Threads;
+use crate::element::{Element, as_bytes, as_bytes_mut};
+use crate::error::Error;
+use crate::memory::{Memory, OutOfMemory, TypedMemory, zeroed_vec};
+
+/// Values of one array, in C order: the memory that they were decoded to, seen as a slice.
+///
+/// A `Values` is a slice wherever one is wanted (`values[3]`, `values.iter()`, `&*values`). Its memory comes from the
+/// [`Context`](crate::Context) and is reused for later reads once it is dropped, so reading into it is as fast as
+/// [`Array::read`](crate::Array::read). [`Values::into_vec`] copies.
+pub struct Values<T: Element> {
+    shape: Vec<u64>,
+    values: TypedMemory<T>,
+    /// The threads that copy.
+    threads: Threads,
+}
+
+impl<T: Element> Values<T> {
+    /// `count` values in `memory`, the product of `shape`.
+    pub(crate) fn new(
+        shape: Vec<u64>,
+        count: usize,
+        memory: Memory,
+        threads: Threads,
+    ) -> Result<Self, Error> {
+        let size = memory.len();
+        let values = TypedMemory::new(memory, count).ok_or_else(|| {
+            let name = std::any::type_name::<T>();
+            Error::Elements(format!("{size} bytes of memory are not {count} values of type `{name}`"))
+        })?;
+        Ok(Self { shape, values, threads })
+    }
+
+    /// Elements per dimension.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The same values in a `Vec`. A `Vec` cannot own the memory of a context: the values are copied, on all threads of
+    /// the context that they were read with.
+    ///
+    /// Like every `Vec` that grows, it ends the program if there is no memory for the copy.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<T> {
+        copy_of(&self, &self.threads).unwrap_or_else(|_| {
+            handle_alloc_error(Layout::array::<T>(self.len()).unwrap_or_else(|_| Layout::new::<T>()))
+        })
+    }
+
+    /// The values as an `ndarray`, without a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Elements`] if the shape is too large for an `ndarray`; only a shape without elements can be.
+    #[cfg(feature = "ndarray")]
+    pub fn view(&self) -> Result<ndarray::ArrayViewD<'_, T>, Error> {
+        let shape = ndarray_shape(&self.shape)?;
+        ndarray::ArrayViewD::from_shape(shape, self).map_err(|error| Error::Elements(error.to_string()))
+    }
+
+    /// The values as an `ndarray`, copied as [`Values::into_vec`] copies.
+    ///
+    /// # Errors
+    ///
+    /// As [`Values::view`]; [`Error::Memory`] if there is no memory for the copy.
+    #[cfg(feature = "ndarray")]
+    pub fn to_ndarray(&self) -> Result<ndarray::ArrayD<T>, Error> {
+        into_ndarray(&self.shape, copy_of(self, &self.threads)?)
+    }
+}
+
+/// A copy of `values`, made on `threads`.
+pub(crate) fn copy_of<T: Element>(values: &[T], threads: &Threads) -> Result<Vec<T>, OutOfMemory> {
+    let mut copy = zeroed_vec(values.len())?;
+    threads.copy(as_bytes(values), as_bytes_mut(&mut copy));
+    Ok(copy)
+}
+
+/// A `Vec` with the shape of a selection.
+#[cfg(feature = "ndarray")]
+pub(crate) fn into_ndarray<T>(shape: &[u64], values: Vec<T>) -> Result<ndarray::ArrayD<T>, Error> {
+    ndarray::ArrayD::from_shape_vec(ndarray_shape(shape)?, values)
+        .map_err(|error| Error::Elements(error.to_string()))
+}
+
+#[cfg(feature = "ndarray")]
+fn ndarray_shape(shape: &[u64]) -> Result<Vec<usize>, Error> {
+    let shape: Result<Vec<usize>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
+    shape.map_err(|error| Error::Elements(error.to_string()))
+}
+
+impl<T: Element> Deref for Values<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+impl<T: Element> DerefMut for Values<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T: Element> AsRef<[T]> for Values<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Element> AsMut<[T]> for Values<T> {
+    fn as_mut(&mut self) -> &mut [T] {
+        self
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for Values<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, formatter)
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a Values<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a mut Values<T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T: Element> From<Values<T>> for Vec<T> {
+    fn from(values: Values<T>) -> Self {
+        values.into_vec()
+    }
+}
+
+/// Two of them are equal if their shapes and their values are.
+impl<T: Element + PartialEq<U>, U: Element> PartialEq<Values<U>> for Values<T> {
+    fn eq(&self, other: &Values<U>) -> bool {
+        self.shape == other.shape && **self == **other
+    }
+}
+
+macro_rules! compared_with {
+    ($($other:ty $(, $length:ident)?;)*) => {$(
+        impl<T: Element + PartialEq<U>, U $(, const $length: usize)?> PartialEq<$other> for Values<T> {
+            fn eq(&self, other: &$other) -> bool {
+                **self == other[..]
+            }
+        }
+
+        impl<T: Element, U: PartialEq<T> $(, const $length: usize)?> PartialEq<Values<T>> for $other {
+            fn eq(&self, other: &Values<T>) -> bool {
+                self[..] == **other
+            }
+        }
+    )*};
+}
+
+compared_with! {
+    [U];
+    &[U];
+    [U; N], N;
+    &[U; N], N;
+    Vec<U>;
+}
