@@ -184,7 +184,7 @@ pub(crate) fn beyond_output<'r>(
     program: &'r str,
 ) -> impl Iterator<Item = (&'r CaseReport, u64)> {
     let reads = ["read", "read-values", "read-ndarray"];
-    let is_whole = |case: &&CaseReport| reads.contains(&&*case.operation) && case.bytes > 0;
+    let is_whole = move |case: &&CaseReport| reads.contains(&&*case.operation) && case.bytes > 0;
     let beyond = move |case: &'r CaseReport| Some((case, case.peak(program)?.saturating_sub(case.bytes)));
     report.cases.iter().filter(is_whole).filter_map(beyond)
 }
