@@ -180,7 +180,7 @@ impl Array {
     /// How the array is divided into chunks (shards, where there are any).
     #[must_use]
     pub fn chunk_grid(&self) -> &dyn ChunkGrid {
-        &*self.inner.resolved.grid
+        &**self.inner.resolved.grid
     }
 
     /// The codecs, as they were created.
@@ -302,7 +302,7 @@ impl Array {
             start > 0 || i128::from(start) + i128::from(new) < i128::from(old)
         };
         if before.resolved.store.capabilities().erasable && lengths.into_iter().any(loses_some) {
-            before.erase_outside(&*self.inner.resolved.grid)?;
+            before.erase_outside(&**self.inner.resolved.grid)?;
         }
         Ok(())
     }

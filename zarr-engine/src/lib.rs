@@ -14,6 +14,7 @@ mod element;
 mod elements;
 mod error;
 mod flight;
+mod grid;
 mod group;
 mod hierarchy;
 mod locks;

@@ -3,12 +3,14 @@
 //! A cell is a chunk of the array, or an inner chunk of a shard. A plan does no I/O and keeps no list of cells
 //! where arithmetic tells them: the `i`-th one is computed when it is asked for.
 
+mod asked;
 mod dimension;
 mod points;
 
 use zarr_spec::grid::GridError;
 
 use crate::copy::MAX_RANK;
+use crate::grid::Extent;
 use crate::per_dimension::PerDimension;
 
 pub(crate) use dimension::{Axis, Run};
@@ -25,7 +27,7 @@ pub(crate) struct Plan<'a> {
 #[derive(Debug)]
 enum Cells<'a> {
     /// Runs along each dimension, and all combinations of them.
-    Box(Vec<DimensionPlan<'a>>),
+    Box(Vec<DimensionPlan>),
     /// Single elements.
     Points(Box<PointsPlan<'a>>),
 }
@@ -35,6 +37,8 @@ enum Cells<'a> {
 pub(crate) struct Piece<'p> {
     cell: PerDimension<u64>,
     elements: PieceElements<'p>,
+    cells: &'p Cells<'p>,
+    number: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -81,9 +85,29 @@ impl<'a> Plan<'a> {
 
     /// The cell number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
-        match &self.cells {
-            Cells::Box(dimensions) => Piece::of_box(dimensions, number),
-            Cells::Points(points) => Piece::of_points(points, number),
+        let rank = self.cells.rank();
+        let mut cell = PerDimension::new(rank, 0);
+        let elements = match &self.cells {
+            Cells::Box(dimensions) => {
+                let mut elements = PerDimension::new(rank, Runs::One(Run::ONE));
+                let mut rest = number;
+                for (place, dimension) in dimensions.iter().enumerate().rev() {
+                    (cell[place], elements[place]) = dimension.piece(rest % dimension.len())?;
+                    rest /= dimension.len();
+                }
+                PieceElements::Box(elements)
+            }
+            Cells::Points(points) => PieceElements::Points(points.piece(number, &mut cell)?),
+        };
+        Ok(Piece { cell, elements, cells: &self.cells, number })
+    }
+}
+
+impl Cells<'_> {
+    fn rank(&self) -> usize {
+        match self {
+            Self::Box(dimensions) => dimensions.len(),
+            Self::Points(points) => points.rank(),
         }
     }
 }
@@ -99,26 +123,33 @@ fn too_many() -> GridError {
 }
 
 impl<'p> Piece<'p> {
-    fn of_box(dimensions: &'p [DimensionPlan<'_>], number: usize) -> Result<Self, GridError> {
-        let mut cell = PerDimension::new(dimensions.len(), 0);
-        let mut elements = PerDimension::new(dimensions.len(), Runs::One(Run::ONE));
-        let mut rest = number;
-        for (place, dimension) in dimensions.iter().enumerate().rev() {
-            (cell[place], elements[place]) = dimension.cell(rest % dimension.len())?;
-            rest /= dimension.len();
-        }
-        Ok(Self { cell, elements: PieceElements::Box(elements) })
-    }
-
-    fn of_points(plan: &'p PointsPlan<'_>, number: usize) -> Result<Self, GridError> {
-        let mut cell = PerDimension::new(plan.rank(), 0);
-        let points = plan.cell(number, &mut cell)?;
-        Ok(Self { cell, elements: PieceElements::Points(points) })
-    }
-
     /// Position of the cell per dimension.
     pub(crate) fn cell(&self) -> &[u64] {
         &self.cell
+    }
+
+    /// All elements of the cell, as the grid was understood when the plan was made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::piece`].
+    pub(crate) fn extents(&self) -> Result<PerDimension<Extent>, GridError> {
+        let mut extents = PerDimension::new(self.cell.len(), Extent::EMPTY);
+        match self.cells {
+            Cells::Box(dimensions) => {
+                let mut rest = self.number;
+                for (extent, dimension) in extents.iter_mut().zip(dimensions).rev() {
+                    *extent = dimension.cell(rest % dimension.len())?.extent;
+                    rest /= dimension.len();
+                }
+            }
+            Cells::Points(points) => {
+                for (dimension, extent) in extents.iter_mut().enumerate() {
+                    *extent = points.cell(self.number, dimension)?.extent;
+                }
+            }
+        }
+        Ok(extents)
     }
 
     /// The inner cells of a cell that is divided further; dimension `i` of them is dimension `order[i]` of the cell.
@@ -241,18 +272,20 @@ impl Combination {
 mod tests {
     use std::convert::Infallible;
     use std::ops::Range;
+    use std::sync::Arc;
 
     use zarr_spec::grid::ChunkGrid;
 
     use super::*;
+    use crate::grid::Grid;
 
     /// A grid of any chunk lengths.
     #[derive(Debug)]
-    struct Lengths(Vec<u64>);
+    struct Lengths(Vec<u64>, [u64; 1]);
 
     impl ChunkGrid for Lengths {
         fn grid_shape(&self) -> &[u64] {
-            &[]
+            &self.1
         }
 
         fn chunk_range(&self, _: usize, chunk: u64) -> Result<Range<u64>, GridError> {
@@ -278,8 +311,13 @@ mod tests {
         }
 
         fn largest_chunk(&self) -> Vec<u64> {
-            self.0.clone()
+            vec![self.0.iter().copied().max().unwrap()]
         }
+    }
+
+    fn grid(lengths: &[u64]) -> Grid {
+        let grid = Lengths(lengths.to_vec(), [lengths.len() as u64]);
+        Grid::new(Arc::new(grid), "chunk grid `lengths`", &[lengths.iter().sum()]).unwrap()
     }
 
     fn combinations(piece: &Piece<'_>) -> Vec<Combination> {
@@ -298,13 +336,13 @@ mod tests {
         let mut all = Vec::new();
         for number in 0..plan.len() {
             let piece = plan.piece(number).unwrap();
-            let start = axis.range(piece.cell()[0]).unwrap().start;
+            let extent = piece.extents().unwrap()[0];
             for combination in combinations(&piece) {
                 let run = combination.runs()[0];
                 assert!(run.count > 0);
                 for number in 0..run.count {
-                    assert_eq!(axis.cell_of(start + run.element(number)).unwrap(), piece.cell()[0]);
-                    all.push((start + run.element(number), run.out + number));
+                    assert!(extent.contains(extent.start + run.element(number)));
+                    all.push((extent.start + run.element(number), run.out + number));
                 }
             }
         }
@@ -314,10 +352,8 @@ mod tests {
 
     #[test]
     fn every_wanted_element_is_in_exactly_one_piece() {
-        let grid = Lengths(vec![3, 1, 4, 1, 5]);
-        for axis in
-            [Axis::Grid(&grid, 0), Axis::Even { length: 4, whole: 14 }, Axis::Even { length: 1, whole: 14 }]
-        {
+        let grid = grid(&[3, 1, 4, 1, 5]);
+        for axis in [grid.axis(0), Axis::even(4, 14), Axis::even(1, 14)] {
             for start in 0..14 {
                 for step in 1..15 {
                     for count in 1..=(13 - start) / step + 1 {
@@ -338,7 +374,7 @@ mod tests {
 
     #[test]
     fn lists_may_repeat_and_go_backwards() {
-        let axis = Axis::Even { length: 4, whole: 14 };
+        let axis = Axis::even(4, 14);
         let runs = [
             Run { start: 13, count: 14, step: -1, out: 0 },
             Run { start: 5, count: 3, step: 0, out: 14 },
@@ -372,7 +408,7 @@ mod tests {
 
     #[test]
     fn points_are_put_together_by_cells_and_neighbours_are_one_run() {
-        let axes = vec![Axis::Even { length: 4, whole: 8 }, Axis::Even { length: 4, whole: 8 }];
+        let axes = vec![Axis::even(4, 8), Axis::even(4, 8)];
         let coordinates = [7, 7, 0, 1, 0, 2, 0, 3, 0, 4, 7, 7, 0, 2];
         let plan = Plan::of_points(axes, &coordinates).unwrap();
         let wanted = vec![
@@ -385,12 +421,12 @@ mod tests {
 
     #[test]
     fn points_of_a_cell_are_divided_further_with_its_dimensions_in_another_order() {
-        let axes = vec![Axis::Even { length: 4, whole: 8 }, Axis::Even { length: 6, whole: 12 }];
+        let axes = vec![Axis::even(4, 8), Axis::even(6, 12)];
         let coordinates = [4, 11, 7, 6, 5, 7];
         let plan = Plan::of_points(axes, &coordinates).unwrap();
         let piece = plan.piece(0).unwrap();
         assert_eq!((plan.len(), piece.cell()), (1, &[1, 1][..]));
-        let inner = [Axis::Even { length: 3, whole: 6 }, Axis::Even { length: 2, whole: 4 }];
+        let inner = [Axis::even(3, 6), Axis::even(2, 4)];
         let inner = piece.divided(&[1, 0], inner).unwrap();
         let wanted =
             vec![(vec![0, 0], vec![(1, 1, 2)]), (vec![0, 1], vec![(1, 1, 1)]), (vec![1, 0], vec![(0, 1, 0)])];
@@ -399,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_point_that_is_all_of_its_cell_covers_it() {
-        let plan = Plan::of_points(vec![Axis::Even { length: 1, whole: 3 }], &[2, 0, 0]).unwrap();
+        let plan = Plan::of_points(vec![Axis::even(1, 3)], &[2, 0, 0]).unwrap();
         let covers = |number| plan.piece(number).unwrap().covers([1].into_iter());
         // Of the first cell, an element is wanted twice: that is said to be no whole cell.
         assert_eq!((plan.len(), covers(0), covers(1)), (2, false, true));

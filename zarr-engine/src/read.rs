@@ -227,7 +227,7 @@ impl ArrayInner {
     fn read_whole_cell(&self, index: &[u64], shape: &[u64], region: &Region<'_>) -> Result<(), Error> {
         let Wanted::Box { runs, .. } = region.wanted else { return Ok(()) };
         let pipeline = self.pipeline(index, shape)?;
-        let axes = shape.iter().map(|&length| Axis::Even { length, whole: length });
+        let axes = shape.iter().map(|&length| Axis::even(length, length));
         let plan = Plan::new(axes.zip(runs))?;
         if plan.len() == 0 {
             return Ok(());

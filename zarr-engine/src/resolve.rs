@@ -7,7 +7,7 @@ use zarr_spec::chain::{ChainCreation, ChainProblem};
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
-use zarr_spec::grid::ChunkGrid;
+use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::registry::{ExtensionPoint, Plugin, Table, Unknown};
@@ -21,13 +21,14 @@ use zarr_spec::{
 use crate::context::{Context, FallbackPolicy};
 use crate::convert::stored_order;
 use crate::error::Problem;
+use crate::grid::Grid;
 
 /// What reads and writes an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
-    pub(crate) grid: Arc<dyn ChunkGrid>,
+    pub(crate) grid: Arc<Grid>,
     /// The grid that the document names; another one where a transformer makes shards of its chunks.
-    pub(crate) named_grid: Arc<dyn ChunkGrid>,
+    pub(crate) named_grid: Arc<Grid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
     /// A chunk of the largest shape.
@@ -94,7 +95,7 @@ pub(crate) fn resolve(
     let named_grid = grid.clone();
     let (grid, chunk, chain) = match (grid, chunk, chain, sharding) {
         (Some(grid), Some(chunk), Some(chain), Some(sharding)) => {
-            resolving.shards(&*grid, &chunk, chain, sharding)
+            resolving.shards(&grid, &chunk, chain, sharding)
         }
         (grid, chunk, chain, _) => (grid, chunk, chain),
     };
@@ -234,16 +235,20 @@ impl<'a> Resolving<'a> {
         }
     }
 
-    fn grid(&mut self) -> Option<Arc<dyn ChunkGrid>> {
+    fn grid(&mut self) -> Option<Arc<Grid>> {
         let table = self.context.registry.chunk_grids();
-        let create = self.find(table, &self.metadata.chunk_grid, "chunk_grid")?.create;
-        let grid = create(&self.creation(&self.metadata.chunk_grid), &self.metadata.shape);
+        let plugin = self.find(table, &self.metadata.chunk_grid, "chunk_grid")?;
+        let grid = (plugin.create)(&self.creation(&self.metadata.chunk_grid), &self.metadata.shape);
         let grid = self.note("chunk_grid", grid)?;
-        if grid.grid_shape().len() == self.metadata.shape.len() {
-            return Some(grid);
-        }
-        self.problems.push(Problem::new("chunk_grid", "it does not have the dimensions of the array"));
-        None
+        let grid = self.checked(grid, plugin);
+        self.note("chunk_grid", grid)
+    }
+
+    /// A grid that `plugin` made, held to what it says.
+    fn checked(&self, grid: Arc<dyn ChunkGrid>, plugin: &ChunkGridPlugin) -> Result<Arc<Grid>, String> {
+        let ChunkGridPlugin { origin, .. } = plugin;
+        let name = format!("chunk grid `{}` of {origin}", self.metadata.chunk_grid.identifier);
+        Grid::new(grid, &name, &self.metadata.shape).map(Arc::new)
     }
 
     fn key_encoding(&mut self) -> Option<Arc<dyn ChunkKeyEncoding>> {
@@ -302,11 +307,11 @@ impl<'a> Resolving<'a> {
     /// The grid of the shards, a shard, and the chain that turns one into a value.
     fn shards(
         &mut self,
-        grid: &dyn ChunkGrid,
+        grid: &Grid,
         chunk: &ArrayRepresentation,
         inner_codecs: CodecChain,
         sharding: ShardingTransformer,
-    ) -> (Option<Arc<dyn ChunkGrid>>, Option<ArrayRepresentation>, Option<CodecChain>) {
+    ) -> (Option<Arc<Grid>>, Option<ArrayRepresentation>, Option<CodecChain>) {
         let grid = self.grid_of_shards(grid, &sharding.chunks_per_shard);
         let Some(grid) = self.note("storage_transformers[0]", grid) else { return (None, None, None) };
         let shard = ArrayRepresentation { shape: grid.largest_chunk(), ..chunk.clone() };
@@ -321,11 +326,7 @@ impl<'a> Resolving<'a> {
     }
 
     /// The same kind of grid, with chunks that are so many times longer.
-    fn grid_of_shards(
-        &self,
-        grid: &dyn ChunkGrid,
-        chunks_per_shard: &[u64],
-    ) -> Result<Arc<dyn ChunkGrid>, String> {
+    fn grid_of_shards(&self, grid: &Grid, chunks_per_shard: &[u64]) -> Result<Arc<Grid>, String> {
         let Some(chunk_shape) = grid.chunk_shape() else {
             return Err("only a grid whose chunks have one shape can be sharded".to_owned());
         };
@@ -348,7 +349,7 @@ impl<'a> Resolving<'a> {
         if grid.chunk_shape() != Some(&shape) {
             return Err("the chunk grid does not say the shape of its chunks in `chunk_shape`".to_owned());
         }
-        Ok(grid)
+        self.checked(grid, plugin)
     }
 
     /// Applies generic extensions; returns the dimension names that one of them brings.

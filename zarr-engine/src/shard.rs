@@ -22,7 +22,7 @@ pub(crate) use writer::ShardWriter;
 /// How a shard is divided, per dimension of the shard.
 pub(crate) fn inner_axes<'a>(shard: &ShardPipeline) -> impl Iterator<Item = Axis<'a>> {
     let lengths = shard.inner.array.shape.iter().zip(&shard.array.shape);
-    lengths.map(|(&length, &whole)| Axis::Even { length, whole })
+    lengths.map(|(&length, &whole)| Axis::even(length, whole))
 }
 
 /// A part of a value; the index was checked against the value that it came from.

@@ -115,6 +115,25 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     store.set(&Key::new("k1-1").unwrap(), b"damaged").unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
     assert!(error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the checksum is 64"), "{error}");
+
+    // Of 7 elements, the chunks have those from 0 to 4 and from 3 to 7: each range is possible, and both are not.
+    let overlapping = document.replace(
+        r#"{"name": "example.halves"}"#,
+        r#"{"name": "example.halves", "configuration": {"overlap": 1}}"#,
+    );
+    assert_ne!(overlapping, document);
+    store.set(&Key::new("zarr.json").unwrap(), overlapping.as_bytes()).unwrap();
+    let array = Hierarchy::open(store.clone(), &context).unwrap().array("/").unwrap();
+    let points = Selection::Coordinates(vec![vec![0, 0], vec![0, 6]]);
+    for error in [
+        array.read(&Selection::All).unwrap_err(),
+        array.read(&points).unwrap_err(),
+        array.write(&Selection::All, &all).unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains("chunk grid `example.halves` of extensions-of-arrays 1.0.0"), "{error}");
+        assert!(error.contains("chunk 0 is 0..4 and chunk 1 is 3..7"), "{error}");
+    }
 }
 
 /// Shards, structures, and elements that may be missing: all but `zstd` and the store comes from two libraries. What a plugin

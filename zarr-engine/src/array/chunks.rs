@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
-use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, chunk_shape, chunk_subset, key_indices};
+use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
 use zarr_spec::store::{Got, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, LimitExceeded, Output};
 
@@ -14,6 +14,7 @@ use super::{Array, ArrayInner, RankZeroKey, hash};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::flight::{self, Flight, IN_FLIGHT};
+use crate::grid::Extent;
 use crate::shape::for_each_index;
 
 /// Bytes that the part of a chunk's key behind that of its array mostly has at most.
@@ -37,7 +38,7 @@ impl Array {
     ///
     /// If the grid has no such chunk.
     pub fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, Error> {
-        Ok(chunk_subset(self.chunk_grid(), index)?)
+        Ok(self.inner.resolved.grid.chunk_subset(index)?)
     }
 
     /// The stored bytes of the chunk at `index`; `None` if it is not stored.
@@ -221,7 +222,8 @@ impl ArrayInner {
 
     /// The chunk at `index`, as an array.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
-        let shape = chunk_shape(&*self.resolved.grid, index)?;
+        let extents = self.resolved.grid.extents(index)?;
+        let shape = extents.iter().map(Extent::length).collect();
         Ok(ArrayRepresentation { shape, ..self.resolved.chunk.clone() })
     }
 
@@ -255,7 +257,7 @@ impl ArrayInner {
 
     /// As [`key_indices`], without a list of them where that can be.
     fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> Result<R, GridError> {
-        let grid = &*self.resolved.grid;
+        let grid = &**self.resolved.grid;
         let mut indices = [0; MAX_RANK];
         let Some(indices) = indices.get_mut(..index.len()) else {
             return Ok(work(&key_indices(grid, index)?));
@@ -357,7 +359,7 @@ impl ArrayInner {
 
     /// Erases stored chunks that `grid`, another one of the same array, does not have.
     pub(super) fn erase_outside(&self, grid: &dyn ChunkGrid) -> Result<(), Error> {
-        let old = &*self.resolved.grid;
+        let old = &**self.resolved.grid;
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
             let mut outside = Vec::new();

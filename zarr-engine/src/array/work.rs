@@ -12,10 +12,10 @@ use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 
 use super::ArrayInner;
 use crate::context::{Threads, UndefinedFill};
-use crate::copy::MAX_RANK;
 use crate::error::Error;
+use crate::per_dimension::PerDimension;
 use crate::pipeline::{Bounds, Stages, StepError};
-use crate::plan::{Axis, Plan};
+use crate::plan::{Piece, Plan};
 use crate::selection::Wanted;
 
 /// Below so many bytes the work stays on the calling thread.
@@ -55,26 +55,25 @@ impl ArrayInner {
     ///
     /// If the grid does not know an element, or there are too many chunks.
     pub(crate) fn plan<'s>(&'s self, wanted: &'s Wanted) -> Result<Plan<'s>, Error> {
-        let grid = &*self.resolved.grid;
-        let axes = (0..self.metadata.shape.len()).map(|dimension| Axis::Grid(grid, dimension));
+        let axes = (0..self.metadata.shape.len()).map(|dimension| self.resolved.grid.axis(dimension));
         Ok(match wanted {
             Wanted::Box { runs, .. } => Plan::new(axes.zip(runs))?,
             Wanted::Points(points) => Plan::of_points(axes.collect(), points)?,
         })
     }
 
-    /// The shape of the chunk of a plan.
+    /// What decodes and encodes the chunk that `piece` is of.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk.
-    pub(crate) fn cell_shape(&self, cell: &[u64]) -> Result<[u64; MAX_RANK], Error> {
-        let mut shape = [0; MAX_RANK];
-        for (dimension, (length, &chunk)) in shape.iter_mut().zip(cell).enumerate() {
-            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
-            *length = range.end - range.start + self.resolved.grid.before_array(dimension, chunk);
+    /// As [`ArrayInner::pipeline`].
+    pub(crate) fn pipeline_of(&self, piece: &Piece<'_>) -> Result<Arc<Pipeline>, Error> {
+        let extents = piece.extents()?;
+        let mut shape = PerDimension::new(extents.len(), 0);
+        for (length, extent) in shape.iter_mut().zip(&*extents) {
+            *length = extent.length();
         }
-        Ok(shape)
+        self.pipeline(piece.cell(), &shape)
     }
 
     /// What decodes and encodes the chunk at `index`, if it has this shape.

@@ -1,9 +1,11 @@
 //! One dimension of a plan: how it is divided into cells, and which runs of elements are in each of them.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use zarr_spec::grid::{ChunkGrid, GridError};
+use zarr_spec::grid::GridError;
+
+use super::asked::{Asked, Bounds};
+use crate::grid::{Cell, Even, UnevenAxis};
 
 /// Elements along one dimension that are evenly spaced in the array and neighbours in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,58 +28,42 @@ impl Run {
         self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 
+    /// Whether it leaves out no cell between its first and its last one, where no cell has less elements than `shortest`.
+    fn is_dense(&self, shortest: u64) -> bool {
+        self.count > 0 && self.step > 0 && self.step.unsigned_abs() <= shortest
+    }
+
     /// The part of the run from element number `from` to before `to`, relative to `origin`.
     fn part(&self, from: usize, to: usize, origin: u64) -> Self {
         let start = self.element(from).wrapping_sub(origin);
         Self { start, count: to - from, step: self.step, out: self.out + from }
+    }
+
+    /// The part of a run that goes forward that lies in a cell.
+    fn part_in(&self, cell: &Cell) -> Self {
+        let step = self.step.unsigned_abs();
+        let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
+        let (from, to) = (before(cell.extent.start), before(cell.extent.end));
+        // Both are at most `count`.
+        let (from, to) =
+            (usize::try_from(from).unwrap_or(self.count), usize::try_from(to).unwrap_or(self.count));
+        self.part(from, to, cell.extent.origin())
     }
 }
 
 /// How one dimension is divided into cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Axis<'a> {
-    /// As a chunk grid divides the array.
-    Grid(&'a dyn ChunkGrid, usize),
-    /// In cells of one length, as a shard divides a chunk.
-    Even {
-        /// Elements of a cell.
-        length: u64,
-        /// Elements of the chunk.
-        whole: u64,
-    },
+    /// In cells of one length: most chunks, and all inner chunks.
+    Even(Even),
+    /// In chunks of several lengths.
+    Uneven(UnevenAxis<'a>),
 }
 
 impl Axis<'_> {
-    pub(super) fn cell_of(&self, element: u64) -> Result<u64, GridError> {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_of(dimension, element),
-            Self::Even { length, whole } if element < whole && length > 0 => Ok(element / length),
-            Self::Even { whole, .. } => Err(GridError::OutOfBounds(format!("element {element} of {whole}"))),
-        }
-    }
-
-    pub(super) fn range(&self, cell: u64) -> Result<Range<u64>, GridError> {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_range(dimension, cell),
-            Self::Even { length, .. } => Ok(cell * length..(cell + 1) * length),
-        }
-    }
-
-    /// What positions in `cell`, whose elements in the array are `range`, are counted from. It lies before 0 in a chunk
-    /// that begins before the array, so that it is only good for wrapping arithmetic.
-    pub(super) fn origin(&self, cell: u64, range: &Range<u64>) -> u64 {
-        match *self {
-            Self::Grid(grid, dimension) => range.start.wrapping_sub(grid.before_array(dimension, cell)),
-            Self::Even { .. } => range.start,
-        }
-    }
-
-    /// A step below which no cell between the first and the last is left out.
-    fn shortest(&self) -> u64 {
-        match *self {
-            Self::Grid(grid, dimension) => grid.chunk_shape().map_or(1, |shape| shape[dimension]),
-            Self::Even { length, .. } => length,
-        }
+    /// In cells of `length` elements, as a shard of `whole` elements is divided.
+    pub(crate) fn even(length: u64, whole: u64) -> Self {
+        Self::Even(Even::new(length, whole))
     }
 }
 
@@ -97,67 +83,86 @@ impl Runs<'_> {
     }
 }
 
-/// The cells along one dimension.
+/// The cells along one dimension. No two of them share an element, and what a grid said of each is never asked again:
+/// that threads write to one output at a time rests on it.
 #[derive(Debug)]
-pub(super) enum DimensionPlan<'a> {
-    /// One run over neighbouring cells.
-    Neighbours { axis: Axis<'a>, run: Run, first: u64, cells: usize },
+pub(super) enum DimensionPlan {
+    /// One run over neighbouring cells of one length.
+    Even { even: Even, run: Run, first: u64, cells: usize },
+    /// One run over neighbouring cells of several lengths.
+    Uneven { bounds: Bounds, run: Run },
     /// Any cells, in ascending order.
-    Listed(Vec<(u64, Vec<Run>)>),
+    Listed(Vec<(Cell, Vec<Run>)>),
 }
 
-impl<'a> DimensionPlan<'a> {
-    pub(super) fn new(axis: Axis<'a>, runs: &[Run]) -> Result<Self, GridError> {
-        if let [run] = runs
-            && run.count > 0
-            && run.step > 0
-            && run.step.unsigned_abs() <= axis.shortest()
-        {
-            let (first, last) = (axis.cell_of(run.start)?, axis.cell_of(run.element(run.count - 1))?);
-            let cells = usize::try_from(last - first + 1);
-            let cells = cells.map_err(|_| GridError::OutOfBounds("too many chunks".to_owned()))?;
-            return Ok(Self::Neighbours { axis, run: *run, first, cells });
+impl DimensionPlan {
+    pub(super) fn new(axis: Axis<'_>, runs: &[Run]) -> Result<Self, GridError> {
+        match (axis, runs) {
+            (Axis::Even(even), [run]) if run.is_dense(even.length()) => Self::even(even, *run),
+            (Axis::Uneven(axis), [run]) if run.is_dense(1) => {
+                let bounds = Bounds::of(axis, run.start, run.element(run.count - 1))?;
+                Ok(Self::Uneven { bounds, run: *run })
+            }
+            _ => Self::listed(axis, runs),
         }
-        let mut listed: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
+    }
+
+    fn even(even: Even, run: Run) -> Result<Self, GridError> {
+        let first = even.cell_of(run.start)?;
+        let last = even.cell_of(run.element(run.count - 1))?;
+        let cells = usize::try_from(last - first + 1);
+        let cells = cells.map_err(|_| GridError::OutOfBounds("too many chunks".to_owned()))?;
+        Ok(Self::Even { even, run, first, cells })
+    }
+
+    fn listed(axis: Axis<'_>, runs: &[Run]) -> Result<Self, GridError> {
+        let mut asked = Asked::new(axis);
+        let mut listed: BTreeMap<u64, (Cell, Vec<Run>)> = BTreeMap::new();
         for run in runs {
             let mut from = 0;
             while from < run.count {
-                let cell = axis.cell_of(run.element(from))?;
-                let range = axis.range(cell)?;
-                let inside = |number: &usize| range.contains(&run.element(*number));
-                let to = (from..run.count).take_while(inside).count() + from;
-                listed.entry(cell).or_default().push(run.part(from, to, axis.origin(cell, &range)));
+                let cell = asked.cell_with(run.element(from))?;
+                let inside = |number: &usize| cell.extent.contains(run.element(*number));
+                let to = from + (from..run.count).take_while(inside).count();
+                let (_, runs) = listed.entry(cell.number).or_insert_with(|| (cell, Vec::new()));
+                runs.push(run.part(from, to, cell.extent.origin()));
                 from = to;
             }
         }
-        Ok(Self::Listed(listed.into_iter().collect()))
+        Ok(Self::Listed(listed.into_values().collect()))
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Neighbours { cells, .. } => *cells,
+            Self::Even { cells, .. } => *cells,
+            Self::Uneven { bounds, .. } => bounds.len(),
             Self::Listed(cells) => cells.len(),
         }
     }
 
-    pub(super) fn cell(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
+    /// The cell number `number` of this plan, and what is wanted of it.
+    pub(super) fn piece(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
         match self {
+            Self::Even { run, .. } | Self::Uneven { run, .. } => {
+                let cell = self.cell(number)?;
+                Ok((cell.number, Runs::One(run.part_in(&cell))))
+            }
             Self::Listed(cells) => {
                 let (cell, runs) = &cells[number];
-                Ok((*cell, Runs::Many(runs)))
+                Ok((cell.number, Runs::Many(runs)))
             }
-            Self::Neighbours { axis, run, first, .. } => {
-                let cell = first + number as u64;
-                let range = axis.range(cell)?;
-                let step = run.step.unsigned_abs();
-                let before =
-                    |element: u64| element.saturating_sub(run.start).div_ceil(step).min(run.count as u64);
-                let (from, to) = (before(range.start), before(range.end));
-                // Both are at most `count`.
-                let (from, to) =
-                    (usize::try_from(from).unwrap_or(run.count), usize::try_from(to).unwrap_or(run.count));
-                Ok((cell, Runs::One(run.part(from, to, axis.origin(cell, &range)))))
+        }
+    }
+
+    /// The cell number `number` of this plan.
+    pub(super) fn cell(&self, number: usize) -> Result<Cell, GridError> {
+        match self {
+            Self::Even { even, first, .. } => {
+                let number = first + number as u64;
+                Ok(Cell { number, extent: even.extent(number)? })
             }
+            Self::Uneven { bounds, .. } => Ok(bounds.cell(number)),
+            Self::Listed(cells) => Ok(cells[number].0),
         }
     }
 }

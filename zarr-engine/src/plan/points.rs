@@ -2,7 +2,9 @@
 
 use zarr_spec::grid::GridError;
 
+use super::asked::Asked;
 use super::{Axis, Combination, Run};
+use crate::grid::Cell;
 use crate::per_dimension::PerDimension;
 
 /// Single elements of an array or of a cell, in the order in which they were asked for.
@@ -71,7 +73,7 @@ impl<'p> Points<'p> {
 /// The cells of single elements.
 #[derive(Debug)]
 pub(super) struct PointsPlan<'a> {
-    axes: Vec<Axis<'a>>,
+    axes: Vec<Asked<'a>>,
     /// All of them; `numbers` here are in the order of cells, and of the result within each.
     points: Points<'a>,
     numbers: Vec<usize>,
@@ -101,10 +103,11 @@ impl<'a> PointsPlan<'a> {
     /// Memory is a few words for each element and dimension, as it is for the coordinates themselves.
     fn sorted(axes: Vec<Axis<'a>>, points: Points<'a>, numbers: Vec<usize>) -> Result<Self, GridError> {
         let rank = axes.len();
+        let mut axes: Vec<_> = axes.into_iter().map(Asked::new).collect();
         let mut cells = Vec::with_capacity(numbers.len() * rank);
         for &number in &numbers {
-            for (dimension, axis) in axes.iter().enumerate() {
-                cells.push(axis.cell_of(points.coordinate(number, dimension))?);
+            for (dimension, axis) in axes.iter_mut().enumerate() {
+                cells.push(axis.cell_with(points.coordinate(number, dimension))?.number);
             }
         }
         let cell = |place: usize| &cells[place * rank..(place + 1) * rank];
@@ -127,18 +130,22 @@ impl<'a> PointsPlan<'a> {
         self.starts.len()
     }
 
-    /// Writes the position of a cell to `cell`, and returns its elements; there is one at least.
-    pub(super) fn cell(&self, number: usize, cell: &mut [u64]) -> Result<Points<'_>, GridError> {
+    /// Writes the position of a cell to `position`, and returns its elements; there is one at least.
+    pub(super) fn piece(&self, number: usize, position: &mut [u64]) -> Result<Points<'_>, GridError> {
         let start = self.starts[number];
         let end = self.starts.get(number + 1).copied().unwrap_or(self.numbers.len());
         let mut points = Points { numbers: &self.numbers[start..end], ..self.points.clone() };
-        for (dimension, axis) in self.axes.iter().enumerate() {
-            let element = self.points.coordinate(self.numbers[start], dimension);
-            cell[dimension] = axis.cell_of(element)?;
-            let range = axis.range(cell[dimension])?;
-            let origin = axis.origin(cell[dimension], &range);
-            points.origin[dimension] = points.origin[dimension].wrapping_add(origin);
+        for (dimension, position) in position.iter_mut().enumerate() {
+            let cell = self.cell(number, dimension)?;
+            *position = cell.number;
+            points.origin[dimension] = points.origin[dimension].wrapping_add(cell.extent.origin());
         }
         Ok(points)
+    }
+
+    /// A cell along one dimension.
+    pub(super) fn cell(&self, number: usize, dimension: usize) -> Result<Cell, GridError> {
+        let element = self.points.coordinate(self.numbers[self.starts[number]], dimension);
+        self.axes[dimension].known_cell_with(element)
     }
 }

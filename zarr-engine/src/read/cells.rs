@@ -68,7 +68,7 @@ impl ArrayInner {
     /// computed.
     fn least_work(&self, plans: &[Plan<'_>]) -> Result<usize, Error> {
         let Some(plan) = plans.iter().find(|plan| plan.len() > 0) else { return Ok(0) };
-        let mut pipeline = self.pipeline_of(plan.piece(0)?.cell())?;
+        let mut pipeline = self.pipeline_of(&plan.piece(0)?)?;
         while let Some(shard) = pipeline.shard() {
             pipeline = Arc::clone(&shard.inner);
         }
@@ -78,9 +78,8 @@ impl ArrayInner {
     /// Reads what is wanted of the chunk that the first of all wants is in; there is one at least.
     fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
         let Some(first) = wants.first() else { return Ok(()) };
-        let cell = first.piece.cell();
-        let pipeline = self.pipeline_of(cell)?;
-        self.read_cell(cell, &pipeline, wants, kept)
+        let pipeline = self.pipeline_of(first.piece)?;
+        self.read_cell(first.piece.cell(), &pipeline, wants, kept)
     }
 
     /// Reads what is wanted of the chunk at `cell`, out of what is `kept` if it is there.

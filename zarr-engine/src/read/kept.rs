@@ -58,7 +58,7 @@ impl ArrayInner {
     pub(super) fn put_if_kept(&self, wants: &[Want<'_, '_>], kept: &KeptChunks<'_>) -> Result<bool, Error> {
         let Some(first) = wants.first() else { return Ok(true) };
         let cell = first.piece.cell();
-        let (pipeline, kept) = (self.pipeline_of(cell)?, KeptValue::new(kept, self.key(cell)?));
+        let (pipeline, kept) = (self.pipeline_of(first.piece)?, KeptValue::new(kept, self.key(cell)?));
         if let Some(shard) = pipeline.shard() {
             return self.put_shard_if_kept(cell, shard, wants, &kept);
         }

@@ -1,8 +1,8 @@
 //! Outputs of reading, and everything that writes to them.
 //!
 //! Threads write to one output at a time without locks. Three functions here do: [`Want::slice`], [`Want::copy`] and
-//! [`Want::fill`]. They rely on one fact: a plan gives every place of the result to exactly one piece, and while a read
-//! lasts, one thread at a time works on a piece.
+//! [`Want::fill`]. They rely on one fact: a plan gives every place of the result to exactly one piece, whatever the chunk
+//! grid says, and while a read lasts, one thread at a time works on a piece.
 #![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
 
 use std::convert::Infallible;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::pipeline::ShardPipeline;
 use zarr_spec::store::{Changes, Delivery, Got, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 
@@ -81,7 +81,7 @@ impl ArrayInner {
             while end < cells.len() && size < AT_ONCE {
                 let pieces = cells.pieces(end)?;
                 let Some((_, piece)) = pieces.first() else { break };
-                let pipeline = self.pipeline_of(piece.cell())?;
+                let pipeline = self.pipeline_of(piece)?;
                 let shard = pipeline.shard();
                 if end > first && has_shards != shard.is_some() {
                     break;
@@ -116,7 +116,7 @@ impl ArrayInner {
         for &number in &numbers {
             let pieces = cells.pieces(number)?;
             let Some((_, piece)) = pieces.first() else { continue };
-            let pipeline = self.pipeline_of(piece.cell())?;
+            let pipeline = self.pipeline_of(piece)?;
             let (key, size) = (self.key(piece.cell())?, exact_size(&pipeline));
             if let Some(kept) = kept {
                 values.push(KeptValue::new(kept, key.clone()));
@@ -135,7 +135,7 @@ impl ArrayInner {
                 return self.fill(cell, &wants, Before::Fresh);
             };
             self.check_value_size(cell, got.size)?;
-            let pipeline = self.pipeline_of(cell)?;
+            let pipeline = self.pipeline_of(first.piece)?;
             let kept = values.get(place).map(|kept| (kept, WHOLE));
             self.workers.with(Worker::default, |worker| {
                 self.decode_to(cell, &pipeline, contents(&got, &[]), &mut worker.stages, &wants, kept)
@@ -159,7 +159,7 @@ impl ArrayInner {
             let Some(first) = wants.first() else { return Ok(()) };
             let cell = first.piece.cell();
             match KeptValue::new(kept, self.key(cell)?).find(WHOLE) {
-                Some(decoded) => self.put(cell, &*self.pipeline_of(cell)?, &decoded, &wants),
+                Some(decoded) => self.put(cell, &*self.pipeline_of(first.piece)?, &decoded, &wants),
                 None => {
                     others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
                     Ok(())
@@ -182,7 +182,7 @@ impl ArrayInner {
         let pieces = numbers.map(|number| cells.pieces(number)).collect::<Result<Vec<_>, _>>()?;
         let wants: Vec<_> = pieces.iter().map(|pieces| cells.wants(pieces)).collect();
         let pipeline = |wants: &Vec<Want<'_, '_>>| match wants.first() {
-            Some(first) => self.pipeline_of(first.piece.cell()).map(Some),
+            Some(first) => self.pipeline_of(first.piece).map(Some),
             None => Ok(None),
         };
         let pipelines = wants.iter().map(pipeline).collect::<Result<Vec<_>, _>>()?;
@@ -404,11 +404,6 @@ impl ArrayInner {
             StoreError::TooLarge { source, .. } => self.chunk_error(cell, CodecError::from(source)),
             error => error.into(),
         })
-    }
-
-    /// What decodes the chunk at `cell`.
-    pub(crate) fn pipeline_of(&self, cell: &[u64]) -> Result<Arc<Pipeline>, Error> {
-        self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])
     }
 }
 

@@ -11,7 +11,6 @@ use zarr_spec::{ByteRange, Output};
 use super::shard::Ahead;
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use crate::array::{ArrayInner, Worker};
-use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::flight::{self, Flight, Room};
 use crate::memory::Memory;
@@ -108,7 +107,7 @@ impl ArrayInner {
 
     fn write_cell(&self, part: &Part<'_>, spread: Spread) -> Result<(), Error> {
         let cell = part.piece.cell();
-        let pipeline = self.pipeline(cell, &self.cell_shape(cell)?[..cell.len()])?;
+        let pipeline = self.pipeline_of(part.piece)?;
         let is_whole = self.is_covered(part)?;
         let mut target = Target { cell, pipeline: &pipeline, is_whole, spread, ahead: Ahead::new() };
         if spread != Spread::No
@@ -149,7 +148,7 @@ impl ArrayInner {
         mean: usize,
         flight: &'f Flight,
     ) -> Result<FarValue<'f>, Error> {
-        let pipeline = self.pipeline_of(part.piece.cell())?;
+        let pipeline = self.pipeline_of(part.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut room = flight.room(decoded.unwrap_or(mean));
         let is_whole = self.is_covered(part)?;
@@ -178,7 +177,7 @@ impl ArrayInner {
         let mut output = Output::at_most(self.value_limit(None));
         let got = self.get_once(cell, ByteRange::Full, &mut output)?;
         let old = got.as_ref().map(|got| contents(got, output.written()));
-        let value = self.computed(part, &*self.pipeline_of(cell)?, (is_whole, spread), old, flight)?;
+        let value = self.computed(part, &*self.pipeline_of(part.piece)?, (is_whole, spread), old, flight)?;
         room.resize(value.as_ref().map_or(0, Memory::len));
         self.store(cell, value.as_deref())
     }
@@ -245,19 +244,9 @@ impl ArrayInner {
 
     /// Whether all elements of a cell that are inside of the array are written.
     fn is_covered(&self, part: &Part<'_>) -> Result<bool, Error> {
-        let cell = part.piece.cell();
-        Ok(part.piece.covers(self.lengths_inside(cell)?.into_iter().take(cell.len())))
-    }
-
-    /// Elements of the chunk at `cell` that are inside of the array, per dimension.
-    fn lengths_inside(&self, cell: &[u64]) -> Result<[u64; MAX_RANK], Error> {
-        let mut lengths = [0; MAX_RANK];
-        let dimensions = lengths.iter_mut().zip(cell).zip(&self.metadata.shape);
-        for (dimension, ((inside, &chunk), &length)) in dimensions.enumerate() {
-            let range = self.resolved.grid.chunk_range(dimension, chunk)?;
-            *inside = range.end.min(length).saturating_sub(range.start);
-        }
-        Ok(lengths)
+        let extents = part.piece.extents()?;
+        let lengths = extents.iter().zip(&self.metadata.shape);
+        Ok(part.piece.covers(lengths.map(|(extent, &whole)| extent.length_inside(whole))))
     }
 
     /// Encodes a chunk or inner chunk that held `existing`; `None` if it is not to be stored, being fill values alone.

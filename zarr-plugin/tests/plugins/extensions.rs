@@ -214,26 +214,34 @@ const BACKWARDS: Identifiers = Identifiers {
 
 zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, |_, rank| Ok(Codec::Permutation((0..rank).rev().collect()))));
 
-zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), |_, shape| {
-    Ok(Arc::new(Halves(shape.to_vec(), vec![2; shape.len()])))
+zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), |creation, shape| {
+    let members = creation.configuration.as_object();
+    let overlap = members.and_then(|members| members.get("overlap")).and_then(Value::as_u64).unwrap_or(0);
+    Ok(Arc::new(Halves { shape: shape.to_vec(), grid_shape: vec![2; shape.len()], overlap }))
 }));
 
-/// Two chunks along each dimension, the first one larger where the length is odd.
+/// Two chunks along each dimension, the first one larger where the length is odd. On purpose, the second one may begin
+/// before the first one ends.
 #[derive(Debug)]
-struct Halves(Vec<u64>, Vec<u64>);
+struct Halves {
+    shape: Vec<u64>,
+    grid_shape: Vec<u64>,
+    overlap: u64,
+}
 
 impl ChunkGrid for Halves {
     fn grid_shape(&self) -> &[u64] {
-        &self.1
+        &self.grid_shape
     }
 
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
-        let length = self.0[dimension];
-        Ok(if chunk == 0 { 0..length.div_ceil(2) } else { length.div_ceil(2)..length })
+        let length = self.shape[dimension];
+        let middle = length.div_ceil(2);
+        Ok(if chunk == 0 { 0..middle } else { middle.saturating_sub(self.overlap)..length })
     }
 
     fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError> {
-        Ok(u64::from(element >= self.0[dimension].div_ceil(2)))
+        Ok(u64::from(element >= self.shape[dimension].div_ceil(2)))
     }
 
     fn chunk_shape(&self) -> Option<&[u64]> {
@@ -241,7 +249,7 @@ impl ChunkGrid for Halves {
     }
 
     fn largest_chunk(&self) -> Vec<u64> {
-        self.0.iter().map(|length| length.div_ceil(2)).collect()
+        self.shape.iter().map(|length| length.div_ceil(2)).collect()
     }
 }
 

@@ -12,6 +12,7 @@ mod html_report;
 mod ledger_draft;
 mod ledger_v2;
 mod ledger_v3;
+mod lying_grids;
 mod mixed;
 mod model;
 mod n5;

@@ -1,0 +1,221 @@
+//! Chunk grids that contradict themselves. Each is safe code, and threads write to one output at a time where its chunks
+//! are: none may make them write the same elements, or leave some out.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zarr_interop::memory;
+use zarr_kit::spec::Identifiers;
+use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, CreateChunkGrid, GridError};
+use zarr_kit::spec::store::Store;
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json};
+
+const COUNT: u64 = 1 << 20;
+const CHUNKS: u64 = 256;
+const CHUNK: u64 = COUNT / CHUNKS;
+
+/// How a grid answers; the chunks are those of an honest one, but for one thing.
+type Answer = fn(&Grid, u64) -> Range<u64>;
+
+#[derive(Debug)]
+struct Grid {
+    answer: Answer,
+    chunk_shape: Option<[u64; 1]>,
+    asked: AtomicU64,
+}
+
+impl ChunkGrid for Grid {
+    fn grid_shape(&self) -> &[u64] {
+        &[CHUNKS]
+    }
+
+    fn chunk_range(&self, _: usize, chunk: u64) -> Result<Range<u64>, GridError> {
+        if chunk < CHUNKS {
+            return Ok((self.answer)(self, chunk));
+        }
+        Err(GridError::OutOfBounds(format!("there is no chunk {chunk}")))
+    }
+
+    fn chunk_of(&self, _: usize, element: u64) -> Result<u64, GridError> {
+        Ok(element / CHUNK)
+    }
+
+    fn chunk_shape(&self) -> Option<&[u64]> {
+        self.chunk_shape.as_ref().map(|shape| &shape[..])
+    }
+
+    fn largest_chunk(&self) -> Vec<u64> {
+        vec![2 * CHUNK]
+    }
+}
+
+fn honest(_: &Grid, chunk: u64) -> Range<u64> {
+    chunk * CHUNK..(chunk + 1) * CHUNK
+}
+
+fn overlapping(_: &Grid, chunk: u64) -> Range<u64> {
+    chunk * CHUNK..(chunk + 1) * CHUNK + 1000
+}
+
+fn gapped(_: &Grid, chunk: u64) -> Range<u64> {
+    chunk * CHUNK..(chunk + 1) * CHUNK - 1000
+}
+
+#[expect(clippy::reversed_empty_ranges, reason = "it is what the grid does wrong")]
+fn reversed(_: &Grid, chunk: u64) -> Range<u64> {
+    (chunk + 1) * CHUNK..chunk * CHUNK
+}
+
+/// Every second time that all chunks were asked for, all of them are longer.
+fn inconsistent(grid: &Grid, chunk: u64) -> Range<u64> {
+    let round = grid.asked.fetch_add(1, Ordering::Relaxed) / CHUNKS;
+    let Range { start, end } = honest(grid, chunk);
+    start..end + round % 2 * 1000
+}
+
+fn far_away(_: &Grid, chunk: u64) -> Range<u64> {
+    u64::MAX - 1 - chunk..u64::MAX - chunk
+}
+
+fn made(answer: Answer, chunk_shape: Option<[u64; 1]>) -> Arc<dyn ChunkGrid> {
+    Arc::new(Grid { answer, chunk_shape, asked: AtomicU64::new(0) })
+}
+
+/// The array with this grid, in which an honest one has written; eight threads work on it.
+fn array(create: CreateChunkGrid) -> Result<Array, zarr_kit::Error> {
+    let store = memory();
+    let array = opened(&store, |_, _| Ok(made(honest, None))).unwrap();
+    array.write_values(&Selection::All, &elements()).unwrap();
+    opened(&store, create)
+}
+
+fn opened(store: &Arc<dyn Store>, create: CreateChunkGrid) -> Result<Array, zarr_kit::Error> {
+    let mut registry = Registry::linked().unwrap();
+    registry.register(ChunkGridPlugin::new(Identifiers::name("acme.rows"), create)).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+    let context = Context::new(registry).with_thread_pool(Arc::new(pool));
+    let hierarchy = Hierarchy::create(Arc::clone(store), &context, Format::V3)?;
+    if !hierarchy.exists("/a")? {
+        let builder = ArrayBuilder::new([COUNT], "uint8").chunk_grid(json!({"name": "acme.rows"}));
+        return hierarchy.create_array("/a", &builder.uncompressed());
+    }
+    hierarchy.array("/a")
+}
+
+fn elements() -> Vec<u8> {
+    (0..COUNT).map(|element| u8::try_from((element / CHUNK + element % 251) % 256).unwrap()).collect()
+}
+
+/// Two elements of each chunk, and two more where chunks should meet.
+fn points() -> Selection {
+    let of_chunk = |chunk: u64| [0, 7, CHUNK - 1].map(|element| vec![chunk * CHUNK + element]);
+    Selection::Coordinates(vec![(0..CHUNKS).flat_map(of_chunk).flatten().collect()])
+}
+
+fn all_ways(array: &Array) -> Vec<Result<(), String>> {
+    let values = vec![9u8; elements().len()];
+    let list = Selection::parse("[1048575, 8191, 0, 4096]", array.shape()).unwrap();
+    let steps = Selection::parse("::5000", array.shape()).unwrap();
+    let reads =
+        [Selection::All, points(), list, steps].into_iter().map(|selection| array.read(&selection).map(drop));
+    let many = array.read_many(&[Selection::All, Selection::All]).map(drop);
+    let ndarray = array.read_ndarray::<u8>(&Selection::All).map(drop);
+    let write = array.write_values(&Selection::All, &values);
+    let found = reads.chain([many, ndarray, write]);
+    found.map(|result| result.map_err(|error| error.to_string())).collect()
+}
+
+#[track_caller]
+fn check_that_all_fail(create: CreateChunkGrid, what: &str) {
+    let array = array(create).unwrap();
+    for (number, result) in all_ways(&array).into_iter().enumerate() {
+        let error = result.expect_err(&format!("way {number}"));
+        assert!(
+            error.contains("chunk grid `acme.rows` of (registered by hand) contradicts itself"),
+            "{error}"
+        );
+        assert!(error.contains(what), "{error}");
+    }
+    // Nothing was written before it was found out.
+    let honest = opened(array.hierarchy().store(), |_, _| Ok(made(honest, None))).unwrap();
+    assert!(honest.read_values::<u8>(&Selection::All).unwrap() == elements());
+}
+
+#[test]
+fn chunks_that_overlap_are_an_error() {
+    check_that_all_fail(|_, _| Ok(made(overlapping, None)), "without gap and overlap");
+}
+
+#[test]
+fn chunks_that_end_before_they_begin_are_an_error() {
+    check_that_all_fail(|_, _| Ok(made(reversed, None)), "with 0 elements before the array");
+}
+
+#[test]
+fn chunks_that_do_not_have_their_elements_are_an_error() {
+    check_that_all_fail(|_, _| Ok(made(far_away, None)), "is said to be in chunk");
+}
+
+#[test]
+fn elements_between_chunks_are_an_error() {
+    let array = array(|_, _| Ok(made(gapped, None))).unwrap();
+    let error = array.read(&Selection::All).unwrap_err().to_string();
+    assert!(error.contains("chunk 0 is 0..3096 and chunk 1 is 4096..7192"), "{error}");
+    let error = array.read(&points()).unwrap_err().to_string();
+    assert!(error.contains("element 4095 is said to be in chunk 0, which is 0..3096"), "{error}");
+    assert!(array.write_values(&Selection::All, &elements()).is_err());
+}
+
+/// A plan asks once for each chunk: what it was told first is what all threads go by.
+#[test]
+fn a_grid_that_changes_its_mind_is_an_error_or_read_right() {
+    let array = array(|_, _| Ok(made(inconsistent, None))).unwrap();
+    let wanted = elements();
+    let mut outcomes = [0, 0];
+    for _ in 0..40 {
+        match array.read_values::<u8>(&Selection::All) {
+            Ok(values) => {
+                assert!(values == wanted);
+                outcomes[0] += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("chunk grid `acme.rows`"), "{error}");
+                outcomes[1] += 1;
+            }
+        }
+    }
+    assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
+}
+
+/// Chunks of one length are where arithmetic says, and a grid that says something else is refused with the array.
+#[test]
+fn a_chunk_shape_that_is_not_that_of_the_chunks_is_an_error() {
+    let creates: [CreateChunkGrid; 4] = [
+        |_, _| Ok(made(overlapping, Some([CHUNK]))),
+        |_, _| Ok(made(reversed, Some([CHUNK]))),
+        |_, _| Ok(made(honest, Some([CHUNK + 1]))),
+        |_, _| Ok(made(honest, Some([0]))),
+    ];
+    for create in creates {
+        let error = array(create).unwrap_err().to_string();
+        assert!(
+            error.contains("chunk grid `acme.rows` of (registered by hand) contradicts itself"),
+            "{error}"
+        );
+    }
+    let array = array(|_, _| Ok(made(honest, Some([CHUNK])))).unwrap();
+    assert!(array.read_values::<u8>(&Selection::All).unwrap() == elements());
+}
+
+#[test]
+fn one_chunk_of_a_grid_that_lies_is_an_error_or_has_the_length_that_the_grid_says() {
+    let reversed = array(|_, _| Ok(made(reversed, None))).unwrap();
+    assert!(reversed.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
+    assert!(reversed.chunk_subset(&[3]).is_err());
+    assert!(reversed.encoded_chunk(&[3]).is_err());
+    // What is stored is shorter.
+    let overlapping = array(|_, _| Ok(made(overlapping, None))).unwrap();
+    assert!(overlapping.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
+}

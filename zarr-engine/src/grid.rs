@@ -1,0 +1,326 @@
+//! The chunk grid of an array, and what the engine believes of it.
+//!
+//! Threads write the elements of different chunks to one output without locks. That is sound only if no element is in
+//! two chunks, and a plugin may say anything, and something else when it is asked again. So a plan takes the chunks of
+//! one length from arithmetic on numbers that were read once, and those of other lengths from a record of what the grid
+//! said, which has to ascend without gap and overlap.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use zarr_spec::ArraySubset;
+use zarr_spec::grid::{ChunkGrid, GridError};
+
+use crate::per_dimension::PerDimension;
+use crate::plan::Axis;
+
+/// A chunk grid, and what it said when the array was opened.
+pub(crate) struct Grid {
+    grid: Arc<dyn ChunkGrid>,
+    /// The name for messages.
+    name: String,
+    array_shape: Vec<u64>,
+    grid_shape: Vec<u64>,
+    largest_chunk: Vec<u64>,
+    /// One entry per dimension, if all chunks of a dimension have one length.
+    even: Option<Vec<Even>>,
+}
+
+/// One dimension that is divided into cells of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Even {
+    /// Elements of a cell.
+    length: u64,
+    /// Elements along the dimension.
+    whole: u64,
+    /// Elements of the first cell that lie before the array.
+    before: u64,
+}
+
+/// A cell along one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Its position.
+    pub(crate) number: u64,
+    /// Its elements.
+    pub(crate) extent: Extent,
+}
+
+/// The elements of one cell along one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// The first element that lies in the array.
+    pub(crate) start: u64,
+    /// The element after the last one. The last cell may reach past the array.
+    pub(crate) end: u64,
+    /// Elements that lie before the array.
+    pub(crate) before: u64,
+}
+
+impl Extent {
+    /// An extent that stands for none.
+    pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0 };
+
+    /// The number of elements.
+    pub(crate) fn length(&self) -> u64 {
+        (self.end - self.start).saturating_add(self.before)
+    }
+
+    /// The number of elements that lie in an array of `whole` elements.
+    pub(crate) fn length_inside(&self, whole: u64) -> u64 {
+        self.end.min(whole).saturating_sub(self.start)
+    }
+
+    /// What positions in the cell are counted from. It lies before 0 in a cell that begins before the array, so that it
+    /// is only good for wrapping arithmetic.
+    pub(crate) fn origin(&self) -> u64 {
+        self.start.wrapping_sub(self.before)
+    }
+
+    /// Whether the cell has this element of the array.
+    pub(crate) fn contains(&self, element: u64) -> bool {
+        (self.start..self.end).contains(&element)
+    }
+}
+
+impl Even {
+    /// Cells of `length` elements that begin with the first of `whole` elements.
+    pub(crate) fn new(length: u64, whole: u64) -> Self {
+        Self { length, whole, before: 0 }
+    }
+
+    /// Elements of a cell.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The cell that has `element`.
+    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
+        let number = self.cell_of(element)?;
+        Ok(Cell { number, extent: self.extent(number)? })
+    }
+
+    /// The number of the cell that has `element`.
+    pub(crate) fn cell_of(&self, element: u64) -> Result<u64, GridError> {
+        if element >= self.whole || self.length == 0 {
+            return Err(GridError::OutOfBounds(format!("element {element} of {}", self.whole)));
+        }
+        // The elements before the array and those of the array were counted together.
+        Ok((element + self.before) / self.length)
+    }
+
+    /// The elements of the cell number `cell`.
+    pub(crate) fn extent(&self, cell: u64) -> Result<Extent, GridError> {
+        let start = cell.checked_mul(self.length);
+        let end = start.and_then(|start| start.checked_add(self.length));
+        let (Some(start), Some(end)) = (start, end) else {
+            let Self { length, .. } = self;
+            return Err(GridError::OutOfBounds(format!("chunk {cell} of {length} elements ends past 2^64")));
+        };
+        let before = if cell == 0 { self.before } else { 0 };
+        Ok(Extent { start: start.saturating_sub(self.before), end: end - self.before, before })
+    }
+
+    /// The number of cells; `None` if they cannot be counted.
+    fn count(&self) -> Option<u64> {
+        match self.whole {
+            0 => Some(0),
+            whole if self.before < self.length => Some(self.before.checked_add(whole)?.div_ceil(self.length)),
+            _ => None,
+        }
+    }
+}
+
+impl Grid {
+    /// The grid of an array of `array_shape`, which messages call `name`.
+    ///
+    /// # Errors
+    ///
+    /// What the grid says of its chunks and does not agree with itself.
+    pub(crate) fn new(grid: Arc<dyn ChunkGrid>, name: &str, array_shape: &[u64]) -> Result<Self, String> {
+        let rank = array_shape.len();
+        let grid_shape = grid.grid_shape().to_vec();
+        let largest_chunk = grid.largest_chunk();
+        if grid_shape.len() != rank || largest_chunk.len() != rank {
+            return Err(format!("{name} does not have the {rank} dimensions of the array"));
+        }
+        let (name, array_shape) = (name.to_owned(), array_shape.to_vec());
+        let mut checked = Self { grid, name, array_shape, grid_shape, largest_chunk, even: None };
+        checked.even = checked.evenly_divided().map_err(|error| error.to_string())?;
+        Ok(checked)
+    }
+
+    /// The dimensions of a grid that says the shape of its chunks. It has to mean what the first and the last chunk say.
+    fn evenly_divided(&self) -> Result<Option<Vec<Even>>, GridError> {
+        let Some(lengths) = self.grid.chunk_shape() else { return Ok(None) };
+        if lengths.len() != self.array_shape.len() {
+            let what = format_args!("`chunk_shape` has {} entries", lengths.len());
+            return Err(self.contradiction(0, what));
+        }
+        let mut even = Vec::with_capacity(lengths.len());
+        for (dimension, (&length, &whole)) in lengths.iter().zip(&self.array_shape).enumerate() {
+            let before = if whole == 0 { 0 } else { self.grid.before_array(dimension, 0) };
+            let divided = Even { length, whole, before };
+            self.check_even(dimension, &divided)?;
+            even.push(divided);
+        }
+        Ok(Some(even))
+    }
+
+    fn check_even(&self, dimension: usize, even: &Even) -> Result<(), GridError> {
+        let Even { length, whole, before } = even;
+        let count = self.grid_shape[dimension];
+        let largest = self.largest_chunk[dimension];
+        if even.count() != Some(count) || largest < *length {
+            let what = format_args!(
+                "it has {count} chunks of {length} elements, of which {before} lie before the array, and the largest \
+                 has {largest}, for {whole} elements"
+            );
+            return Err(self.contradiction(dimension, what));
+        }
+        for chunk in [Some(0), count.checked_sub(1)].into_iter().flatten().filter(|chunk| *chunk < count) {
+            // Where arithmetic ends, so does the grid: such a chunk is an error when it is used.
+            let Ok(Extent { start, end, .. }) = even.extent(chunk) else { continue };
+            let range = self.grid.chunk_range(dimension, chunk)?;
+            if range != (start..end) {
+                let what =
+                    format_args!("chunk {chunk} is {range:?}, and by `chunk_shape` it is {start}..{end}");
+                return Err(self.contradiction(dimension, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// How one dimension is divided.
+    pub(crate) fn axis(&self, dimension: usize) -> Axis<'_> {
+        match &self.even {
+            Some(even) => Axis::Even(even[dimension]),
+            None => Axis::Uneven(UnevenAxis { grid: self, dimension }),
+        }
+    }
+
+    /// The elements of one chunk along `dimension`.
+    ///
+    /// # Errors
+    ///
+    /// [`GridError::OutOfBounds`] if the grid has no such chunk, or says something impossible of it.
+    fn extent(&self, dimension: usize, chunk: u64) -> Result<Extent, GridError> {
+        match &self.even {
+            // The grid has the words for a chunk that it does not have.
+            Some(even) if chunk < self.grid_shape[dimension] => even[dimension].extent(chunk),
+            _ => Ok(UnevenAxis { grid: self, dimension }.cell(chunk)?.extent),
+        }
+    }
+
+    /// The elements of one chunk, per dimension.
+    ///
+    /// # Errors
+    ///
+    /// As for one dimension, and for another number of dimensions.
+    pub(crate) fn extents(&self, index: &[u64]) -> Result<PerDimension<Extent>, GridError> {
+        let rank = self.array_shape.len();
+        if index.len() != rank {
+            let given = index.len();
+            let what = format!("chunk index has {given} entries for {rank} dimensions");
+            return Err(GridError::OutOfBounds(what));
+        }
+        let mut extents = PerDimension::new(rank, Extent::EMPTY);
+        for (dimension, (extent, &chunk)) in extents.iter_mut().zip(index).enumerate() {
+            *extent = self.extent(dimension, chunk)?;
+        }
+        Ok(extents)
+    }
+
+    /// The elements of one chunk in the array and past its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Grid::extents`].
+    pub(crate) fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, GridError> {
+        let extents = self.extents(index)?;
+        Ok(ArraySubset::new(extents.iter().map(|extent| extent.start..extent.end).collect()))
+    }
+
+    /// An error that names the grid.
+    fn contradiction(&self, dimension: usize, what: impl fmt::Display) -> GridError {
+        let name = &self.name;
+        GridError::OutOfBounds(format!("{name} contradicts itself along dimension {dimension}: {what}"))
+    }
+}
+
+impl Deref for Grid {
+    type Target = dyn ChunkGrid;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.grid
+    }
+}
+
+impl fmt::Debug for Grid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Grid").field(&self.grid).finish()
+    }
+}
+
+/// One dimension of a grid whose chunks have several lengths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnevenAxis<'a> {
+    grid: &'a Grid,
+    dimension: usize,
+}
+
+impl UnevenAxis<'_> {
+    /// The chunk that has `element`, as the grid says now.
+    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
+        let cell = self.cell(self.grid.chunk_of(self.dimension, element)?)?;
+        let Cell { number, extent: Extent { start, end, .. } } = cell;
+        if (start..end).contains(&element) {
+            return Ok(cell);
+        }
+        let what = format_args!("element {element} is said to be in chunk {number}, which is {start}..{end}");
+        Err(self.contradiction(what))
+    }
+
+    /// The chunk after `cell`, as the grid says now; it begins where `cell` ends.
+    pub(crate) fn cell_after(&self, cell: Cell) -> Result<Cell, GridError> {
+        let number = cell.number.saturating_add(1);
+        if number >= self.grid.grid_shape[self.dimension] {
+            let what = format_args!("its last chunk ends at element {}", cell.extent.end);
+            return Err(self.contradiction(what));
+        }
+        let next = self.cell(number)?;
+        if next.extent.start == cell.extent.end { Ok(next) } else { Err(self.not_neighbours(cell, next)) }
+    }
+
+    /// One chunk, as the grid says now.
+    fn cell(&self, number: u64) -> Result<Cell, GridError> {
+        let (grid, dimension) = (self.grid, self.dimension);
+        let Range { start, end } = grid.chunk_range(dimension, number)?;
+        let before = grid.before_array(dimension, number);
+        let largest = grid.largest_chunk[dimension];
+        let length = end.checked_sub(start).filter(|length| *length > 0);
+        let length = length.and_then(|length| length.checked_add(before));
+        if length.is_none_or(|length| length > largest) || (before > 0 && start > 0) {
+            let what = format_args!(
+                "chunk {number} is {start}..{end} with {before} elements before the array, and the largest chunk has \
+                 {largest}"
+            );
+            return Err(self.contradiction(what));
+        }
+        Ok(Cell { number, extent: Extent { start, end, before } })
+    }
+
+    /// An error for chunks that overlap, or between which elements are missing.
+    pub(crate) fn not_neighbours(&self, a: Cell, b: Cell) -> GridError {
+        self.contradiction(format_args!(
+            "chunk {} is {}..{} and chunk {} is {}..{}; chunks must follow one another without gap and overlap",
+            a.number, a.extent.start, a.extent.end, b.number, b.extent.start, b.extent.end
+        ))
+    }
+
+    /// An error that names the grid.
+    fn contradiction(&self, what: impl fmt::Display) -> GridError {
+        self.grid.contradiction(self.dimension, what)
+    }
+}
