@@ -7,8 +7,9 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 
+use super::fresh::prefer_huge_pages;
 use super::{Memory, OutOfMemory};
-use crate::element::Element;
+use crate::element::{Element, as_bytes_mut};
 
 /// Memory that holds a whole number of values of one type, and starts where such a value may start.
 pub(crate) struct TypedMemory<T> {
@@ -62,7 +63,9 @@ pub(crate) fn zeroed_vec<T: Element>(count: usize) -> Result<Vec<T>, OutOfMemory
     };
     // SAFETY: of the allocator of every `Vec`, with the layout of `count` values; `Element` is sealed, and zeros are a
     // value of each of its types.
-    Ok(unsafe { Vec::from_raw_parts(start.as_ptr(), count, count) })
+    let mut values = unsafe { Vec::from_raw_parts(start.as_ptr(), count, count) };
+    prefer_huge_pages(as_bytes_mut(&mut values));
+    Ok(values)
 }
 
 #[cfg(test)]
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_vec_of_zeros_has_any_count_and_any_element() {
-        for count in [0, 1, 7, 100_000] {
+        for count in [0, 1, 7, if cfg!(miri) { 100 } else { 1_000_000 }] {
             let values = zeroed_vec::<f64>(count).unwrap();
             assert_eq!((values.len(), values.capacity()), (count, count));
             assert!(values.iter().all(|value| value.to_bits() == 0));
