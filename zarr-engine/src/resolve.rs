@@ -382,14 +382,13 @@ impl<'a> Resolving<'a> {
         codecs: &[ExtensionDocument],
         chunk: &ArrayRepresentation,
     ) -> Option<CodecChain> {
-        if let Some(size) = chunk.size().limit()
-            && size > self.context.limits.chunk_size
-        {
-            let limit = self.context.limits.chunk_size;
-            self.problems.push(Problem::new(
-                "chunk_grid",
-                format!("a chunk has {size} bytes, and the limit is {limit}"),
-            ));
+        let limit = self.context.limits.chunk_size;
+        let size = chunk.size().limit();
+        let is_uncountable = size.is_none() && chunk.data_type.elements().size().is_some();
+        if is_uncountable || size.is_some_and(|size| size > limit) {
+            let size = size.map_or("too many".to_owned(), |size| size.to_string());
+            let reason = format!("a chunk has {size} bytes, and the limit is {limit}");
+            self.problems.push(Problem::new("chunk_grid", reason));
             return None;
         }
         let creation = ChainCreation {

@@ -64,13 +64,22 @@ fn special(text: &str, size: usize) -> Option<Vec<u8>> {
     Some(bits::to_native(bytes, size))
 }
 
-/// The nearest float, rounded once from the decimal text; ties to even, overflow to infinity.
+/// The nearest float, rounded once from the decimal text; ties to even. What is too large for a smaller float becomes
+/// infinity; what is too large for float64 is refused, since most readers of JSON refuse it or lose the number.
 fn round(number: &Number, size: usize) -> Result<Vec<u8>, String> {
     let failed = || format!("{number} is no number");
     Ok(match size {
         2 => nearest_f16(number).ok_or_else(failed)?.to_ne_bytes().to_vec(),
         4 => number.as_f32().ok_or_else(failed)?.to_ne_bytes().to_vec(),
-        _ => number.as_f64().ok_or_else(failed)?.to_ne_bytes().to_vec(),
+        _ => {
+            let double = number.as_f64().ok_or_else(failed)?;
+            if double.is_infinite() {
+                return Err(format!(
+                    "{number} is out of range for float64; infinity is written \"Infinity\""
+                ));
+            }
+            double.to_ne_bytes().to_vec()
+        }
     })
 }
 

@@ -97,7 +97,9 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, Co
     Ok(Value::Array(list))
 }
 
-/// The elements that a document holds, which must be the document of an array of that shape.
+/// The elements that a document holds, which must be the document of an array of that shape, or of the reverse shape:
+/// zarr-python writes the shape of a chunk in order F as that of the chunk in order C. Either way the items stand in
+/// stored order.
 ///
 /// # Errors
 ///
@@ -108,7 +110,7 @@ pub fn put_elements(
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
     check_array(array)?;
-    let shape = lengths(array)?;
+    let mut shape = lengths(array)?;
     let [list @ .., typestring, stored_shape] = document.as_array().unwrap_or_default() else {
         return Err(CodecError::corrupt("there is no list that ends with a typestring and a shape"));
     };
@@ -117,7 +119,11 @@ pub fn put_elements(
     }
     let wanted: Value = array.shape.iter().copied().collect();
     if *stored_shape != wanted {
-        return Err(CodecError::corrupt(format!("items of shape {}, not {wanted}", shown(stored_shape))));
+        let reversed: Value = array.shape.iter().rev().copied().collect();
+        if *stored_shape != reversed {
+            return Err(CodecError::corrupt(format!("items of shape {}, not {wanted}", shown(stored_shape))));
+        }
+        shape.reverse();
     }
     let mut items = Vec::new();
     flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;

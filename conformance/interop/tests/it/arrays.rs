@@ -271,6 +271,22 @@ fn floats_are_fill_values_and_attributes() {
 }
 
 #[test]
+fn chunks_of_more_bytes_than_64_bits_count_do_not_pass_the_limit() {
+    for format in FORMATS {
+        let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap();
+        for (length, size) in [(1 << 61, "too many"), ((1 << 61) - 1, "18446744073709551608")] {
+            let builder = ArrayBuilder::new([length], "uint64").chunks([length]).uncompressed();
+            let error = hierarchy.create_array("/a", &builder).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("a chunk has {size} bytes, and the limit is 4294967296")),
+                "{error}"
+            );
+        }
+        assert!(!hierarchy.exists("/a").unwrap());
+    }
+}
+
+#[test]
 fn chunks_larger_than_the_limit_are_neither_read_nor_written() {
     let array = created(Format::V3, &ArrayBuilder::new([10, 10], "uint8").chunks([10, 10]).uncompressed());
     array.write_values(&Selection::All, &[1u8; 100]).unwrap();

@@ -68,7 +68,9 @@ fn numbers_are_rounded_once_from_the_decimal_text() {
         ("-1e-400", "8000"),
     ];
     patterns("float16", &float16);
-    patterns("float64", &[("1e400", "7ff0000000000000"), ("-0", "8000000000000000")]);
+    let largest = "1.797693134862315807e308";
+    patterns("float64", &[(largest, "7fefffffffffffff"), ("-0", "8000000000000000")]);
+    refuses(&strict("float64"), &["1e400", "-1e400", "1.797693134862315809e308", "1e99999999999999999999"]);
 }
 
 /// Tests DT-F-08, DT-F-09, DT-F-10.

@@ -4,7 +4,7 @@ use serde_json::json;
 use zarr_kit::{Error, Selection};
 
 use super::stored;
-use super::support::{all, hex, reading_fails};
+use super::support::{all, hex, reading_fails, to_hex};
 
 /// Tests V2-PIPE-01, V2-PIPE-02.
 #[test]
@@ -159,6 +159,37 @@ fn crc32c_stands_at_the_end_unless_it_says_otherwise() {
     start.array().write_values::<u8>(&Selection::All, b"123456789").unwrap();
     assert_eq!(start.value("0"), "83 92 06 e3 31 32 33 34 35 36 37 38 39");
     assert_eq!(all(&start.array()), "31 32 33 34 35 36 37 38 39");
+}
+
+/// Chunks and what is read of them, both by zarr-python 2.18.7 with numcodecs 0.15.2. It does not read what it was given
+/// to write: `[["s0", {"n": 1}, "s2"], [{"n": 3}, "s4", {"n": 5}]]`.
+///
+/// Tests V2-OBJ-13.
+#[test]
+fn items_of_an_array_in_order_f_are_in_stored_order() {
+    let members = |codec: &str| {
+        let filters = json!([{"id": codec}]);
+        json!({"dtype": "|O", "shape": [2, 3], "chunks": [2, 3], "order": "F", "filters": filters, "fill_value": 0})
+    };
+    let wanted = [r#""s0""#, r#""s2""#, r#""s4""#, r#"{"n":1}"#, r#"{"n":3}"#, r#"{"n":5}"#];
+    let json2 =
+        stored(&members("json2")).with("0.0", r#"[["s0",{"n":1},"s2"],[{"n":3},"s4",{"n":5}],"|O",[2,3]]"#);
+    let msgpack2 = stored(&members("msgpack2"))
+        .with("0.0", hex("94 93 a27330 81a16e01 a27332 93 81a16e03 a27334 81a16e05 a27c4f 92 02 03"));
+    for stored in [json2, msgpack2] {
+        let elements = stored.array().read(&Selection::All).unwrap();
+        assert_eq!(elements.iter().collect::<Vec<_>>(), wanted.map(str::as_bytes));
+    }
+    // zarr-python reads this chunk as the array that was written.
+    let written = stored(&members("json2"));
+    let given = [r#""s0""#, r#"{"n":1}"#, r#""s2""#, r#"{"n":3}"#, r#""s4""#, r#"{"n":5}"#];
+    written.array().write_variable(&Selection::All, &given).unwrap();
+    let value = br#"[["s0",{"n":3}],[{"n":1},"s4"],["s2",{"n":5}],"|O",[3,2]]"#;
+    assert_eq!(written.value("0.0"), to_hex(value));
+    let elements = written.array().read(&Selection::All).unwrap();
+    assert_eq!(elements.iter().collect::<Vec<_>>(), given.map(str::as_bytes));
+    let other = stored(&members("json2")).with("0.0", r#"[1,2,3,4,5,6,"|O",[6]]"#);
+    assert!(reading_fails(&other.array()).contains("items of shape [6], not [3,2]"));
 }
 
 /// Tests V2-OBJ-10.
