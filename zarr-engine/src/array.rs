@@ -171,7 +171,7 @@ impl Array {
         &self.inner.resolved.chunk.fill_value
     }
 
-    /// Whether the document leaves the fill value undefined.
+    /// Whether there is no fill value: the document leaves it undefined, or it is none of the fallback that is used.
     #[must_use]
     pub fn fill_is_undefined(&self) -> bool {
         self.inner.resolved.fill_is_undefined

@@ -102,14 +102,15 @@ pub enum Error {
     },
     /// A chunk is not stored, and the array's fill value is undefined.
     #[error(
-        "chunk {index:?} of {path} is not stored, and the array's fill value is undefined (null); \
-         zeros are read when the context allows it"
+        "chunk {index:?} of {path} is not stored, and {reason}; zeros are read when the context allows it"
     )]
     UndefinedFillValue {
         /// The path of the array.
         path: NodePath,
         /// The position of the chunk in the chunk grid.
         index: Vec<u64>,
+        /// Why there is no fill value: the document has none, or one of a data type that is not known.
+        reason: String,
     },
     /// What was selected is not in the array, or makes no sense.
     #[error("{0}")]

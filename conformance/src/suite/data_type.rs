@@ -30,6 +30,17 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
     ),
     (
         Rule {
+            id: "data-type-fallback",
+            level: Level::L0,
+            sentence: "Every fallback that a document of the type names has elements of the same size, where both sizes are \
+                       known.",
+            source: "`DataTypeDocument::fallback`; a reader that knows both types refuses the document otherwise",
+            since: "0.1",
+        },
+        fallback,
+    ),
+    (
+        Rule {
             id: "data-type-elements",
             level: Level::L1,
             sentence: "Elements have the size that their kind has, units lie inside of them, and the fill value of an array \
@@ -112,6 +123,7 @@ const FOREIGN: [&str; 22] = [
 struct Use {
     label: String,
     format: Format,
+    document: DataTypeDocument,
     data_type: Arc<dyn DataType>,
     order: ByteOrder,
 }
@@ -142,8 +154,7 @@ impl TypeOnTrial {
         entry: &Value,
         reading: &Reading,
     ) -> Result<(Arc<dyn DataType>, ByteOrder), String> {
-        let object_codec = self.plugin.identifiers.id.and_then(|id| id.strip_prefix("O/"));
-        let document = parse(format, entry, object_codec, reading)?;
+        let document = self.type_document(format, entry, reading)?;
         let found = self.registry.data_type_plugin(format, &document, reading).map_err(text)?;
         if found.identifiers != self.plugin.identifiers {
             return Err(format!("`{}` is another data type", document.identifier));
@@ -151,12 +162,24 @@ impl TypeOnTrial {
         self.registry.data_type(format, &document, reading).map_err(text)
     }
 
+    fn type_document(
+        &self,
+        format: Format,
+        entry: &Value,
+        reading: &Reading,
+    ) -> Result<DataTypeDocument, String> {
+        let object_codec = self.plugin.identifiers.id.and_then(|id| id.strip_prefix("O/"));
+        parse(format, entry, object_codec, reading)
+    }
+
     fn uses(&self) -> Vec<Use> {
         let used = |example: &Example| {
             let entry = value(example.document).ok()?;
-            let (data_type, order) = self.create(example.format, &entry, &Reading::new(Mode::Strict)).ok()?;
+            let reading = Reading::new(Mode::Strict);
+            let document = self.type_document(example.format, &entry, &reading).ok()?;
+            let (data_type, order) = self.create(example.format, &entry, &reading).ok()?;
             let label = format!("{} in {}", example.document, example.format);
-            Some(Use { label, format: example.format, data_type, order })
+            Some(Use { label, format: example.format, document, data_type, order })
         };
         self.examples().iter().filter_map(used).collect()
     }
@@ -278,6 +301,49 @@ fn document(trial: &TypeOnTrial, cases: &mut Cases) {
             }
         }
     }
+}
+
+fn fallback(trial: &TypeOnTrial, cases: &mut Cases) {
+    for used in trial.uses() {
+        let Some(size) = used.data_type.elements().size() else {
+            cases.skip("elements of variable size have no size to compare");
+            continue;
+        };
+        for format in Format::ALL {
+            let written = used.data_type.document(format, &used.order).ok();
+            let named = written.into_iter().chain((format == used.format).then(|| used.document.clone()));
+            for other in named.flat_map(|document| document.fallback) {
+                let Some(other_size) = size_of(&trial.registry, format, &other) else {
+                    cases.skip("a fallback is not known here");
+                    continue;
+                };
+                cases.holds(
+                    format!("{}, fallback {} in {format}", used.label, other.json),
+                    size == other_size,
+                    || format!("elements have {size} bytes, and those of the fallback {other_size}"),
+                );
+            }
+        }
+    }
+}
+
+/// Bytes of an element of a type that a fallback names: one that is linked, or one of the formats' own, which need not be.
+fn size_of(registry: &Registry, format: Format, document: &DataTypeDocument) -> Option<usize> {
+    if let Ok((data_type, _)) = registry.data_type(format, document, &Reading::new(Mode::Lenient)) {
+        return data_type.elements().size();
+    }
+    let name = document.identifier.as_str();
+    if let Some(bits) = name.strip_prefix('r').and_then(|bits| bits.parse::<usize>().ok()) {
+        return Some(bits.div_ceil(8));
+    }
+    let sizes: [(usize, &[&str]); 5] = [
+        (1, &["bool", "int8", "uint8"]),
+        (2, &["int16", "uint16", "float16"]),
+        (4, &["int32", "uint32", "float32"]),
+        (8, &["int64", "uint64", "float64", "complex64"]),
+        (16, &["complex128"]),
+    ];
+    sizes.into_iter().find(|(_, names)| names.contains(&name)).map(|(size, _)| size)
 }
 
 fn elements(trial: &TypeOnTrial, cases: &mut Cases) {

@@ -16,6 +16,7 @@ use crate::{Wrong, each_breaks_its_rules, example, examples, named};
 const WRONG: &[Wrong] = &[
     ("nothing", &[]),
     ("is-written-as-another", &["data-type-document"]),
+    ("has-a-shorter-fallback", &["data-type-fallback"]),
     ("has-units-of-three", &["data-type-elements"]),
     ("forgets-signs-of-zeros", &["data-type-fill-value"]),
     ("settles-and-does-not-say", &["data-type-settle"]),
@@ -64,6 +65,10 @@ impl DataType for Float {
 
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         let name = if self.is("is-written-as-another") { "int32" } else { &self.0 };
+        if self.is("has-a-shorter-fallback") && format == Format::V3Draft {
+            let fallback = vec![DataTypeDocument::named("int32")];
+            return Ok(DataTypeDocument { fallback, ..DataTypeDocument::named(name) });
+        }
         if format != Format::V3 {
             return Err(DataTypeError::NotInFormat { name: self.0.clone(), format, hint: String::new() });
         }

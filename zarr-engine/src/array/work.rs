@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::per_dimension::PerDimension;
 use crate::pipeline::{Bounds, Stages, StepError};
 use crate::plan::{Piece, Plan};
+use crate::resolve::UsedFallback;
 use crate::selection::Wanted;
 
 /// Below so many bytes the work stays on the calling thread.
@@ -176,9 +177,20 @@ impl ArrayInner {
     pub(crate) fn checked_fill(&self, index: &[u64]) -> Result<&FillValue, Error> {
         let undefined = self.resolved.fill_is_undefined && self.metadata.format != Format::V2;
         if undefined && self.context().undefined_fill == UndefinedFill::Deny {
-            return Err(Error::UndefinedFillValue { path: self.path.clone(), index: index.to_vec() });
+            let (path, index) = (self.path.clone(), index.to_vec());
+            return Err(Error::UndefinedFillValue { path, index, reason: self.undefined_fill() });
         }
         Ok(&self.resolved.chunk.fill_value)
+    }
+
+    /// Why there is no fill value.
+    fn undefined_fill(&self) -> String {
+        match (&self.resolved.fallback, &self.metadata.fill_value) {
+            (Some(UsedFallback { unknown, used }), fill) if !fill.is_null() => format!(
+                "the array's fill value {fill} is one of data type {unknown}, which is not known, and not of its fallback {used}"
+            ),
+            _ => "the array's fill value is undefined (null)".to_owned(),
+        }
     }
 
     /// Says where an error of a codec came up.

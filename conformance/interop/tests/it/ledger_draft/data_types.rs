@@ -282,6 +282,24 @@ fn a_fallback_reads_the_fill_value_if_it_can() {
     assert!(matches!(read(&store, &allowing()), Err(Error::UndefinedFillValue { .. })));
 }
 
+/// A number is no fill value of raw bits. The document has one, and messages say which.
+///
+/// Tests D3-DTX-11.
+#[test]
+fn a_fill_value_that_the_fallback_does_not_have_is_named() {
+    let document = array_document(json!({
+        "data_type": {"extension": UNKNOWN, "type": "int24", "fallback": "r24"},
+        "fill_value": 5,
+    }));
+    let opened = array(&with_array(&document), &allowing()).unwrap();
+    let error = message(opened.read(&Selection::All));
+    assert!(
+        error.contains("the array's fill value 5 is one of data type") && error.contains("int24"),
+        "{error}"
+    );
+    assert!(error.contains("not of its fallback r24") && !error.contains("null"), "{error}");
+}
+
 /// Tests D3-FILL-03.
 #[test]
 fn a_fill_value_of_null_is_undefined() {
