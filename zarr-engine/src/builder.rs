@@ -27,7 +27,8 @@ pub enum Order {
 ///
 /// Data types, fill values and codecs may be given as any format has them: they are said in the words of
 /// the format that the array gets. What is not given has a default: chunks of about 1 MiB, a fill value of
-/// zero, and `zstd` or `gzip`, if the program has one of them.
+/// zero, and compression with `zstd` (in the draft with `gzip`). The default is the same in every program: one that does
+/// not have the codec names another one, or says [`ArrayBuilder::uncompressed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayBuilder {
     shape: Vec<u64>,

@@ -55,24 +55,24 @@ impl Building<'_> {
             }
             None => {
                 self.finish(growing, array)?;
-                match self.default_compression() {
-                    Some(request) => self.add(growing, "codecs", &request),
-                    None => Ok(()),
-                }
+                self.add(growing, "codecs", &self.default_compression()?)
             }
         }
     }
 
-    /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere.
-    fn default_compression(&self) -> Option<CodecRequest> {
-        let (zstd, gzip) = (("zstd", 3), ("gzip", 5));
-        let by_preference = if self.format == Format::V3Draft { [gzip, zstd] } else { [zstd, gzip] };
-        let is_there =
-            |(id, _): &(&str, i32)| self.registry.codecs().find(Format::V2, id, self.reading).is_ok();
-        by_preference.into_iter().find(is_there).map(|(id, level)| CodecRequest {
-            identifier: id.to_owned(),
-            configuration: [("level", level)].into_iter().collect(),
-        })
+    /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere. What is stored does not depend
+    /// on the other codecs of a program: without this one, the caller has to choose.
+    fn default_compression(&self) -> Result<CodecRequest, Error> {
+        let (identifier, level) = if self.format == Format::V3Draft { ("gzip", 5) } else { ("zstd", 3) };
+        if let Err(unknown) = self.registry.codecs().find(Format::V2, identifier, self.reading) {
+            let reason = format!(
+                "{unknown}; new arrays are compressed with it by default: link it, name another codec, or ask for \
+                 uncompressed chunks"
+            );
+            return Err(invalid("codecs", reason));
+        }
+        let configuration = [("level", level)].into_iter().collect();
+        Ok(CodecRequest { identifier: identifier.to_owned(), configuration })
     }
 
     fn add(&self, growing: &mut Growing<'_>, member: &str, request: &CodecRequest) -> Result<(), Error> {

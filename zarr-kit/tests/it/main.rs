@@ -1,5 +1,8 @@
 //! The features, the catalogue and the registry say the same.
 
+#[cfg(feature = "full")]
+mod features;
+
 use std::collections::BTreeSet;
 
 #[cfg(feature = "full")]
