@@ -2,9 +2,12 @@
 //!
 //! The key is the path of the file below the root, with the system's separators. A folder is there as long as a value
 //! is below it; one without any value is nothing to the store but a prefix in the listing of the folder above. A value
-//! is written beside its place and renamed, so a reader sees the old one or the new one and a crash leaves no half of
-//! one. It leaves a file whose name begins with `.zarr-tmp-`; such names are hidden, and no key may have them.
+//! is written beside its place and renamed, so a reader sees the old one or the new one, and a program that is killed
+//! leaves no half of one. It leaves a file whose name begins with `.zarr-tmp-`; such names are hidden, and no key may have them.
 //! [`FilesystemStore::leftovers`] finds these files.
+//!
+//! A power cut or a crash of the system is another matter: it may undo or empty whatever was written in the last seconds,
+//! or bring back what was erased, unless the store is opened with `"durable": true`. See [`FilesystemStore::durable`].
 //!
 //! Symbolic links are followed for reading and listing wherever they lead. Nothing is written or erased in a folder
 //! outside of the root that a link leads to, and what is erased is the link, never what it leads to. A folder is
@@ -17,7 +20,7 @@
 //! Keys are as case sensitive as the file system is. Files whose names are no keys (no Unicode, control characters)
 //! are not listed.
 //!
-//! Opened as `{"type": "filesystem", "path": …}`, a path, or a URL like `file:///my%20data`.
+//! Opened as `{"type": "filesystem", "path": …, "durable": …}`, a path, or a URL like `file:///my%20data`.
 //!
 //! Source: "File system store" of the v3 draft and of Zarr v3; RFC 8089 for the URL.
 
@@ -116,8 +119,12 @@ impl FilesystemStore {
         }
     }
 
-    /// Whether [`Store::set`] waits until the value and its name are on the disk, so that a crash of the whole system
-    /// loses nothing that was set. Slow; off unless asked for.
+    /// Whether each call that changes the store waits until the change is on the disk: values and their names for
+    /// [`Store::set`], the folders that they are removed from for [`Store::erase`], [`Store::erase_values`] and
+    /// [`Store::erase_prefix`]. Then a crash of the whole system, or a power cut, undoes no call that has returned. Slow;
+    /// off unless asked for.
+    ///
+    /// On systems other than Unix only values are waited for, and not their names or what is removed.
     #[must_use]
     pub fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;

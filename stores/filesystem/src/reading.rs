@@ -113,9 +113,21 @@ fn read_file(
     Ok(Some(state.with_contents()))
 }
 
-/// No such file, also where a folder of its path is a file.
+/// No such file, also where a folder of its path is a file, or where links lead in a circle.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) || is_circle(error)
+}
+
+/// Whether links lead to one another without end.
+#[cfg(unix)]
+fn is_circle(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// Other systems have no error of their own for that.
+#[cfg(not(unix))]
+fn is_circle(_error: &io::Error) -> bool {
+    false
 }
 
 /// Opens a file to read it. A pipe is opened too, and nobody waits for somebody to write to it.

@@ -11,6 +11,7 @@ use zarr_spec::{Key, Prefix};
 use crate::FilesystemStore;
 use crate::place::{TEMPORARY, failed, parent};
 use crate::reading::is_absent;
+use crate::writing::sync_folder;
 
 /// How often others may write to a folder while it is removed.
 const ATTEMPTS: usize = 100;
@@ -28,11 +29,11 @@ impl FilesystemStore {
             Err(error) => Err(error),
         };
         match removed {
-            Ok(()) => self.prune(folder),
-            Err(error) if is_absent(&error) => {}
-            Err(error) => return Err(failed("erasing", &path, error)),
+            Ok(()) => self.keep_removed(self.prune(folder)),
+            Err(error) if is_absent(&error) => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
+        .map_err(|error| failed("erasing", &path, error))
     }
 
     pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
@@ -40,18 +41,29 @@ impl FilesystemStore {
         let erasing = |error| failed("erasing", &path, error);
         self.folders.forget_all();
         let Some(above) = parent(prefix.as_str()) else {
-            return clear(&path).map_err(erasing);
+            return clear(&path).and_then(|()| self.keep_removed("")).map_err(erasing);
         };
         if !self.folders.find(&self.base, prefix.as_str(), above)? {
             return Ok(());
         }
-        remove_folder(&path).map_err(erasing)?;
-        self.prune(above);
-        Ok(())
+        remove_folder(&path).and_then(|()| self.keep_removed(self.prune(above))).map_err(erasing)
     }
 
-    /// Removes `folder`, a prefix, and those above it up to the root, as far as they are empty. The root stays.
-    fn prune(&self, mut folder: &str) {
+    /// Writes to the disk what was removed in `folder`, if the store is durable.
+    fn keep_removed(&self, folder: &str) -> io::Result<()> {
+        if !self.durable {
+            return Ok(());
+        }
+        match sync_folder(&self.base.below(folder)) {
+            // Others removed it meanwhile, or it was never there.
+            Err(error) if is_absent(&error) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Removes `folder`, a prefix, and those above it up to the root, as far as they are empty. The root stays. Returns the
+    /// first of them that stays.
+    fn prune<'f>(&self, mut folder: &'f str) -> &'f str {
         while let Some(above) = parent(folder) {
             let path = self.base.below(folder);
             // Elsewhere than on Unix this would remove a link to a folder, empty or not.
@@ -65,6 +77,7 @@ impl FilesystemStore {
             self.folders.forget(folder);
             folder = above;
         }
+        folder
     }
 }
 

@@ -207,13 +207,13 @@ impl Names {
 }
 
 #[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
 /// Other systems do not open folders; their file systems keep names in a journal.
 #[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

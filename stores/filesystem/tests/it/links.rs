@@ -65,6 +65,25 @@ fn links_in_circles_and_to_nothing_are_not_listed() {
     assert!(scratch.set("b/nothing/x", b"v").is_err());
 }
 
+#[test]
+fn a_link_to_itself_and_links_to_one_another_are_nothing() {
+    let scratch = scratch();
+    scratch.set("a/x", b"v").unwrap();
+    symlink("x", scratch.path("root/x")).unwrap();
+    symlink("two", scratch.path("root/a/one")).unwrap();
+    symlink("one", scratch.path("root/a/two")).unwrap();
+    assert_eq!(scratch.list(), ["a/x"]);
+    let root = scratch.store.list_dir(&Prefix::root()).unwrap();
+    assert_eq!((root.keys, root.prefixes), (vec![], vec![Prefix::new("a/").unwrap()]));
+    for key in ["x", "x/y", "a/one", "a/two/y"] {
+        assert_eq!(scratch.get(key).unwrap(), None, "{key}");
+        assert_eq!(scratch.store.size(&Key::new(key).unwrap()).unwrap(), None, "{key}");
+    }
+    assert!(scratch.set("x/y", b"v").is_err());
+    scratch.store.erase_prefix(&Prefix::new("a/two/").unwrap()).unwrap();
+    assert_eq!(scratch.list(), ["a/x"]);
+}
+
 /// A pipe to which nobody writes, one to which somebody has written as much as is asked for, a socket and a device.
 #[test]
 fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it() {
