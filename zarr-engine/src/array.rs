@@ -1,12 +1,13 @@
 //! Arrays: what users read and write.
 
 mod chunks;
+mod growth;
 mod indexes;
 mod work;
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::json::{Object, Value};
@@ -225,20 +226,32 @@ impl Array {
     /// As [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
         let before = Arc::clone(&self.inner);
-        let _alone = before.lock_document();
+        let _changing = before.hierarchy.lock([&before.path]);
         self.store_attributes(attributes)
     }
 
-    /// Sets one attribute; all others stay as they are stored.
+    /// Sets one attribute; all others stay as they are stored. Threads that set attributes of one array at the same time
+    /// lose none.
     ///
     /// # Errors
     ///
     /// As [`Array::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        self.update_attributes(|attributes| {
+            attributes.insert(name, value);
+        })
+    }
+
+    /// Changes the attributes as they are stored now, as [`Hierarchy::update_attributes`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::set_attributes`].
+    pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
         let before = Arc::clone(&self.inner);
-        let _alone = before.lock_document();
+        let _changing = before.hierarchy.lock([&before.path]);
         let mut attributes = before.hierarchy.stored_array(&before.path)?.attributes;
-        attributes.insert(name, value);
+        change(&mut attributes);
         self.store_attributes(attributes)
     }
 
@@ -246,18 +259,24 @@ impl Array {
         let inner = &self.inner;
         let metadata = ArrayMetadata { attributes: attributes.clone(), ..inner.metadata.clone() };
         let updated = inner.with_metadata(metadata)?;
-        inner.hierarchy.set_attributes(&inner.path.to_string(), attributes)?;
+        inner.hierarchy.write_attributes(&inner.path, attributes)?;
         *self = updated;
         Ok(())
     }
 
     /// Changes the shape; the rest of the document stays as it is stored. Chunks that end up outside are erased, if
     /// the store can erase; those that are partly inside keep their bytes. A store that cannot list is asked for each
-    /// of them, unless there are more than a million: then all stay, and their elements come back if the array grows.
+    /// of them, unless there are more than a million: then all stay.
+    ///
+    /// Elements that the array gains hold the fill value, whatever is stored there: before the new shape is written,
+    /// chunks in the added region are erased, and chunks at its border get the fill value outside of the old shape. That
+    /// is not so for more than a million chunks in a store that cannot list, nor for whole chunks in one that cannot
+    /// erase.
     ///
     /// # Errors
     ///
-    /// For another number of dimensions, when nothing can be written here, or when the store fails.
+    /// For another number of dimensions, when nothing can be written here, when a chunk at the border cannot be decoded,
+    /// or when the store fails.
     pub fn resize(&mut self, shape: &[u64]) -> Result<(), Error> {
         self.resize_at(&vec![0; self.shape().len()], shape)
     }
@@ -271,58 +290,61 @@ impl Array {
     pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
         self.inner.check_writable()?;
         let opened = Arc::clone(&self.inner);
-        let _alone = opened.lock_document();
-        let current = self.reopened()?;
-        let rank = current.shape().len();
-        for given in [start.len(), shape.len()] {
-            if given != rank {
-                let what = format!("a shape of {given} dimensions for an array of {rank}");
-                return Err(Error::Selection(what));
-            }
+        let _changing = opened.hierarchy.lock([&opened.path]);
+        let before = self.reopened()?;
+        let resized = before.inner.changed(before.inner.resized(start, shape)?)?;
+        let overlap = Overlap::new(before.shape(), shape, start);
+        if overlap.loses_some {
+            // Consolidated metadata never have more elements than the array: readers of them would find chunks erased.
+            let metadata = before.inner.resized(&overlap.start, &overlap.shape)?;
+            before.inner.hierarchy.write_array_copies(&before.inner.path, &metadata)?;
         }
-        let before = current.inner;
-        let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..before.metadata.clone() };
-        if start.iter().any(|&start| start != 0) {
-            let (named, grid) = (&before.resolved.named_grid, &mut metadata.chunk_grid);
-            let Some(moved) = named.moved(start)? else {
-                let has_origin = named.moved(&vec![0; rank])?.is_some();
-                return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
-                    (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
-                    (false, grid) => format!(
-                        "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
-                        before.path
-                    ),
-                }));
-            };
-            grid.configuration = moved;
-        }
-        self.update(metadata)?;
-        let lengths = shape.iter().zip(&before.metadata.shape).zip(start);
-        let loses_some = |((&new, &old), &start): ((&u64, &u64), &i64)| {
-            start > 0 || i128::from(start) + i128::from(new) < i128::from(old)
+        resized.clear_added(&before, start)?;
+        resized.inner.publish()?;
+        let erased = if overlap.loses_some && before.inner.resolved.store.capabilities().erasable {
+            before.inner.erase_outside(&**resized.inner.resolved.grid)
+        } else {
+            Ok(())
         };
-        if before.resolved.store.capabilities().erasable && lengths.into_iter().any(loses_some) {
-            before.erase_outside(&**self.inner.resolved.grid)?;
-        }
-        Ok(())
+        *self = resized.released();
+        erased
     }
 
-    /// The array as its document is now: another handle may have changed it.
+    /// The array as its document is now: another handle may have changed it. The caller has the lock of the node.
     pub(crate) fn reopened(&self) -> Result<Self, Error> {
-        let Self { inner } = self;
-        inner.with_metadata(inner.hierarchy.stored_array(&inner.path)?)
+        let inner = &self.inner;
+        let metadata = inner.hierarchy.stored_array(&inner.path)?;
+        let (path, place) = (inner.path.clone(), inner.place.clone());
+        Self::new(inner.hierarchy.under_lock(), path, metadata, place, inner.options)
     }
 
-    fn update(&mut self, mut metadata: ArrayMetadata) -> Result<(), Error> {
-        self.inner.check_writable()?;
-        let inner = &self.inner;
-        if metadata.format == Format::V3Draft {
-            inner.spell_codecs(&mut metadata);
+    /// The handle that a caller gets, of one that was made under the lock of the node.
+    pub(crate) fn released(mut self) -> Self {
+        // Nothing else refers to it yet.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.hierarchy = inner.hierarchy.released();
         }
-        let updated = inner.with_metadata(metadata)?;
-        inner.hierarchy.write_array_metadata(&inner.path, &updated.inner.metadata)?;
-        *self = updated;
-        Ok(())
+        self
+    }
+}
+
+/// What an array keeps when it is resized.
+struct Overlap {
+    start: Vec<i64>,
+    shape: Vec<u64>,
+    loses_some: bool,
+}
+
+impl Overlap {
+    /// Of an array of the shape `old` that gets the shape `new`, and begins `start` elements later.
+    fn new(old: &[u64], new: &[u64], start: &[i64]) -> Self {
+        let kept = old.iter().zip(new).zip(start).map(|((&old, &new), &start)| {
+            let end = (i128::from(start) + i128::from(new)).min(i128::from(old));
+            u64::try_from(end - i128::from(start.max(0))).unwrap_or(0)
+        });
+        let shape: Vec<u64> = kept.collect();
+        let start: Vec<i64> = start.iter().map(|&start| start.max(0)).collect();
+        Self { loses_some: shape != old, start, shape }
     }
 }
 
@@ -354,9 +376,46 @@ impl ArrayInner {
         Array::new(self.hierarchy.clone(), self.path.clone(), metadata, self.place.clone(), self.options)
     }
 
-    /// Keeps other threads from changing the document between reading and writing it.
-    fn lock_document(&self) -> MutexGuard<'_, ()> {
-        self.context().locks.lock(hash(&(self.lock_seed, self.place.document.as_str())))
+    /// The same array with metadata that are to be published.
+    pub(crate) fn changed(&self, mut metadata: ArrayMetadata) -> Result<Array, Error> {
+        self.check_writable()?;
+        if metadata.format == Format::V3Draft {
+            self.spell_codecs(&mut metadata);
+        }
+        self.with_metadata(metadata)
+    }
+
+    /// Writes the document. The caller has the lock of the node.
+    pub(crate) fn publish(&self) -> Result<(), Error> {
+        self.hierarchy.write_array_metadata(&self.path, &self.metadata)
+    }
+
+    /// The metadata with another first element and shape.
+    fn resized(&self, start: &[i64], shape: &[u64]) -> Result<ArrayMetadata, Error> {
+        let rank = self.metadata.shape.len();
+        for given in [start.len(), shape.len()] {
+            if given != rank {
+                let what = format!("a shape of {given} dimensions for an array of {rank}");
+                return Err(Error::Selection(what));
+            }
+        }
+        let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..self.metadata.clone() };
+        if start.iter().all(|&start| start == 0) {
+            return Ok(metadata);
+        }
+        let (named, grid) = (&self.resolved.named_grid, &mut metadata.chunk_grid);
+        let Some(moved) = named.moved(start)? else {
+            let has_origin = named.moved(&vec![0; rank])?.is_some();
+            return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
+                (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
+                (false, grid) => format!(
+                    "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
+                    self.path
+                ),
+            }));
+        };
+        grid.configuration = moved;
+        Ok(metadata)
     }
 
     /// Historic URIs of codecs are read and never written (D3-CODEC-19).

@@ -1,17 +1,22 @@
 //! What every operation is done with: plugins, policies, limits, threads.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use rayon::prelude::*;
 use zarr_spec::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::array::{PARALLEL, PORTION};
-use crate::locks::ChunkLocks;
+use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::KeptMemory;
 
 /// Bytes of freed outputs that are kept unless another number is asked for.
 const KEPT_MEMORY: usize = 64 << 20;
+
+/// Nodes that may be changed at the same time without waiting for one another, at most.
+const NODE_LOCKS: usize = 512;
 
 /// So many documents of nodes are worth a second thread.
 const MANY: usize = 64;
@@ -95,8 +100,10 @@ impl Default for Limits {
 
 /// What every operation is done with: a plain value, cheap to clone.
 ///
-/// Handles that share a context, or clones of it, share the locks of chunks: two of them that write parts of one chunk
-/// at the same time lose nothing.
+/// Handles that share a context, or clones of it, share the locks of chunks and nodes. Threads that write parts of one
+/// chunk, append to one array, change attributes of one node or create nodes at the same time lose nothing. Handles of
+/// another context, in this process or another one, do not share these locks: only one context at a time may write to a
+/// store.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub(crate) registry: Arc<Registry>,
@@ -108,6 +115,9 @@ pub struct Context {
     pub(crate) threads: Threads,
     pub(crate) store_empty_chunks: bool,
     pub(crate) locks: Arc<ChunkLocks>,
+    pub(crate) node_locks: Arc<NodeLocks>,
+    /// Whether chunks may have been left without a document: a node was erased, or an array prepared.
+    pub(crate) leftovers: Arc<AtomicBool>,
     pub(crate) kept: Arc<KeptMemory>,
 }
 
@@ -120,6 +130,8 @@ pub(crate) enum Threads {
     Global,
     /// On a pool that was handed in.
     Pool(Arc<rayon::ThreadPool>),
+    /// On this number of threads at most, which are started for each operation.
+    Scoped(usize),
 }
 
 impl Context {
@@ -136,6 +148,8 @@ impl Context {
             threads: Threads::Global,
             store_empty_chunks: false,
             locks: Arc::new(ChunkLocks::new()),
+            node_locks: Arc::new(NodeLocks::new(NODE_LOCKS)),
+            leftovers: Arc::default(),
             kept: Arc::new(KeptMemory::new(KEPT_MEMORY)),
         }
     }
@@ -227,13 +241,24 @@ impl Context {
             Threads::Caller => 1,
             Threads::Global => rayon::current_num_threads(),
             Threads::Pool(pool) => pool.current_num_threads(),
+            Threads::Scoped(count) => *count,
         }
+    }
+
+    /// The same context for work that is done under the lock of a node. A thread that waits for rayon may run any other
+    /// job of its caller, which may want the same lock: so the work uses threads of its own.
+    pub(crate) fn under_lock(&self) -> Self {
+        let threads = match &self.threads {
+            Threads::Caller => Threads::Caller,
+            _ => Threads::Scoped(self.thread_count()),
+        };
+        Self { threads, ..self.clone() }
     }
 
     /// What `work` makes of each item, in their order: on several threads where there are many of them. No lock may be
     /// held: while rayon waits, it runs what else there is.
     pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-        if items.len() < MANY || matches!(self.threads, Threads::Caller) {
+        if items.len() < MANY || matches!(self.threads, Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
         self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
@@ -254,6 +279,13 @@ impl Context {
                 (0..others).for_each(|_| scope.spawn(|_| help()));
                 work()
             }),
+            Threads::Scoped(_) => thread::scope(|scope| {
+                for _ in 0..others {
+                    // Without more threads, this one does all of the work.
+                    let _started = thread::Builder::new().spawn_scoped(scope, help);
+                }
+                work()
+            }),
         }
     }
 
@@ -267,7 +299,7 @@ impl Threads {
     /// Runs `work` where these threads take part in it.
     fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
-            Self::Caller | Self::Global => work(),
+            Self::Caller | Self::Global | Self::Scoped(_) => work(),
             Self::Pool(pool) => pool.install(work),
         }
     }
@@ -275,7 +307,7 @@ impl Threads {
     /// Copies `source` to `destination`, which has the same size: on all threads if it is large. No lock may be held, as
     /// in [`Context::map`].
     pub(crate) fn copy(&self, source: &[u8], destination: &mut [u8]) {
-        if source.len() < PARALLEL || matches!(self, Self::Caller) {
+        if source.len() < PARALLEL || matches!(self, Self::Caller | Self::Scoped(_)) {
             return destination.copy_from_slice(source);
         }
         let parts = destination.par_chunks_mut(PORTION).zip(source.par_chunks(PORTION));

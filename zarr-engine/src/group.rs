@@ -1,7 +1,7 @@
 //! Groups: nodes that have nodes below them.
 
 use zarr_spec::metadata::GroupMetadata;
-use zarr_spec::{NodePath, Object};
+use zarr_spec::{NodePath, Object, Value};
 
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
@@ -150,6 +150,29 @@ impl Group {
     pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
         self.hierarchy.set_attributes(&self.path.to_string(), attributes.clone())?;
         self.metadata.attributes = attributes;
+        self.is_implicit = false;
+        Ok(())
+    }
+
+    /// Sets one attribute; all others stay as they are stored. Threads that set attributes of one group at the same time
+    /// lose none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`].
+    pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        self.update_attributes(|attributes| {
+            attributes.insert(name, value);
+        })
+    }
+
+    /// Changes the attributes as they are stored now, as [`Hierarchy::update_attributes`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`].
+    pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+        self.metadata.attributes = self.hierarchy.updated_attributes(&self.path, change)?;
         self.is_implicit = false;
         Ok(())
     }

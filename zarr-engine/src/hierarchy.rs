@@ -8,7 +8,10 @@ mod detect;
 mod dialect;
 mod draft;
 mod foreign;
+mod leftovers;
 mod location;
+mod locking;
+mod new_groups;
 mod node;
 mod node_index;
 mod recent;
@@ -47,6 +50,8 @@ pub use node::{Child, Kind, Node, OpenOptions, Unreadable};
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
     inner: Arc<Inner>,
+    /// Replaces the context of `inner` for arrays that are read and written under the lock of a node.
+    context: Option<Arc<Context>>,
 }
 
 #[derive(Debug)]
@@ -149,7 +154,7 @@ impl Hierarchy {
 
     fn new(access: Access, dialect: Box<dyn Dialect>) -> Self {
         let (recent, built) = (Recent::default(), Last::default());
-        Self { inner: Arc::new(Inner { access, dialect, recent, built }) }
+        Self { inner: Arc::new(Inner { access, dialect, recent, built }), context: None }
     }
 
     /// The format.
@@ -173,7 +178,7 @@ impl Hierarchy {
     /// What operations are done with.
     #[must_use]
     pub fn context(&self) -> &Context {
-        &self.inner.access.context
+        self.context.as_deref().unwrap_or(&self.inner.access.context)
     }
 
     /// Where the values are.
@@ -349,7 +354,8 @@ impl Hierarchy {
         Ok(self.inner.dialect.kind(&self.inner.access, &self.path(path)?)?.is_some())
     }
 
-    /// What lies directly below the group at `path`, sorted by name.
+    /// What lies directly below the group at `path`, sorted by name. A node whose document the store cannot read is
+    /// [`Kind::Unreadable`], with a warning, and the others are listed all the same.
     ///
     /// # Errors
     ///
@@ -363,7 +369,7 @@ impl Hierarchy {
     /// The node at `path` and everything below it: parents before their children, siblings sorted by name.
     ///
     /// Where the format says so only by its documents, these are read level by level; keys of chunks are
-    /// not listed.
+    /// not listed. A node whose document cannot be read is listed as in [`Hierarchy::children`].
     ///
     /// # Errors
     ///

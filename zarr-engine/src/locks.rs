@@ -1,10 +1,19 @@
 //! Locks of chunks: what keeps writers of parts of one chunk from losing one another's work, and readers from decoding
 //! one chunk at the same time.
 
+mod nodes;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+
+pub(crate) use nodes::{Hold, NodeGuard, NodeLocks};
+
+/// The locks that [`nodes`] is made of: the model of it in `tests/it.rs` has others.
+mod sync {
+    pub(super) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+}
 
 /// Chunks that may be changed at the same time without waiting for one another, at most. Of 64 that are on their way to
 /// a store, no more than two wait for another one that happens to have the same lock.

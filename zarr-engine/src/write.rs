@@ -4,6 +4,9 @@ mod cells;
 mod shard;
 mod source;
 
+use std::sync::Arc;
+
+use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{ArrayRepresentation, Elements};
 
 use crate::array::Array;
@@ -127,34 +130,48 @@ impl Array {
     /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
     /// number says by how much; the array is as long as its document says now, whoever changed it last.
     ///
+    /// The rows are written first, and the new length afterwards: a reader never finds rows that are not written, and
+    /// an append that is interrupted leaves the array as it was. Appends to one array through handles of one context
+    /// take turns, so that each adds its own rows.
+    ///
     /// # Errors
     ///
     /// As [`Array::resize`] and [`Array::write`]. For bytes that are no whole number of rows, or no elements, nothing
-    /// is changed. When writing fails, the array gets its old shape back, unless another handle has changed it since.
+    /// is changed. When writing fails, the array keeps its shape.
     pub fn append(&mut self, dimension: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.append_if(dimension, bytes, |_| Ok(()))
+    }
+
+    /// As [`Array::append`], if `check` accepts the shape that the array has now.
+    fn append_if(
+        &mut self,
+        dimension: usize,
+        bytes: &[u8],
+        check: impl FnOnce(&[u64]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         self.inner.check_writable()?;
+        let opened = Arc::clone(&self.inner);
+        let _changing = opened.hierarchy.lock([&opened.path]);
         let current = self.reopened()?;
+        check(current.shape())?;
         let count = current.count_in(bytes)?;
         let (length, end) = current.rows_to_append(dimension, count)?;
         let source = current.checked_source(bytes, count)?;
-        let before = current.shape().to_vec();
-        let mut shape = before.clone();
+        let mut shape = current.shape().to_vec();
         shape[dimension] = end;
         let along = shape.iter().enumerate().map(|(other, &stop)| {
             let start = if other == dimension { length } else { 0 };
             Along::Range { start, stop, step: 1 }
         });
         let located = Selection::Dimensions(along.collect()).located(&shape)?;
-        *self = current;
         if count == 0 {
+            *self = current.released();
             return Ok(());
         }
-        self.resize(&shape)?;
-        let written = self.inner.write_wanted(&located.what, source);
-        if written.is_err() && self.reopened().is_ok_and(|now| now.shape() == shape) {
-            // Why the elements were not written is the error to tell.
-            let _kept_its_length = self.resize(&before);
-        }
+        let metadata = ArrayMetadata { shape, ..current.inner.metadata.clone() };
+        let longer = current.inner.changed(metadata)?;
+        let written = longer.inner.write_wanted(&located.what, source).and_then(|()| longer.inner.publish());
+        *self = if written.is_ok() { longer.released() } else { current.released() };
         written
     }
 
@@ -188,19 +205,24 @@ impl Array {
         dimension: usize,
         values: &ndarray::ArrayRef<T, D>,
     ) -> Result<(), Error> {
+        type_matches::<T>(&**self.data_type())?;
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         // Another handle may have changed the other dimensions.
-        let current = self.reopened()?;
-        let shape = current.shape();
-        let fits = |(number, (given, length))| number == dimension || given == length;
-        if given.len() != shape.len() || !given.iter().zip(shape).enumerate().all(fits) {
-            return Err(Error::Elements(format!(
+        let check = |shape: &[u64]| {
+            let fits = |(number, (given, length))| number == dimension || given == length;
+            if given.len() == shape.len() && given.iter().zip(shape).enumerate().all(fits) {
+                return Ok(());
+            }
+            Err(Error::Elements(format!(
                 "an array of shape {given:?} to append along dimension {dimension} of one of shape {shape:?}"
-            )));
-        }
+            )))
+        };
         match values.as_slice() {
-            Some(values) => self.append_values(dimension, values),
-            None => self.append_values(dimension, &values.iter().copied().collect::<Vec<_>>()),
+            Some(values) => self.append_if(dimension, as_bytes(values), check),
+            None => {
+                let values = values.iter().copied().collect::<Vec<_>>();
+                self.append_if(dimension, as_bytes(&values), check)
+            }
         }
     }
 

@@ -17,6 +17,7 @@ pub mod raw;
 pub mod reading;
 pub mod reference;
 pub mod samples;
+pub mod stopping;
 pub mod v3;
 
 pub use browser::Browser;
@@ -27,6 +28,7 @@ pub use far::{FarStore, Trips};
 pub use in_memory::{created, memory};
 pub use program::zarrctl;
 pub use random::Random;
+pub use stopping::StoppingStore;
 
 /// The key of this text.
 ///

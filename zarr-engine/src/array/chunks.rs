@@ -181,6 +181,11 @@ impl Array {
         Ok(indices)
     }
 
+    /// Erases the chunks that are stored before the array is there: those of an earlier array at the same path.
+    pub(crate) fn erase_leftovers(&self) -> Result<(), Error> {
+        self.inner.erase_all()
+    }
+
     /// The inner chunks that are stored in the chunk at `index`, a shard: their positions in it, in order. None if the
     /// shard is not stored.
     ///
@@ -212,7 +217,11 @@ impl Array {
 impl ArrayInner {
     /// The chunk of `grid`, that of the array or another one, whose key this is; `Some(None)` if the grid does not have it,
     /// `None` if it is no key of a chunk.
-    fn chunk_in(&self, grid: &dyn ChunkGrid, key: &Key) -> Result<Option<Option<Vec<u64>>>, Error> {
+    pub(super) fn chunk_in(
+        &self,
+        grid: &dyn ChunkGrid,
+        key: &Key,
+    ) -> Result<Option<Option<Vec<u64>>>, Error> {
         let rank = self.metadata.shape.len();
         let Some(rest) = self.place.chunks.strip(key.as_str()) else { return Ok(None) };
         let indices = self.resolved.key_encoding.decode(rest, rank);
@@ -372,30 +381,50 @@ impl ArrayInner {
         }
         let stay = chunks_that_stay(old, grid)?;
         let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
-        let Some(boxes) = boxes else { return Ok(()) };
+        boxes.map_or(Ok(()), |boxes| self.erase_boxes(&boxes))
+    }
+
+    /// Erases the chunks of these boxes, whether or not they are stored.
+    pub(super) fn erase_boxes(&self, boxes: &[ChunkBox]) -> Result<(), Error> {
+        let store = &*self.resolved.store;
         let mut keys = Vec::new();
-        for along in boxes {
-            let count = along.iter().map(Along::count).product();
-            for number in 0..count {
-                let mut rest = number;
-                let mut index = vec![0; along.len()];
-                for (index, along) in index.iter_mut().zip(&along).rev() {
-                    *index = along.chunk(rest % along.count());
-                    rest /= along.count();
-                }
-                keys.push(self.key(&index)?);
-                if keys.len() == ERASED_TOGETHER {
-                    erase_values(&**store, &keys)?;
-                    keys.clear();
-                }
+        for index in boxes.iter().flat_map(ChunkBox::chunks) {
+            keys.push(self.key(&index)?);
+            if keys.len() == ERASED_TOGETHER {
+                erase_values(store, &keys)?;
+                keys.clear();
             }
         }
-        Ok(erase_values(&**store, &keys)?)
+        Ok(erase_values(store, &keys)?)
+    }
+
+    /// Erases all values that are named like chunks of this array, whatever its grid.
+    fn erase_all(&self) -> Result<(), Error> {
+        let store = &*self.resolved.store;
+        if !store.capabilities().erasable {
+            return Ok(());
+        }
+        let rank = self.metadata.shape.len();
+        let mut chunks = Vec::new();
+        for key in store.list_prefix(&self.place.chunks)? {
+            let Some(rest) = self.place.chunks.strip(key.as_str()) else { continue };
+            let is_other_name = rank == 0 && self.place.rank_zero_key.is_some_and(|other| other.name == rest);
+            if is_other_name || self.indices_in(&key, rest)?.is_some() {
+                chunks.push(key);
+            }
+        }
+        Ok(erase_values(store, &chunks)?)
+    }
+
+    /// The indices in the key of a chunk, of which `rest` follows the prefix of the array.
+    fn indices_in(&self, key: &Key, rest: &str) -> Result<Option<Vec<u64>>, Error> {
+        let indices = self.resolved.key_encoding.decode(rest, self.metadata.shape.len());
+        indices.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
     }
 }
 
 /// Removes values, in as many requests in flight as pay: each in bulk, where the store can.
-fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
+pub(super) fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
     let concurrency = store.manner().concurrency;
     let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
     let batches: Vec<_> = keys.chunks(each).collect();
@@ -422,8 +451,10 @@ enum Along {
 impl Along {
     fn count(&self) -> u64 {
         match self {
-            Self::One(only) => only.end - only.start,
-            Self::Two(before, behind) => before.end - before.start + (behind.end - behind.start),
+            Self::One(only) => only.end.saturating_sub(only.start),
+            Self::Two(before, behind) => {
+                before.end.saturating_sub(before.start) + behind.end.saturating_sub(behind.start)
+            }
         }
     }
 
@@ -433,6 +464,29 @@ impl Along {
             Self::Two(before, _) if number < before.end - before.start => before.start + number,
             Self::Two(before, behind) => behind.start + (number - (before.end - before.start)),
         }
+    }
+}
+
+/// Some chunks of a grid, each dimension independently.
+#[derive(Debug)]
+pub(super) struct ChunkBox(Vec<Along>);
+
+impl ChunkBox {
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(Along::count).product()
+    }
+
+    /// The indices of all of its chunks.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
+        (0..self.count()).map(|number| {
+            let mut rest = number;
+            let mut index = vec![0; self.0.len()];
+            for (index, along) in index.iter_mut().zip(&self.0).rev() {
+                *index = along.chunk(rest % along.count());
+                rest /= along.count();
+            }
+            index
+        })
     }
 }
 
@@ -464,8 +518,15 @@ fn chunks_that_stay(old: &dyn ChunkGrid, new: &dyn ChunkGrid) -> Result<Option<V
 
 /// All chunks of a grid that has so many but for those that stay, as boxes that share none. `None` if there are more than
 /// [`ERASED`].
-fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<Vec<Along>>> {
-    if all.contains(&0) {
+fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<ChunkBox>> {
+    let all: Vec<Range<u64>> = all.iter().map(|&count| 0..count).collect();
+    boxes_between(&all, stay)
+}
+
+/// The chunks of the box `all` but for those of the box `stay` inside of it, as boxes that share none. `None` if there are
+/// more than [`ERASED`].
+pub(super) fn boxes_between(all: &[Range<u64>], stay: &[Range<u64>]) -> Option<Vec<ChunkBox>> {
+    if all.iter().any(Range::is_empty) {
         return Some(Vec::new());
     }
     let mut total = 0u64;
@@ -474,14 +535,14 @@ fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<Vec<Along>>> {
         let along: Vec<Along> = (0..all.len())
             .map(|other| match other.cmp(&dimension) {
                 Ordering::Less => Along::One(stay[other].clone()),
-                Ordering::Equal => Along::Two(0..range.start, range.end..all[other]),
-                Ordering::Greater => Along::One(0..all[other]),
+                Ordering::Equal => Along::Two(all[other].start..range.start, range.end..all[other].end),
+                Ordering::Greater => Along::One(all[other].clone()),
             })
             .collect();
         if along.iter().all(|along| along.count() > 0) {
             let count = along.iter().map(Along::count).try_fold(1, u64::checked_mul)?;
             total = total.checked_add(count).filter(|&total| total <= ERASED)?;
-            boxes.push(along);
+            boxes.push(ChunkBox(along));
         }
     }
     Some(boxes)
@@ -532,7 +593,7 @@ mod tests {
         let (old, new) = (Grid { shape: [4], fails: false }, Grid { shape: [3], fails: false });
         let stay = chunks_that_stay(&old, &new).unwrap().unwrap();
         assert_eq!(stay, vec![Range { start: 0, end: 3 }]);
-        assert_eq!(boxes_outside(&[4], &stay).unwrap().iter().flatten().map(Along::count).sum::<u64>(), 1);
+        assert_eq!(boxes_outside(&[4], &stay).unwrap().iter().map(ChunkBox::count).sum::<u64>(), 1);
         let none = chunks_that_stay(&old, &Grid { shape: [0], fails: false }).unwrap().unwrap();
         assert!(none[0].is_empty(), "{none:?}");
         let error = chunks_that_stay(&old, &Grid { shape: [3], fails: true }).unwrap_err();

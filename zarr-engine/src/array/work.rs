@@ -13,6 +13,7 @@ use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 use super::ArrayInner;
 use crate::context::{Threads, UndefinedFill};
 use crate::error::Error;
+use crate::flight;
 use crate::per_dimension::PerDimension;
 use crate::pipeline::{Bounds, Stages, StepError};
 use crate::plan::{Piece, Plan};
@@ -140,6 +141,9 @@ impl ArrayInner {
             return (0..count).try_for_each(work);
         }
         let context = self.context();
+        if let Threads::Scoped(threads) = context.threads {
+            return flight::each(count, threads, work);
+        }
         context.run(|| {
             // Whoever has nothing left can take over any portion that is not begun: left alone, rayon makes one of a
             // quarter of all where there are two threads.

@@ -17,9 +17,12 @@ use crate::context::{Context, Threads};
 /// The first one that came up. No item is taken after it.
 pub(crate) fn hand_out<T: Send, E: Send>(
     context: &Context,
-    items: impl Iterator<Item = T> + Send,
+    mut items: impl Iterator<Item = T> + Send,
     work: impl Fn(T) -> Result<(), E> + Send + Sync,
 ) -> Result<(), E> {
+    if matches!(context.threads, Threads::Scoped(_)) {
+        return items.try_for_each(work);
+    }
     if rayon::current_thread_index().is_some() {
         return context.run(|| items.par_bridge().try_for_each(work));
     }
@@ -32,7 +35,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
     };
     match &context.threads {
         Threads::Pool(pool) => pool.in_place_scope(|scope| spawn_all(scope, items, &turns, &work)),
-        Threads::Caller | Threads::Global => {
+        Threads::Caller | Threads::Global | Threads::Scoped(_) => {
             rayon::in_place_scope(|scope| spawn_all(scope, items, &turns, &work));
         }
     }

@@ -1,6 +1,7 @@
 //! What every dialect needs of a store: documents, in batches and bounded, and a place for warnings.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use rayon::prelude::*;
@@ -9,7 +10,9 @@ use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
 use zarr_spec::{BoxError, ByteRange, Format, Key, KeyError, NodePath, Output, Prefix, Reading, Value};
 
-use crate::context::Context;
+use super::new_groups::NewGroups;
+use crate::array::hash;
+use crate::context::{Context, Threads};
 use crate::error::Error;
 use crate::flight;
 
@@ -31,7 +34,8 @@ pub(super) struct Access {
     pub(super) location: String,
     /// Why nothing can be written.
     pub(super) read_only: Option<String>,
-    warnings: Mutex<Vec<String>>,
+    pub(super) new_groups: Arc<NewGroups>,
+    warnings: Arc<Mutex<Vec<String>>>,
 }
 
 impl Access {
@@ -39,7 +43,36 @@ impl Access {
         let is_writeable = store.capabilities().writeable;
         let location = store.location();
         let read_only = (!is_writeable).then(|| format!("{location} is not writeable"));
-        Self { store, context: context.clone(), location, read_only, warnings: Mutex::default() }
+        Self {
+            store,
+            context: context.clone(),
+            location,
+            read_only,
+            new_groups: Arc::default(),
+            warnings: Arc::default(),
+        }
+    }
+
+    /// The same for work under the lock of a node: see [`Context::under_lock`].
+    pub(super) fn under_lock(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            context: self.context.under_lock(),
+            location: self.location.clone(),
+            read_only: self.read_only.clone(),
+            new_groups: Arc::clone(&self.new_groups),
+            warnings: Arc::clone(&self.warnings),
+        }
+    }
+
+    /// Excludes other changes of consolidated metadata in this store. It comes after the locks of nodes.
+    pub(super) fn lock_consolidated(&self) -> Option<MutexGuard<'_, ()>> {
+        self.context.node_locks.lock_consolidated(hash(&self.location))
+    }
+
+    /// Notes that chunks may be left without a document from now on: what is known of new groups counts no longer.
+    pub(super) fn may_leave_chunks(&self) {
+        self.context.leftovers.store(true, Ordering::SeqCst);
     }
 
     /// Keeps a warning once.
@@ -131,7 +164,10 @@ impl Access {
         };
         let paths: Vec<_> = if !self.is_local() {
             flight::map(groups, self.store.manner().concurrency, below)?
-        } else if groups.len() < FOLDERS || self.context.thread_count() == 1 {
+        } else if groups.len() < FOLDERS
+            || self.context.thread_count() == 1
+            || matches!(self.context.threads, Threads::Scoped(_))
+        {
             groups.iter().map(below).collect::<Result<_, Error>>()?
         } else {
             self.context.run(|| groups.par_iter().map(below).collect::<Result<_, Error>>())?
@@ -146,6 +182,29 @@ impl Access {
         }
         let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_batch(keys));
         Ok(values.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// As [`Access::get_all`], with what went wrong for each key by itself.
+    pub(super) fn get_each(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
+        if !self.is_local() || keys.len() < 2 * BATCH {
+            return self.get_each_in_batch(keys);
+        }
+        let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_each_in_batch(keys));
+        values.into_iter().flatten().collect()
+    }
+
+    fn get_each_in_batch(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
+        let limit = self.context.limits.document_size;
+        let request = |key: &Key| Request::new(key.clone(), ByteRange::Full, limit);
+        let mut values: Vec<_> = keys.iter().map(|_| Ok(None)).collect();
+        for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
+            let Some(place) = values.get_mut(number) else { continue };
+            *place = match value {
+                Ok(value) => Ok(value.map(|fetched| fetched.bytes)),
+                Err(error) => Err(self.failed(&keys[number], error)),
+            };
+        }
+        values
     }
 
     fn get_batch(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {

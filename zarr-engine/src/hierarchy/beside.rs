@@ -25,42 +25,110 @@ pub(super) enum Beside {
     Kept,
 }
 
-/// What goes with a node that is erased.
+/// What is erased with a node, in this order.
 #[derive(Debug)]
-pub(super) enum Erased {
-    /// Whatever is below the prefixes of the node.
-    Everything,
+pub(super) struct Erased {
+    /// Documents: each of these lists before the next one, so that the node is gone before those below it are.
+    documents: [Vec<Key>; 3],
+    /// Chunks, and all else.
+    rest: Rest,
+}
+
+#[derive(Debug)]
+enum Rest {
+    /// Whatever is below these prefixes.
+    Below(Vec<Prefix>),
     /// These keys.
     Keys(Vec<Key>),
 }
 
+/// A node that is to be erased.
+#[derive(Debug)]
+pub(super) struct Doomed<'a> {
+    pub(super) path: &'a NodePath,
+    /// Whether there is a node. If there is none, an earlier call may have left something.
+    pub(super) is_there: bool,
+    /// What the keys begin with that go.
+    pub(super) prefixes: Vec<Prefix>,
+}
+
 impl Erased {
-    /// What may go with the node at `path`.
+    /// What may go with a node.
     ///
     /// # Errors
     ///
-    /// If there are documents of other formats that do not allow it: nothing is erased yet.
+    /// If there are documents of other formats that do not allow it: nothing is erased yet. [`Error::NoNode`] if there
+    /// is nothing to erase.
     pub(super) fn with(
         access: &Access,
         dialect: &dyn Dialect,
-        path: &NodePath,
+        doomed: Doomed<'_>,
         beside: Beside,
     ) -> Result<Self, Error> {
-        match beside {
-            Beside::Refused => foreign::refuse(access, dialect, path).map(|()| Self::Everything),
-            Beside::Kept => Telling::new(access, dialect, path).keys().map(Self::Keys),
+        let keys = match beside {
+            Beside::Refused => foreign::own_keys(access, dialect, doomed.path),
+            Beside::Kept => Telling::new(access, dialect, doomed.path).keys(),
+        };
+        let keys = match keys {
+            // The folder is that of a node of another format.
+            Err(Error::OtherFormat { .. }) if !doomed.is_there => Vec::new(),
+            keys => keys?,
+        };
+        let is_below = |key: &Key| doomed.prefixes.iter().any(|prefix| prefix.strip(key.as_str()).is_some());
+        let (documents, mut others): (Vec<Key>, Vec<Key>) =
+            keys.into_iter().filter(is_below).partition(|key| is_document(dialect, key));
+        if !doomed.is_there {
+            others.retain(is_named_like_a_chunk);
+            if documents.is_empty() && others.is_empty() {
+                return Err(Error::NoNode(doomed.path.clone()));
+            }
         }
+        let rest = match beside {
+            Beside::Refused if doomed.is_there => Rest::Below(doomed.prefixes),
+            _ => Rest::Keys(others),
+        };
+        Ok(Self { documents: in_order(dialect.own_documents(doomed.path)?, documents), rest })
     }
 
-    /// Erases it; `prefixes` are those of the node.
-    pub(super) fn erase(&self, access: &Access, prefixes: &[Prefix]) -> Result<(), Error> {
-        match self {
-            Self::Everything => {
+    /// Erases it.
+    pub(super) fn erase(&self, access: &Access) -> Result<(), Error> {
+        for documents in self.documents.iter().filter(|documents| !documents.is_empty()) {
+            access.store.erase_values(documents)?;
+        }
+        match &self.rest {
+            Rest::Below(prefixes) => {
                 Ok(prefixes.iter().try_for_each(|prefix| access.store.erase_prefix(prefix))?)
             }
-            Self::Keys(keys) => Ok(access.store.erase_values(keys)?),
+            Rest::Keys(keys) => Ok(access.store.erase_values(keys)?),
         }
     }
+}
+
+/// Copies of documents in v2, then the documents of the node itself, then those of nodes below it from the top down.
+fn in_order(own: Vec<Key>, documents: Vec<Key>) -> [Vec<Key>; 3] {
+    let is_copy = |key: &Key| key.name() == OF_V2[3];
+    let (copies, mut below): (Vec<Key>, Vec<Key>) = documents.into_iter().partition(is_copy);
+    below.retain(|key| !own.contains(key));
+    let depth = |key: &Key| key.as_str().matches('/').count();
+    // Attributes in v2 come after the document that makes a node of them.
+    below.sort_by_key(|key| (depth(key), key.name() == OF_V2[2]));
+    [copies, own, below]
+}
+
+/// Whether a key below a node is that of a document of the same format.
+fn is_document(dialect: &dyn Dialect, key: &Key) -> bool {
+    match dialect.format() {
+        Format::V2 => OF_V2.contains(&key.name()),
+        Format::V3 => key.name() == OF_V3,
+        Format::V3Draft => dialect.node_of(key).is_some(),
+    }
+}
+
+/// Whether a key ends as those of chunks do: `c/0/1`, `c0/1`, `c.0.1`, `0.1`. Without a document, nothing else tells.
+fn is_named_like_a_chunk(key: &Key) -> bool {
+    let name = key.name();
+    let indices = name.strip_prefix('c').unwrap_or(name);
+    indices.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// Whose a key is.

@@ -1,10 +1,10 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
-use zarr_spec::metadata::{ArrayMetadata, GroupMetadata};
-use zarr_spec::{NodePath, Object};
+use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_spec::{NodePath, Object, Value};
 
 use super::beside::Beside;
-use super::dialect::NewNode;
+use super::dialect::{Chunks, NewArray, NewNode};
 use super::{Hierarchy, Kind, foreign};
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
@@ -23,19 +23,23 @@ impl Hierarchy {
     pub fn create_group(&self, path: &str, attributes: Object) -> Result<Group, Error> {
         let path = self.path_to_write(path)?;
         let metadata = GroupMetadata::new(self.format(), attributes);
+        let _changing = self.lock([&path]);
         self.inner.dialect.create(&self.inner.access, &path, NewNode::Group(&metadata))?;
         Ok(Group::new(self.clone(), path, metadata, false))
     }
 
     /// Creates an array, and groups above it as [`Hierarchy::create_group`] does. No chunk is written.
     ///
+    /// Chunks that an earlier array left at `path` are erased before the array is there, so that they never become its
+    /// elements. Where the store cannot list or erase, they stay.
+    ///
     /// # Errors
     ///
     /// As [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array
-    /// that this program could not read.
+    /// that this program could not read; [`Error::InTheWay`] if nodes are below `path`.
     pub fn create_array(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
-        self.publish_array(&array)?;
+        self.publish(&array, Chunks::Erased)?;
         Ok(array)
     }
 
@@ -52,12 +56,14 @@ impl Hierarchy {
     ) -> Result<Vec<Array>, Error> {
         let arrays = arrays.into_iter().map(|(path, builder)| self.built(path, builder));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        self.publish_arrays(&arrays)?;
+        self.publish_all(&arrays, Chunks::Erased)?;
         Ok(arrays)
     }
 
     /// The array that [`Hierarchy::publish_array`] will create, as far as its chunks are concerned: they
     /// can be written before there is a document, so that nobody takes half an array for a whole one.
+    ///
+    /// Chunks that are stored already are not erased: [`Array::stored_chunks`] has them.
     ///
     /// # Errors
     ///
@@ -66,6 +72,7 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         self.check_format(&metadata)?;
         self.inner.dialect.check_free(&self.inner.access, &path, Kind::Array)?;
+        self.inner.access.may_leave_chunks();
         self.new_array(&path, metadata, ArrayOptions::new())
     }
 
@@ -75,9 +82,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_array`].
     pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
-        self.inner.access.check_writeable()?;
-        self.check_format(array.metadata())?;
-        self.inner.dialect.create(&self.inner.access, array.path(), NewNode::Array(array.metadata()))
+        self.publish(array, Chunks::Kept)
     }
 
     /// As [`Hierarchy::publish_array`] for many arrays, which [`Hierarchy::create_arrays`] says more of.
@@ -86,10 +91,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_arrays`].
     pub fn publish_arrays(&self, arrays: &[Array]) -> Result<(), Error> {
-        self.inner.access.check_writeable()?;
-        arrays.iter().try_for_each(|array| self.check_format(array.metadata()))?;
-        let arrays: Vec<_> = arrays.iter().map(|array| (array.path(), array.metadata())).collect();
-        self.inner.dialect.create_arrays(&self.inner.access, &arrays)
+        self.publish_all(arrays, Chunks::Kept)
     }
 
     /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
@@ -101,19 +103,71 @@ impl Hierarchy {
     /// for what is read only.
     pub fn set_attributes(&self, path: &str, attributes: Object) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.inner.dialect.set_attributes(&self.inner.access, &path, attributes)
+        let _changing = self.lock([&path]);
+        self.write_attributes(&path, attributes)
+    }
+
+    /// Sets one attribute of a node; all others stay as they are stored. Threads that set attributes of one node at the
+    /// same time lose none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`].
+    pub fn set_attribute(&self, path: &str, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        self.update_attributes(path, |attributes| {
+            attributes.insert(name, value);
+        })
+    }
+
+    /// Changes the attributes of a node as they are stored now. No other change of the node comes between reading and
+    /// writing them; `change` must not call methods that change this store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`].
+    pub fn update_attributes(&self, path: &str, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+        let path = self.path_to_write(path)?;
+        self.updated_attributes(&path, change).map(drop)
+    }
+
+    /// As [`Hierarchy::update_attributes`]. Returns the new attributes.
+    pub(crate) fn updated_attributes(
+        &self,
+        path: &NodePath,
+        change: impl FnOnce(&mut Object),
+    ) -> Result<Object, Error> {
+        self.inner.access.check_writeable()?;
+        let _changing = self.lock([path]);
+        let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
+        let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+            NodeMetadata::Array(array) => array.attributes,
+            NodeMetadata::Group(group) => group.attributes,
+        };
+        change(&mut attributes);
+        self.write_attributes(path, attributes.clone())?;
+        Ok(attributes)
+    }
+
+    /// As [`Hierarchy::set_attributes`]. The caller has the lock of the node.
+    pub(crate) fn write_attributes(&self, path: &NodePath, attributes: Object) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        self.inner.dialect.set_attributes(&self.inner.access, path, attributes)
     }
 
     /// Erases a node, everything below it, and all chunks. At the root of v2 and v3 that is everything in
     /// the store; the draft keeps its entry point.
     ///
+    /// Consolidated metadata forget the node first, then the documents go, and then the chunks: a reader that opens a
+    /// node meanwhile, or after the call was interrupted, finds it whole or not at all. Calling it again finishes what
+    /// was interrupted: at a path without a document it erases documents of nodes and values that are named like chunks.
+    ///
     /// # Errors
     ///
-    /// [`Error::NoNode`]; [`Error::OtherFormat`] where documents of another format would go too, for which there is
+    /// [`Error::NoNode`], also if there is nothing left to erase; [`Error::OtherFormat`] where documents of another format would go too, for which there is
     /// [`Hierarchy::erase_keeping_other_formats`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that cannot erase.
     pub fn erase(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.inner.dialect.erase(&self.inner.access, &path, Beside::Refused)
+        self.erase_with(&path, Beside::Refused)
     }
 
     /// As [`Hierarchy::erase`] where folders hold more than one format: the documents and chunks of this one go, and
@@ -125,7 +179,7 @@ impl Hierarchy {
     /// as a document cannot be read, and for a store that cannot list: nothing is erased then.
     pub fn erase_keeping_other_formats(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.inner.dialect.erase(&self.inner.access, &path, Beside::Kept)
+        self.erase_with(&path, Beside::Kept)
     }
 
     /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
@@ -137,7 +191,10 @@ impl Hierarchy {
     pub fn erase_keeping_parent(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let access = &self.inner.access;
-        if let Some(parent) = path.parent()
+        let parent = path.parent();
+        let _changing = self.lock([&path].into_iter().chain(&parent));
+        access.may_leave_chunks();
+        if let Some(parent) = parent
             && self.inner.dialect.kind(access, &path)?.is_some()
             && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
         {
@@ -158,10 +215,34 @@ impl Hierarchy {
     /// for a document that cannot be copied.
     pub fn consolidate(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.inner.dialect.consolidate(&self.inner.access, &path)
+        let access = self.inner.access.under_lock();
+        let _changing = self.lock([&path]);
+        self.inner.dialect.consolidate(&access, &path)
     }
 
-    /// Writes the document of an array that is there already.
+    fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<(), Error> {
+        let _changing = self.lock([path]);
+        self.inner.access.may_leave_chunks();
+        self.inner.dialect.erase(&self.inner.access, path, beside)
+    }
+
+    fn publish(&self, array: &Array, chunks: Chunks) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        self.check_format(array.metadata())?;
+        let _changing = self.lock([array.path()]);
+        let new = NewNode::Array(NewArray { array, chunks });
+        self.inner.dialect.create(&self.inner.access, array.path(), new)
+    }
+
+    fn publish_all(&self, arrays: &[Array], chunks: Chunks) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        arrays.iter().try_for_each(|array| self.check_format(array.metadata()))?;
+        let _changing = self.lock(arrays.iter().map(Array::path));
+        let new: Vec<_> = arrays.iter().map(|array| NewArray { array, chunks }).collect();
+        self.inner.dialect.create_arrays(&self.inner.access, &new)
+    }
+
+    /// Writes the document of an array that is there already. The caller has the lock of the node.
     pub(crate) fn write_array_metadata(
         &self,
         path: &NodePath,
@@ -169,6 +250,12 @@ impl Hierarchy {
     ) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.inner.dialect.rewrite_array(&self.inner.access, path, metadata)
+    }
+
+    /// Writes what consolidated metadata have of an array, and not its document. The caller has the lock of the node.
+    pub(crate) fn write_array_copies(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
+        self.inner.access.check_writeable()?;
+        self.inner.dialect.rewrite_copies(&self.inner.access, path, metadata)
     }
 
     /// An array that is not there yet.

@@ -98,6 +98,7 @@ fn detected(access: &Access) -> Result<Option<Detected>, Error> {
 }
 
 fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Hierarchy, Error> {
+    access.new_groups.start();
     match format {
         Format::V2 => {
             let dialect = V2::new(&access, None)?;

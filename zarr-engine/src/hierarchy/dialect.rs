@@ -10,7 +10,7 @@ use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 use super::access::Access;
 use super::beside::Beside;
 use super::{Child, Kind};
-use crate::array::RankZeroKey;
+use crate::array::{Array, RankZeroKey};
 use crate::error::Error;
 use crate::flight;
 
@@ -25,8 +25,24 @@ pub(super) struct Found {
 /// A node that is to be written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NewNode<'a> {
-    Array(&'a ArrayMetadata),
+    Array(NewArray<'a>),
     Group(&'a GroupMetadata),
+}
+
+/// An array that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewArray<'a> {
+    pub(super) array: &'a Array,
+    pub(super) chunks: Chunks,
+}
+
+/// Chunks that are stored where a new array is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chunks {
+    /// They were written for this array.
+    Kept,
+    /// They were left by another one, and are erased.
+    Erased,
 }
 
 /// An array in a listing.
@@ -48,9 +64,6 @@ impl Found {
     }
 }
 
-/// The path of an array, and its metadata.
-pub(super) type NewArray<'a> = (&'a NodePath, &'a ArrayMetadata);
-
 /// Keys, documents and operations of one format.
 pub(super) trait Dialect: Debug + Send + Sync {
     fn format(&self) -> Format;
@@ -67,6 +80,9 @@ pub(super) trait Dialect: Debug + Send + Sync {
 
     /// The key of the document of the array at `path`.
     fn document_key(&self, path: &NodePath) -> Result<Key, Error>;
+
+    /// The keys that the documents of the node at `path` may have. Without them there is no node.
+    fn own_documents(&self, path: &NodePath) -> Result<Vec<Key>, Error>;
 
     /// What the keys of the chunks of the array at `path` begin with.
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
@@ -136,16 +152,27 @@ pub(super) trait Dialect: Debug + Send + Sync {
 
     /// The same for many arrays.
     fn create_arrays(&self, access: &Access, arrays: &[NewArray<'_>]) -> Result<(), Error> {
-        arrays.iter().try_for_each(|(path, array)| self.create(access, path, NewNode::Array(array)))
+        arrays.iter().try_for_each(|new| self.create(access, new.array.path(), NewNode::Array(*new)))
     }
 
     /// Writes the documents of an array in the place of those that are there.
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;
 
+    /// Replaces what consolidated metadata have of an array, and not its own documents.
+    fn rewrite_copies(
+        &self,
+        _access: &Access,
+        _path: &NodePath,
+        _metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Replaces the attributes and nothing else.
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
 
-    /// Removes a node and all below it.
+    /// Removes a node and all below it: first what consolidated metadata above it have of it, then its documents and
+    /// those below it, then everything else. Of a node without a document, what an earlier call left is removed.
     fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error>;
 
     /// Copies all documents to one place.

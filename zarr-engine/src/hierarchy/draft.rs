@@ -15,8 +15,9 @@ use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
 use super::access::{Access, keyed};
-use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, NewNode, below_an_array, in_the_way, not_a_group};
+use super::beside::{Beside, Doomed, Erased};
+use super::dialect::{Chunks, Dialect, Found, NewArray, NewNode, below_an_array, in_the_way, not_a_group};
+use super::leftovers;
 use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
 use super::{Child, Kind};
@@ -211,6 +212,10 @@ impl Dialect for Draft {
         self.key(path, NodeKind::Array)
     }
 
+    fn own_documents(&self, path: &NodePath) -> Result<Vec<Key>, Error> {
+        Ok(vec![self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?])
+    }
+
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
         keyed(self.keys.data_prefix(path))
     }
@@ -329,9 +334,13 @@ impl Dialect for Draft {
 
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         match node {
-            NewNode::Array(array) => {
+            NewNode::Array(NewArray { array, chunks }) => {
                 self.check_free(access, path, Kind::Array)?;
-                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
+                if chunks == Chunks::Erased && access.store.capabilities().listable {
+                    let listed = access.store.list_dir(&self.chunks(path)?)?;
+                    leftovers::erase(access, self, array, Some(&listed))?;
+                }
+                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array.metadata()))?;
                 self.change_index(access, |nodes| {
                     nodes.insert(path.clone(), Kind::Array);
                 })
@@ -369,15 +378,16 @@ impl Dialect for Draft {
         })
     }
 
-    /// The document goes first: what is left of an array after a failure is none.
     fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
-        let kind = self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
-        let erased = Erased::with(access, self, path, beside)?;
-        let documents = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
-        access.store.erase_values(&documents)?;
+        let kind = self.kind(access, path)?;
+        let prefixes = match kind {
+            Some(Kind::Array) => vec![self.chunks(path)?],
+            _ => self.prefixes(path)?,
+        };
+        let doomed = Doomed { path, is_there: kind.is_some(), prefixes };
+        let erased = Erased::with(access, self, doomed, beside)?;
         self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;
-        let chunks = [self.chunks(path)?];
-        erased.erase(access, &if kind.is_group() { self.prefixes(path)? } else { chunks.to_vec() })
+        erased.erase(access)
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {

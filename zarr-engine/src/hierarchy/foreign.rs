@@ -14,17 +14,24 @@ pub(super) const OF_V3: &str = "zarr.json";
 /// Refuses to erase the node at `path` while documents of another format are where everything would go. One
 /// listing for each of its prefixes; a store that cannot list is not looked into.
 pub(super) fn refuse(access: &Access, dialect: &dyn Dialect, path: &NodePath) -> Result<(), Error> {
+    own_keys(access, dialect, path).map(drop)
+}
+
+/// All keys below the prefixes of the node at `path`, as [`refuse`] lists them. Without a listing there are none.
+pub(super) fn own_keys(access: &Access, dialect: &dyn Dialect, path: &NodePath) -> Result<Vec<Key>, Error> {
+    let mut keys = Vec::new();
     if !access.store.capabilities().listable {
-        return Ok(());
+        return Ok(keys);
     }
     for prefix in dialect.prefixes(path)? {
         for key in access.store.list_prefix(&prefix)? {
             if let Some(format) = owner(access, dialect.format(), &key)? {
                 return Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format });
             }
+            keys.push(key);
         }
     }
-    Ok(())
+    Ok(keys)
 }
 
 /// The format that a key is a document of; `None` for keys of a hierarchy of `format`, and for those of chunks.

@@ -18,7 +18,7 @@ pub enum Kind {
     Group,
     /// A group of the draft that has no document of its own, only nodes below it.
     ImplicitGroup,
-    /// There is a document, and it does not say of what.
+    /// There is a document, and it does not say of what, or the store cannot read it.
     Unreadable,
 }
 

@@ -2,7 +2,7 @@
 //! list.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use zarr_spec::extension::Extension;
 use zarr_spec::metadata::DocumentError;
@@ -24,8 +24,6 @@ pub(super) type Nodes = BTreeMap<NodePath, Kind>;
 pub(super) struct NodeIndex {
     key: Key,
     encoding: Arc<dyn MetadataEncoding>,
-    /// Held while the list is read, changed and written.
-    changing: Mutex<()>,
 }
 
 impl NodeIndex {
@@ -39,7 +37,7 @@ impl NodeIndex {
             return Ok(None);
         };
         let key = keyed(Key::new(format!("{key}{suffix}")))?;
-        Ok(Some(Self { key, encoding: Arc::clone(encoding), changing: Mutex::default() }))
+        Ok(Some(Self { key, encoding: Arc::clone(encoding) }))
     }
 
     /// All nodes. Without a document there are none.
@@ -50,7 +48,7 @@ impl NodeIndex {
 
     /// Changes the list, and writes it if that makes a difference.
     pub(super) fn change(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = access.lock_consolidated();
         let before = self.nodes(access)?;
         let mut nodes = before.clone();
         change(&mut nodes);

@@ -11,8 +11,11 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed, paths_in};
-use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, FoundArray, NewNode, below_an_array, in_the_way, not_a_group};
+use super::beside::{Beside, Doomed, Erased};
+use super::dialect::{
+    Chunks, Dialect, Found, FoundArray, NewArray, NewNode, below_an_array, in_the_way, not_a_group,
+};
+use super::leftovers;
 use super::snapshot::{Snapshot, directly_below};
 use super::v2_documents::{
     Documents, arrays_at, children_at, found, found_array, listed, stored, stored_all, stored_kind,
@@ -33,6 +36,19 @@ enum Below {
     /// The paths of folders.
     Paths(Vec<NodePath>),
 }
+
+/// What is there where a node is to be created.
+struct Checked {
+    /// Groups above that are to be created, too.
+    missing: Vec<NodePath>,
+    /// Documents without a node.
+    leftover: Documents,
+    /// What lies directly below, if that was listed.
+    below: Option<Directory>,
+}
+
+/// Nodes whose documents are read with one call where that must not take other threads.
+const NODES_AT_A_TIME: usize = 64;
 
 /// A document that was written, or erased.
 type Change = (Key, Option<Value>);
@@ -72,7 +88,14 @@ impl V2 {
         let groups: Vec<NodePath> = path.ancestors().chain((!erased).then(|| path.clone())).collect();
         let keys =
             groups.iter().map(|group| keyed(consolidated_key(group))).collect::<Result<Vec<_>, _>>()?;
-        for ((group, key), value) in groups.iter().zip(&keys).zip(access.get_all(&keys)?) {
+        let mut values = access.get_all(&keys)?;
+        let has_copies = self.snapshot.is_there() || values.iter().any(Option::is_some);
+        let _alone = if has_copies { access.lock_consolidated() } else { None };
+        if has_copies {
+            // Another thread may have changed them before the lock was taken.
+            values = access.get_all(&keys)?;
+        }
+        for ((group, key), value) in groups.iter().zip(&keys).zip(values) {
             let Some(value) = value else { continue };
             let refreshed = access.parse(key, &value, DocumentKind::V2Consolidated).and_then(|document| {
                 let consolidated = access.reading(key, |reading| parse_consolidated(&document, reading))?;
@@ -101,14 +124,27 @@ impl V2 {
         Ok(())
     }
 
-    /// The groups that are missing above `path`, and the documents that are there at `path` without a node.
-    fn check(&self, access: &Access, path: &NodePath) -> Result<(Vec<NodePath>, Documents), Error> {
+    /// What is there where a node is to be created; what lies below it is listed if that is of use.
+    fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
         let mut nodes: Vec<NodePath> = path.ancestors().collect();
-        nodes.push(path.clone());
-        let mut found = stored_all(access, &nodes)?;
-        let itself = found.pop().unwrap_or_default();
+        if !access.is_local() {
+            nodes.push(path.clone());
+        }
+        let read = || {
+            // In small batches, which are not handed to rayon under the lock of the node.
+            let found = nodes.chunks(NODES_AT_A_TIME).map(|nodes| stored_all(access, nodes));
+            Ok(found.collect::<Result<Vec<_>, Error>>()?.concat())
+        };
+        let (mut found, below) = match lists {
+            true => leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?,
+            false => (read()?, None),
+        };
+        let itself = match access.is_local() {
+            true => self.documents_in(access, path, below.as_ref())?,
+            false => found.pop().unwrap_or_default(),
+        };
         let mut missing = Vec::new();
-        for (ancestor, documents) in nodes.into_iter().zip(found) {
+        for (ancestor, documents) in path.ancestors().zip(found) {
             if documents.array.is_some() {
                 return Err(below_an_array(path, &ancestor));
             }
@@ -118,7 +154,21 @@ impl V2 {
         }
         match itself.kind() {
             Some(kind) => Err(in_the_way(path, format!("{} is there already", kind.name()))),
-            None => Ok((missing, itself)),
+            None => Ok(Checked { missing, leftover: itself, below }),
+        }
+    }
+
+    /// The documents of a node, if the listing of its folder does not say that there are none.
+    fn documents_in(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        listed: Option<&Directory>,
+    ) -> Result<Documents, Error> {
+        let keys = [keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?];
+        match keys.iter().any(|key| leftovers::may_have(listed, key)) {
+            true => stored(access, path),
+            false => Ok(Documents::default()),
         }
     }
 
@@ -165,6 +215,10 @@ impl Dialect for V2 {
 
     fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
         keyed(array_key(path))
+    }
+
+    fn own_documents(&self, path: &NodePath) -> Result<Vec<Key>, Error> {
+        Ok(vec![keyed(array_key(path))?, keyed(group_key(path))?])
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
@@ -255,19 +309,26 @@ impl Dialect for V2 {
     }
 
     fn check_free(&self, access: &Access, path: &NodePath, _kind: Kind) -> Result<(), Error> {
-        self.check(access, path).map(drop)
+        self.check(access, path, false).map(drop)
     }
 
     /// Attributes are written first: a node is there when its own document is.
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
-        let (missing, leftover) = self.check(access, path)?;
+        let lists = !matches!(node, NewNode::Array(NewArray { chunks: Chunks::Kept, .. }));
+        let Checked { missing, leftover, below } = self.check(access, path, lists)?;
         let (key, document, attributes) = match node {
-            NewNode::Array(array) => (keyed(array_key(path))?, array_document(array), &array.attributes),
+            NewNode::Array(new) => {
+                let array = new.array.metadata();
+                (keyed(array_key(path))?, array_document(array), &array.attributes)
+            }
             NewNode::Group(group) => (keyed(group_key(path))?, group_document(group), &group.attributes),
         };
         let document = document.map_err(|error| Error::document(&key, error))?;
         let group = group_document(&GroupMetadata::new(Format::V2, Object::new()));
         let group = group.map_err(|error| Error::document(&key, error))?;
+        if let NewNode::Array(NewArray { array, chunks: Chunks::Erased }) = node {
+            leftovers::erase(access, self, array, below.as_ref())?;
+        }
         let mut changes = Vec::new();
         for ancestor in &missing {
             let key = keyed(group_key(ancestor))?;
@@ -279,6 +340,7 @@ impl Dialect for V2 {
         }
         access.set_json(&key, &document)?;
         changes.push((key, Some(document)));
+        leftovers::note_group(access, path, node, below.as_ref());
         self.refresh(access, path, &changes, false)
     }
 
@@ -290,19 +352,32 @@ impl Dialect for V2 {
         self.refresh(access, path, &[attributes, (key, Some(document))], false)
     }
 
+    fn rewrite_copies(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        let key = keyed(array_key(path))?;
+        let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
+        self.refresh(access, path, &[(key, Some(document))], false)
+    }
+
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         stored_kind(access, path)?;
         let change = self.write_attributes(access, path, &attributes)?;
         self.refresh(access, path, &[change], false)
     }
 
-    /// The documents go first: what is left of an array after a failure is none.
     fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
-        stored_kind(access, path)?;
-        let erased = Erased::with(access, self, path, beside)?;
-        access.store.erase_values(&[keyed(array_key(path))?, keyed(group_key(path))?])?;
-        erased.erase(access, &self.prefixes(path)?)?;
-        self.refresh(access, path, &[], true)
+        let is_there = match stored_kind(access, path) {
+            Err(Error::NoNode(_)) => false,
+            kind => kind.map(|_| true)?,
+        };
+        let doomed = Doomed { path, is_there, prefixes: self.prefixes(path)? };
+        let erased = Erased::with(access, self, doomed, beside)?;
+        self.refresh(access, path, &[], true)?;
+        erased.erase(access)
     }
 
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {

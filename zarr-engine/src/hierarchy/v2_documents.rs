@@ -45,9 +45,16 @@ pub(super) fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<C
     for path in &paths {
         keys.extend([keyed(array_key(path))?, keyed(group_key(path))?]);
     }
-    let values = access.get_all(&keys)?;
-    let child = |(path, values): (NodePath, &[Option<_>])| {
-        child(access, path, values[0].is_some(), values[1].is_some())
+    let values = access.get_each(&keys);
+    let child = |(path, values): (NodePath, &[Result<Option<_>, Error>])| match values {
+        [Ok(array), Ok(group)] => child(access, path, array.is_some(), group.is_some()),
+        values => {
+            values
+                .iter()
+                .filter_map(|value| value.as_ref().err())
+                .for_each(|error| access.warn(error.to_string()));
+            Some(Child { path, kind: Kind::Unreadable })
+        }
     };
     Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
 }

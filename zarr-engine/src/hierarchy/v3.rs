@@ -9,11 +9,12 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed, paths_in};
-use super::beside::{Beside, Erased};
-use super::dialect::{Dialect, Found, FoundArray, NewArray, NewNode, not_a_group};
+use super::beside::{Beside, Doomed, Erased};
+use super::dialect::{Chunks, Dialect, Found, FoundArray, NewArray, NewNode, not_a_group};
+use super::leftovers;
 use super::recent::Last;
 use super::snapshot::Snapshot;
-use super::v3_changes::{Change, Encoded, PlainGroups, apply, made};
+use super::v3_changes::{Change, Checked, CheckedArrays, Encoded, PlainGroups, apply, have_copies, made};
 use super::v3_listing::{child, found_array, groups, kind_of, stored_kind};
 use super::{Child, Kind};
 use crate::error::Error;
@@ -66,6 +67,10 @@ impl Dialect for V3 {
 
     fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
         keyed(node_key(path))
+    }
+
+    fn own_documents(&self, path: &NodePath) -> Result<Vec<Key>, Error> {
+        Ok(vec![keyed(node_key(path))?])
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
@@ -149,13 +154,16 @@ impl Dialect for V3 {
     }
 
     fn check_free(&self, access: &Access, path: &NodePath, _kind: Kind) -> Result<(), Error> {
-        self.check(access, path).map(drop)
+        self.check(access, path, false).map(drop)
     }
 
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
-        let (missing, above) = self.check(access, path)?;
+        let lists = !matches!(node, NewNode::Array(NewArray { chunks: Chunks::Kept, .. }));
+        let check = || self.check(access, path, lists);
+        let (checked, _alone) = self.alone(access, check, |checked| have_copies(&checked.above))?;
+        let Checked { missing, above, below } = checked;
         let Encoded { document, text } = &*match node {
-            NewNode::Array(array) => self.encoded(path, array)?,
+            NewNode::Array(new) => self.encoded(path, new.array.metadata())?,
             NewNode::Group(group) => Arc::new(Encoded::new(path, group_document(group))?),
         };
         let mut groups = Vec::new();
@@ -166,11 +174,15 @@ impl Dialect for V3 {
         let mut changes: Vec<Change<'_>> =
             groups.iter().map(|(ancestor, group)| (ancestor, Some(group))).collect();
         changes.push((path, Some(document)));
-        let copies = Self::copies(access, path, Some(above), &changes)?;
+        let copies = Self::copies_of(path.ancestors().zip(above), &changes)?;
+        if let NewNode::Array(NewArray { array, chunks: Chunks::Erased }) = node {
+            leftovers::erase(access, self, array, below.as_ref())?;
+        }
         for (ancestor, group) in &groups {
             access.set_json(&keyed(node_key(ancestor))?, group)?;
         }
         access.store.set(&keyed(node_key(path))?, text)?;
+        leftovers::note_group(access, path, node, below.as_ref());
         self.refresh(access, &copies, &changes)
     }
 
@@ -180,20 +192,31 @@ impl Dialect for V3 {
         if access.is_local() || arrays.len() < 2 {
             return arrays
                 .iter()
-                .try_for_each(|(path, array)| self.create(access, path, NewNode::Array(array)));
+                .try_for_each(|new| self.create(access, new.array.path(), NewNode::Array(*new)));
         }
-        let above = Self::check_all(access, arrays)?;
+        let check = || Self::check_all_listed(access, arrays);
+        let (checked, _alone) =
+            self.alone(access, check, |checked| have_copies(checked.above.iter().map(|(_, node)| node)))?;
+        let CheckedArrays { above, occupied } = checked;
         let missing: Vec<_> =
             above.iter().filter(|(_, node)| node.is_none()).map(|(path, _)| path.clone()).collect();
         let group = GroupMetadata::new(Format::V3, Object::new());
         let groups =
             missing.iter().map(|path| Ok((path, Arc::new(Encoded::new(path, group_document(&group))?))));
         let groups = groups.collect::<Result<Vec<_>, Error>>()?;
-        let new = arrays.iter().map(|(path, array)| Ok((*path, self.encoded(path, array)?)));
+        let new = arrays
+            .iter()
+            .map(|new| Ok((new.array.path(), self.encoded(new.array.path(), new.array.metadata())?)));
         let new = new.collect::<Result<Vec<_>, Error>>()?;
         let changes: Vec<Change<'_>> =
             groups.iter().chain(&new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
         let copies = Self::copies_of(above.into_iter(), &changes)?;
+        for new in arrays {
+            let prefix = self.chunks(new.array.path())?;
+            if occupied.contains(&prefix) {
+                leftovers::erase(access, self, new.array, Some(&access.store.list_dir(&prefix)?))?;
+            }
+        }
         for nodes in [&groups, &new] {
             flight::each(nodes.len(), access.store.manner().concurrency, |number| {
                 let (path, Encoded { text, .. }) = (nodes[number].0, &*nodes[number].1);
@@ -207,6 +230,18 @@ impl Dialect for V3 {
         self.replace(access, path, &made(path, array_document(metadata))?)
     }
 
+    fn rewrite_copies(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        let document = made(path, array_document(metadata))?;
+        let changes = [(path, Some(&document))];
+        let (copies, _alone) = self.copies(access, path, &changes)?;
+        self.refresh(access, &copies, &changes)
+    }
+
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         let mut document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
         // What cannot be read is not changed either.
@@ -217,18 +252,14 @@ impl Dialect for V3 {
         self.replace(access, path, &document)
     }
 
-    /// The document goes first: what is left of an array after a failure is none.
     fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
-        let key = keyed(node_key(path))?;
-        if !access.has(&key)? {
-            return Err(Error::NoNode(path.clone()));
-        }
-        let erased = Erased::with(access, self, path, beside)?;
+        let is_there = access.has(&keyed(node_key(path))?)?;
+        let doomed = Doomed { path, is_there, prefixes: self.prefixes(path)? };
+        let erased = Erased::with(access, self, doomed, beside)?;
         let changes = [(path, None)];
-        let copies = Self::copies(access, path, None, &changes)?;
-        access.store.erase(&key)?;
-        erased.erase(access, &self.prefixes(path)?)?;
-        self.refresh(access, &copies, &changes)
+        let (copies, _alone) = self.copies(access, path, &changes)?;
+        self.refresh(access, &copies, &changes)?;
+        erased.erase(access)
     }
 
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {

@@ -4,13 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::metadata::v3::{array_document, group_document, node_key};
+use zarr_spec::metadata::v3::{array_document, group_document, node_key, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
-use zarr_spec::store::Version;
-use zarr_spec::{Format, NodePath, Object, Value, json};
+use zarr_spec::store::{Directory, Version};
+use zarr_spec::{Format, NodePath, Object, Prefix, Value, json};
 
 use super::access::{Access, encoded_at, keyed};
-use super::dialect::{NewArray, below_an_array, in_the_way};
+use super::dialect::{Chunks, NewArray, below_an_array, in_the_way};
+use super::leftovers;
 use super::snapshot::is_below;
 use super::v3::{V3, parse, parse_all, stored, stored_all};
 use super::v3_listing::kind_of;
@@ -69,26 +70,76 @@ impl PlainGroups {
     }
 }
 
+/// The nodes above a path, and the document at it.
+struct AboveAndAt {
+    above: Vec<Option<NodeMetadata>>,
+    itself: Option<Value>,
+}
+
+/// What is there where a node is to be created.
+pub(super) struct Checked {
+    /// Groups above that are to be created, too.
+    pub(super) missing: Vec<NodePath>,
+    /// All nodes above.
+    pub(super) above: Vec<Option<NodeMetadata>>,
+    /// What lies directly below, if that was listed.
+    pub(super) below: Option<Directory>,
+}
+
+/// What is there where arrays are to be created.
+pub(super) struct CheckedArrays {
+    /// All nodes above.
+    pub(super) above: Vec<(NodePath, Option<NodeMetadata>)>,
+    /// The folders of new arrays that something lies in.
+    pub(super) occupied: Vec<Prefix>,
+}
+
+/// Whether one of `nodes` is a group with consolidated metadata.
+pub(super) fn have_copies<'n>(nodes: impl IntoIterator<Item = &'n Option<NodeMetadata>>) -> bool {
+    let has_copies = |node: &Option<NodeMetadata>| {
+        matches!(node, Some(NodeMetadata::Group(GroupMetadata { consolidated: Some(_), .. })))
+    };
+    nodes.into_iter().any(has_copies)
+}
+
 impl V3 {
     /// The documents of the groups above `path` whose consolidated metadata the changes belong into
-    /// (V3-GRP-08), with them in it. `above` are all nodes above, if they were read.
+    /// (V3-GRP-08), with them in it. No other thread changes these until the guard is dropped.
     ///
     /// Nothing is written yet: a copy that cannot be kept up to date is an error before the changes are made.
-    pub(super) fn copies(
-        access: &Access,
+    pub(super) fn copies<'a>(
+        &self,
+        access: &'a Access,
         path: &NodePath,
-        above: Option<Vec<Option<NodeMetadata>>>,
         changes: &[Change<'_>],
-    ) -> Result<Vec<(NodePath, Value)>, Error> {
+    ) -> Result<(Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>), Error> {
         let ancestors: Vec<NodePath> = path.ancestors().collect();
-        let above = match above {
-            Some(above) => above,
-            None => parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?,
+        let read = || {
+            let above = parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?;
+            Self::copies_of(ancestors.iter().cloned().zip(above), changes)
         };
-        Self::copies_of(ancestors.into_iter().zip(above), changes)
+        self.alone(access, read, |copies| !copies.is_empty())
     }
 
-    /// The same, of these nodes.
+    /// What `read` returns. If it has consolidated metadata, no other thread changes any in this store until the guard is
+    /// dropped.
+    pub(super) fn alone<'a, T>(
+        &self,
+        access: &'a Access,
+        read: impl Fn() -> Result<T, Error>,
+        has_copies: impl Fn(&T) -> bool,
+    ) -> Result<(T, Option<MutexGuard<'a, ()>>), Error> {
+        let alone = if self.snapshot.is_there() { access.lock_consolidated() } else { None };
+        let found = read()?;
+        if alone.is_some() || !has_copies(&found) {
+            return Ok((found, alone));
+        }
+        // Another thread may have changed them before the lock was taken.
+        let alone = access.lock_consolidated();
+        Ok((read()?, alone))
+    }
+
+    /// The same documents as [`V3::copies`] returns, of nodes that were read.
     pub(super) fn copies_of(
         nodes: impl Iterator<Item = (NodePath, Option<NodeMetadata>)>,
         changes: &[Change<'_>],
@@ -124,7 +175,7 @@ impl V3 {
     /// Replaces the document of the node at `path`, and what the groups above it have of it.
     pub(super) fn replace(&self, access: &Access, path: &NodePath, document: &Value) -> Result<(), Error> {
         let changes = [(path, Some(document))];
-        let copies = Self::copies(access, path, None, &changes)?;
+        let (copies, _alone) = self.copies(access, path, &changes)?;
         access.set_json(&keyed(node_key(path))?, document)?;
         self.refresh(access, &copies, &changes)
     }
@@ -138,30 +189,30 @@ impl V3 {
 
     /// The nodes above `path`, and its own document. Of groups that are known to have no consolidated metadata, nothing
     /// else is told.
-    fn above_and_at(
-        &self,
-        access: &Access,
-        path: &NodePath,
-    ) -> Result<(Vec<Option<NodeMetadata>>, Option<Value>), Error> {
+    fn above_and_at(&self, access: &Access, path: &NodePath) -> Result<AboveAndAt, Error> {
         let mut nodes: Vec<NodePath> = path.ancestors().collect();
         if access.is_local() {
             let above = nodes.iter().map(|ancestor| self.plain_groups.read(access, ancestor));
-            return Ok((above.collect::<Result<_, _>>()?, stored(access, path)?));
+            return Ok(AboveAndAt { above: above.collect::<Result<_, _>>()?, itself: None });
         }
         // Where each request is a round trip, one batch of documents is less than a question for each.
         nodes.push(path.clone());
         let mut documents = stored_all(access, &nodes)?;
         let itself = documents.pop().flatten();
-        Ok((parse_all(access, &nodes, &documents)?, itself))
+        Ok(AboveAndAt { above: parse_all(access, &nodes, &documents)?, itself })
     }
 
-    /// The groups that are missing above `path`, and those that are there.
-    pub(super) fn check(
-        &self,
-        access: &Access,
-        path: &NodePath,
-    ) -> Result<(Vec<NodePath>, Vec<Option<NodeMetadata>>), Error> {
-        let (above, itself) = self.above_and_at(access, path)?;
+    /// What is there where a node is to be created; what lies below it is listed if that is of use.
+    pub(super) fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
+        let read = || self.above_and_at(access, path);
+        let (AboveAndAt { above, mut itself }, below) = match lists {
+            true => leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?,
+            false => (read()?, None),
+        };
+        // In a folder that was listed without a document there is none.
+        if access.is_local() && leftovers::may_have(below.as_ref(), &keyed(node_key(path))?) {
+            itself = stored(access, path)?;
+        }
         let mut missing = Vec::new();
         for (ancestor, node) in path.ancestors().zip(&above) {
             match node {
@@ -174,38 +225,51 @@ impl V3 {
             Some(document) => {
                 Err(in_the_way(path, format!("{} is there already", kind_of(&document).name())))
             }
-            None => Ok((missing, above)),
+            None => Ok(Checked { missing, above, below }),
         }
     }
 
+    /// As [`V3::check_all`], and what lies below arrays whose stored chunks are to be erased.
+    pub(super) fn check_all_listed(access: &Access, arrays: &[NewArray<'_>]) -> Result<CheckedArrays, Error> {
+        let erased = arrays.iter().filter(|new| new.chunks == Chunks::Erased);
+        let erased = erased.map(|new| Ok((new.array.path(), keyed(prefix(new.array.path()))?)));
+        let erased = erased.collect::<Result<Vec<_>, Error>>()?;
+        let (above, occupied) =
+            leftovers::with_listings(access, &erased, || Self::check_all(access, arrays))?;
+        Ok(CheckedArrays { above, occupied })
+    }
+
     /// The nodes above `arrays`, if there are no other nodes where these are to be.
-    pub(super) fn check_all(
+    fn check_all(
         access: &Access,
         arrays: &[NewArray<'_>],
     ) -> Result<Vec<(NodePath, Option<NodeMetadata>)>, Error> {
         let mut new = BTreeSet::new();
-        for &(path, _) in arrays {
+        for path in arrays.iter().map(|new| new.array.path()) {
             if !new.insert(path) {
                 return Err(in_the_way(path, "it is to be created twice"));
             }
         }
-        let above: BTreeSet<NodePath> = arrays.iter().flat_map(|(path, _)| path.ancestors()).collect();
+        let above: BTreeSet<NodePath> = arrays.iter().flat_map(|new| new.array.path().ancestors()).collect();
         let mut nodes: Vec<NodePath> = above.into_iter().collect();
         let count = nodes.len();
-        nodes.extend(arrays.iter().map(|&(path, _)| path.clone()));
+        nodes.extend(arrays.iter().map(|new| new.array.path().clone()));
         let documents = stored_all(access, &nodes)?;
         let found = parse_all(access, &nodes[..count], &documents)?;
         let is_array = |(path, node): (&NodePath, &Option<NodeMetadata>)| {
             (new.contains(path) || matches!(node, Some(NodeMetadata::Array(_)))).then(|| path.clone())
         };
         if let Some(array) = nodes.iter().zip(&found).find_map(is_array)
-            && let Some((path, _)) = arrays.iter().find(|(path, _)| is_below(path, &array))
+            && let Some(new) = arrays.iter().find(|new| is_below(new.array.path(), &array))
         {
-            return Err(below_an_array(path, &array));
+            return Err(below_an_array(new.array.path(), &array));
         }
-        for ((path, _), document) in arrays.iter().zip(&documents[count..]) {
+        for (new, document) in arrays.iter().zip(&documents[count..]) {
             if let Some(document) = document {
-                return Err(in_the_way(path, format!("{} is there already", kind_of(document).name())));
+                return Err(in_the_way(
+                    new.array.path(),
+                    format!("{} is there already", kind_of(document).name()),
+                ));
             }
         }
         Ok(nodes.into_iter().zip(found).collect())

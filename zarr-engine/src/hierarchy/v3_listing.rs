@@ -18,6 +18,8 @@ pub(super) enum Listed<'a> {
     Read(Value),
     /// As it is stored.
     Stored(&'a Key, &'a [u8]),
+    /// There is one, and the store cannot read it.
+    Failed(Error),
 }
 
 impl Listed<'_> {
@@ -26,6 +28,10 @@ impl Listed<'_> {
         match self {
             Self::Read(document) => Some(document),
             Self::Stored(key, value) => access.parse(key, value, DocumentKind::V3).ok(),
+            Self::Failed(error) => {
+                access.warn(error.to_string());
+                None
+            }
         }
     }
 
@@ -33,6 +39,10 @@ impl Listed<'_> {
         match self {
             Self::Read(document) => kind_of(document),
             Self::Stored(key, value) => stored_kind(access, key, value),
+            Self::Failed(error) => {
+                access.warn(error.to_string());
+                Kind::Unreadable
+            }
         }
     }
 }
@@ -80,17 +90,24 @@ impl V3 {
             // Each document is done with before the next one is read.
             let one = |path: NodePath| {
                 let key = keyed(node_key(&path))?;
-                Ok(access.get(&key)?.map(|value| made(path, Listed::Stored(&key, &value))))
+                Ok(match access.get(&key) {
+                    Ok(value) => value.map(|value| made(path, Listed::Stored(&key, &value))),
+                    Err(error) => Some(made(path, Listed::Failed(error))),
+                })
             };
             return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
         }
         let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
-        let values = access.get_all(&keys)?;
+        let values = access.get_each(&keys);
         let there = paths.into_iter().zip(keys).zip(values);
-        let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
-        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| {
-            made(path, Listed::Stored(&key, &value))
-        }))
+        let there = there.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
+        Ok(access.context.map(
+            there,
+            |(path, key, value): (NodePath, Key, Result<Bytes, Error>)| match value {
+                Ok(value) => made(path, Listed::Stored(&key, &value)),
+                Err(error) => made(path, Listed::Failed(error)),
+            },
+        ))
     }
 }
 
@@ -121,6 +138,9 @@ pub(super) fn child(path: NodePath, document: &Value) -> Child {
 
 /// An array, of what may be any node.
 pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
+    if let Listed::Failed(error) = listed {
+        return Some((path, Err(error)));
+    }
     let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
     let node = parse(access, &path, &document);
     let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));

@@ -65,6 +65,14 @@ impl Axis<'_> {
     pub(crate) fn even(length: u64, whole: u64) -> Self {
         Self::Even(Even::new(length, whole))
     }
+
+    /// The cell that has `element`.
+    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
+        match self {
+            Self::Even(even) => even.cell_with(element),
+            Self::Uneven(axis) => axis.cell_with(element),
+        }
+    }
 }
 
 /// The runs of one cell along one dimension; never empty.

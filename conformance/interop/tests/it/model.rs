@@ -25,8 +25,6 @@ struct Model {
     chunk: Vec<u64>,
     fill: Vec<u8>,
     items: Vec<Vec<u8>>,
-    /// Elements that a resize cut off from chunks which are partly inside: they may come back.
-    ghosts: HashMap<Vec<u64>, Vec<u8>>,
     is_variable: bool,
 }
 
@@ -38,7 +36,6 @@ impl Model {
             chunk: description.chunk.clone(),
             fill: description.fill.clone(),
             items: vec![description.fill.clone(); usize::try_from(count).unwrap()],
-            ghosts: HashMap::new(),
             is_variable: description.data_type == Type::String,
         }
     }
@@ -82,26 +79,15 @@ impl Model {
     /// After a change of shape: new elements are the fill value, or what a chunk that stayed still holds.
     fn resize(&mut self, shape: &[u64], array: &Array) {
         let old: HashMap<_, _> = Self::points(&self.shape).into_iter().zip(self.items.drain(..)).collect();
-        let new: BTreeSet<_> = Self::points(shape).into_iter().collect();
-        let kept_chunks: BTreeSet<_> = new.iter().map(|point| self.chunk_of(point)).collect();
+        let new = Self::points(shape);
         let found = raw::items(&array.read(&Selection::All).unwrap());
         assert_eq!(found.len(), new.len(), "elements after a change of shape");
-        for (point, found) in Self::points(shape).iter().zip(found) {
-            if let Some(before) = old.get(point) {
-                assert_eq!(&found, before, "{point:?} after a change of shape");
-            } else {
-                let ghost = self.ghosts.remove(point);
-                assert!(found == self.fill || ghost == Some(found.clone()), "{point:?} came up as {found:?}");
-            }
+        for (point, found) in new.iter().zip(found) {
+            // Elements that a resize cut off never come back.
+            let wanted = old.get(point).unwrap_or(&self.fill);
+            assert_eq!(&found, wanted, "{point:?} after a change of shape");
             self.items.push(found);
         }
-        let cut: Vec<_> = old.into_iter().filter(|(point, _)| !new.contains(point)).collect();
-        self.ghosts.extend(cut);
-        let chunk = self.chunk.clone();
-        let chunk_of = |point: &[u64]| {
-            point.iter().zip(&chunk).map(|(index, length)| index / length).collect::<Vec<_>>()
-        };
-        self.ghosts.retain(|point, _| kept_chunks.contains(&chunk_of(point)));
         self.shape = shape.to_vec();
     }
 
@@ -250,10 +236,6 @@ impl Trial {
             zarr_kit::Along::Range { start, stop, step: 1 }
         });
         let selection = Selection::Dimensions(along.collect());
-        // What the change of shape brings up is overwritten at once.
-        for point in Model::points(&shape) {
-            self.model.ghosts.remove(&point);
-        }
         let found = raw::items(&self.array.read(&selection).unwrap());
         assert_eq!(found, items, "appended along {dimension}");
         let old: HashMap<_, _> =
@@ -280,11 +262,6 @@ impl Trial {
                 self.model.items[position] = self.model.fill.clone();
             }
         }
-        let chunk = self.model.chunk.clone();
-        let chunk_of = |point: &[u64]| {
-            point.iter().zip(&chunk).map(|(index, length)| index / length).collect::<Vec<_>>()
-        };
-        self.model.ghosts.retain(|point, _| chunk_of(point) != index);
     }
 
     fn read_decoded_chunk(&mut self) {

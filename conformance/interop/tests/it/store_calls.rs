@@ -2,13 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use zarr_interop::documents::entry_point;
-use zarr_interop::{Calls, CountingStore};
-use zarr_kit::spec::Key;
-use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, ArrayBuilder, Context, Hierarchy, Selection, open_store};
+use zarr_interop::{Calls, CountingStore, FarStore};
+use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::spec::{Key, Object};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
 struct Counted {
     store: Arc<CountingStore>,
@@ -296,4 +297,88 @@ fn creating_an_array_reads_the_document_above_and_looks_for_its_own() {
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 2 + 1), "{calls:?}");
     let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 3 + 1), "{calls:?}");
+    // Below it, nothing is listed but its own folder, which tells that there is neither a document nor a chunk.
+    assert_eq!((calls.get("list_dir"), calls.get("list_prefix")), (Some(&1), None), "{calls:?}");
+}
+
+/// A store that keeps requests in flight.
+fn far() -> (Arc<CountingStore>, Context) {
+    let context = Context::linked().unwrap();
+    let memory = open_store(context.registry(), "memory:").unwrap();
+    let manner = Manner { concurrency: 8, join_gap: 0 };
+    let far = FarStore::new(memory, Duration::ZERO, manner);
+    (Arc::new(CountingStore::new(Arc::new(far))), context)
+}
+
+fn listings(calls: &Calls) -> usize {
+    calls.iter().filter(|(name, _)| name.starts_with("list")).map(|(_, count)| count).sum()
+}
+
+#[test]
+fn arrays_in_a_far_hierarchy_that_was_started_here_are_created_without_a_listing() {
+    for format in [Format::V2, Format::V3] {
+        let (store, context) = far();
+        let shared: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
+        let hierarchy = Hierarchy::create(shared, &context, format).unwrap();
+        let builder = ArrayBuilder::new([8, 8], "uint8");
+        hierarchy.create_array("/first", &builder).unwrap();
+        assert!(listings(&store.take()) <= 1, "{format}");
+        hierarchy.create_array("/second", &builder).unwrap();
+        hierarchy.create_group("/g", Object::new()).unwrap();
+        hierarchy.create_array("/g/h/a", &builder).unwrap();
+        hierarchy.create_arrays([("/g/b", &builder), ("/c", &builder)]).unwrap();
+        let calls = store.take();
+        assert_eq!(listings(&calls), 0, "{format}: {calls:?}");
+        // Once chunks may be left somewhere, each array is looked for.
+        hierarchy.erase("/g/h/a").unwrap();
+        let _erased = store.take();
+        hierarchy.create_array("/g/h/a", &builder).unwrap();
+        assert_eq!(listings(&store.take()), 1, "{format}");
+    }
+}
+
+#[test]
+fn arrays_in_a_far_hierarchy_that_is_there_take_one_listing_for_each_group_at_most() {
+    let (store, context) = far();
+    let started: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
+    Hierarchy::create(started, &context, Format::V3).unwrap().create_group("/", Object::new()).unwrap();
+    let opened: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
+    let hierarchy = Hierarchy::open(opened, &context).unwrap();
+    let builder = ArrayBuilder::new([8, 8], "uint8");
+    let _started = store.take();
+    hierarchy.create_array("/a", &builder).unwrap();
+    assert_eq!(listings(&store.take()), 1);
+    hierarchy.create_arrays([("/b", &builder), ("/c", &builder), ("/d", &builder)]).unwrap();
+    assert_eq!(listings(&store.take()), 1);
+    // A new group is empty, and so is everything below it.
+    hierarchy.create_group("/g", Object::new()).unwrap();
+    let _created = store.take();
+    hierarchy.create_array("/g/h/a", &builder).unwrap();
+    hierarchy.create_arrays([("/g/b", &builder), ("/g/c", &builder)]).unwrap();
+    assert_eq!(listings(&store.take()), 0);
+}
+
+#[test]
+fn rows_are_appended_without_a_listing_and_a_whole_chunk_is_not_read() {
+    let counted = v3(&json!([{"name": "bytes"}]));
+    let mut array = counted.open().array("/a").unwrap();
+    let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 32]).unwrap());
+    // The document of the array and that of the group above it; two chunks and the document.
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
+    let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
+    // Two chunks have rows already.
+    let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&4), Some(&3), 7), "{calls:?}");
+}
+
+#[test]
+fn few_chunks_are_erased_by_their_names_where_an_array_grows() {
+    let counted = v3(&json!([{"name": "bytes"}]));
+    let mut array = counted.open().array("/a").unwrap();
+    let (_, calls) = counted.calls(|| array.resize(&[8, 12]).unwrap());
+    // Without a border inside of chunks, the documents are all that is read.
+    assert_eq!((listings(&calls), calls.get("get"), calls.get("set")), (0, Some(&2), Some(&1)), "{calls:?}");
+    let (_, calls) = counted.calls(|| array.resize(&[8 << 12, 12]).unwrap());
+    assert_eq!(listings(&calls), 1, "{calls:?}");
 }

@@ -95,7 +95,8 @@ fn resizing_changes_the_document_and_erases_chunks_outside() {
     assert_eq!(get_json(&*store, "meta/a.array.json"), wanted);
 
     array.resize(&[5]).unwrap();
-    assert_eq!(read(&array), [1, 2, 3, 4, 99]);
-    assert_eq!(read(&open(&store, &context()).array("/a").unwrap()), [1, 2, 3, 4, 99]);
+    // Elements that an array gains hold the fill value.
+    assert_eq!(read(&array), [1, 2, 3, 99, 99]);
+    assert_eq!(read(&open(&store, &context()).array("/a").unwrap()), [1, 2, 3, 99, 99]);
     assert!(matches!(array.resize(&[5, 1]), Err(Error::Selection(_))));
 }

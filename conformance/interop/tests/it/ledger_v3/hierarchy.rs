@@ -163,7 +163,10 @@ impl Store for Folding {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.0.list_prefix(&Prefix::new(prefix.as_str().to_lowercase()).unwrap())
+        // A file system that folds names lists what is in a folder, however the folder is asked for.
+        let folded = Prefix::new(prefix.as_str().to_lowercase()).unwrap();
+        let keys = self.0.list_prefix(&folded)?;
+        Ok(keys.iter().map(|key| prefix.key(folded.strip(key.as_str()).unwrap()).unwrap()).collect())
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

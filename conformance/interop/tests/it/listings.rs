@@ -1,0 +1,86 @@
+//! Listings of hierarchies with something in them that cannot be read.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+use zarr_interop::{FarStore, created};
+use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::spec::{NodePath, Object};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, open_store};
+
+/// The nodes below the root, and what they are.
+fn walked(hierarchy: &Hierarchy) -> Vec<(String, Kind)> {
+    let nodes = hierarchy.walk(&NodePath::root()).unwrap();
+    nodes.into_iter().skip(1).map(|node| (node.path.to_string(), node.kind)).collect()
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
+    for (format, document) in [(Format::V2, ".zgroup"), (Format::V3, "zarr.json")] {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context::linked().unwrap();
+        let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+        let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
+        hierarchy.create_group("/a", Object::new()).unwrap();
+        hierarchy.create_array("/c/d", &ArrayBuilder::new([4], "uint8")).unwrap();
+        std::fs::create_dir(folder.path().join("b")).unwrap();
+        let _socket = UnixListener::bind(folder.path().join("b").join(document)).unwrap();
+        let manner = Manner { concurrency: 4, join_gap: 0 };
+        let far: Arc<dyn Store> =
+            Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, manner));
+        for store in [store, far] {
+            let hierarchy = Hierarchy::open_as(store, &context, format).unwrap();
+            let wanted =
+                [("/a", Kind::Group), ("/b", Kind::Unreadable), ("/c", Kind::Group), ("/c/d", Kind::Array)];
+            assert_eq!(walked(&hierarchy), wanted.map(|(path, kind)| (path.to_owned(), kind)), "{format}");
+            assert_eq!(hierarchy.children(&NodePath::root()).unwrap().len(), 3, "{format}");
+            let told = hierarchy.warnings();
+            assert!(told.iter().any(|warning| warning.contains("it is a socket")), "{told:?}");
+            assert!(matches!(hierarchy.node("/b"), Err(Error::Store(_))), "{format}");
+        }
+        // A copy of all documents is not made without one of them.
+        assert!(hierarchy.consolidate("/").is_err(), "{format}");
+    }
+}
+
+#[test]
+fn links_in_circles_are_no_nodes() {
+    for format in [Format::V2, Format::V3Draft, Format::V3] {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context::linked().unwrap();
+        let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+        let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+        hierarchy.create_array("/g/a", &ArrayBuilder::new([4], "uint8")).unwrap();
+        let below = match format {
+            Format::V3Draft => folder.path().join("meta/g"),
+            Format::V2 | Format::V3 => folder.path().join("g"),
+        };
+        symlink("x", folder.path().join("x")).unwrap();
+        symlink("two", below.join("one")).unwrap();
+        symlink("one", below.join("two")).unwrap();
+        let group = if format == Format::V3Draft { Kind::ImplicitGroup } else { Kind::Group };
+        let wanted = [("/g".to_owned(), group), ("/g/a".to_owned(), Kind::Array)];
+        assert_eq!(walked(&hierarchy), wanted, "{format}");
+        assert!(matches!(hierarchy.array("/x"), Err(Error::NoNode(_))), "{format}");
+        if format != Format::V3Draft {
+            hierarchy.consolidate("/").unwrap();
+        }
+    }
+}
+
+#[test]
+fn arrays_of_a_group_are_not_listed_without_one_that_cannot_be_read() {
+    let array = created(Format::V3, &ArrayBuilder::new([4], "uint8"));
+    assert_eq!(array.hierarchy().group("/").unwrap().arrays().unwrap().len(), 1);
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    hierarchy.create_array("/a", &ArrayBuilder::new([4], "uint8")).unwrap();
+    std::fs::create_dir(folder.path().join("b")).unwrap();
+    let _socket = UnixListener::bind(folder.path().join("b/zarr.json")).unwrap();
+    assert!(hierarchy.group("/").unwrap().arrays().is_err());
+}

@@ -1,0 +1,224 @@
+//! Threads that change one hierarchy at the same time, through handles of one context: nothing is lost.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rayon::prelude::*;
+use zarr_interop::memory;
+use zarr_kit::spec::Object;
+use zarr_kit::spec::store::Store;
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, OpenOptions, Selection, open_store};
+
+const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
+const THREADS: u64 = 8;
+
+fn context() -> Context {
+    Context::linked().unwrap()
+}
+
+/// Runs `work` in each format on a store in memory and on one of files, with consolidated metadata or without.
+fn everywhere(work: impl Fn(&Hierarchy, bool)) {
+    for format in FORMATS {
+        for is_consolidated in [false, true] {
+            if is_consolidated && format == Format::V3Draft {
+                continue;
+            }
+            let context = context();
+            let folder = tempfile::tempdir().unwrap();
+            let files = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+            for store in [memory(), files] {
+                let hierarchy = Hierarchy::create(store, &context, format).unwrap();
+                hierarchy.create_group("/", Object::new()).unwrap();
+                hierarchy.create_group("/g", Object::new()).unwrap();
+                if is_consolidated {
+                    hierarchy.consolidate("/").unwrap();
+                }
+                work(&hierarchy, is_consolidated);
+            }
+        }
+    }
+}
+
+/// Another handle of the same store and context.
+fn opened_again(hierarchy: &Hierarchy, consolidated: bool) -> Hierarchy {
+    let options = OpenOptions::new().format(hierarchy.format()).consolidated(consolidated);
+    Hierarchy::open_with(Arc::clone(hierarchy.store()), hierarchy.context(), options).unwrap()
+}
+
+/// Every thread gets a number; the handles of every second one are opened by itself.
+fn on_threads(hierarchy: &Hierarchy, work: impl Fn(&Hierarchy, u64) + Sync) {
+    let work = &work;
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            scope.spawn(move || match number % 2 {
+                0 => work(hierarchy, number),
+                _ => work(&opened_again(hierarchy, number % 4 == 1), number),
+            });
+        }
+    });
+}
+
+fn sorted(array: &Array) -> Vec<u32> {
+    let mut values = array.read_values::<u32>(&Selection::All).unwrap().to_vec();
+    values.sort_unstable();
+    values
+}
+
+#[test]
+fn rows_that_many_threads_append_are_all_there_once() {
+    const EACH: u64 = 20;
+    everywhere(|hierarchy, is_consolidated| {
+        let mut builders = vec![ArrayBuilder::new([0], "uint32").chunks([7])];
+        if hierarchy.format() == Format::V3 {
+            builders.push(ArrayBuilder::new([0], "uint32").chunks([2]).shards([6]));
+        }
+        for (number, builder) in builders.iter().enumerate() {
+            let path = format!("/g/appended-{number}");
+            let array = hierarchy.create_array(&path, builder).unwrap();
+            on_threads(hierarchy, |opened, thread| {
+                // Clones of one handle, and handles of their own.
+                let mut mine = if thread % 4 == 0 { array.clone() } else { opened.array(&path).unwrap() };
+                for round in 0..EACH {
+                    let value = u32::try_from(thread * EACH + round).unwrap();
+                    mine.append_values(0, &vec![value; 1 + usize::from(value % 3 == 0)]).unwrap();
+                }
+            });
+            let mut wanted: Vec<u32> = (0..u32::try_from(THREADS * EACH).unwrap()).collect();
+            wanted.extend(wanted.clone().iter().filter(|value| *value % 3 == 0));
+            wanted.sort_unstable();
+            for consolidated in [false, is_consolidated] {
+                let array = opened_again(hierarchy, consolidated).array(&path).unwrap();
+                assert_eq!(sorted(&array), wanted, "{}", hierarchy.format());
+            }
+        }
+    });
+}
+
+/// Threads of rayon that wait for their own work run any other: none of them may wait for a lock that it has itself.
+#[test]
+fn appends_that_are_begun_on_threads_of_rayon_do_not_wait_for_one_another_without_end() {
+    let hierarchy = Hierarchy::create(memory(), &context(), Format::V3).unwrap();
+    for (path, builder) in [
+        ("/chunks", ArrayBuilder::new([0, 1024], "uint32").chunks([16, 1024])),
+        ("/shards", ArrayBuilder::new([0, 1024], "uint32").chunks([16, 64]).shards([128, 1024])),
+    ] {
+        let array = hierarchy.create_array(path, &builder).unwrap();
+        (0u32..24).into_par_iter().with_max_len(1).for_each(|number| {
+            array.clone().append_values(0, &vec![number; 256 * 1024]).unwrap();
+        });
+        let array = hierarchy.array(path).unwrap();
+        assert_eq!(array.shape(), [24 * 256, 1024]);
+        let column = Selection::parse(":, 5", array.shape()).unwrap();
+        let mut values = array.read_values::<u32>(&column).unwrap().to_vec();
+        assert!(values.chunks(256).all(|rows| rows.iter().all(|value| *value == rows[0])));
+        values.sort_unstable();
+        values.dedup();
+        assert_eq!(values, (0..24).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn attributes_that_many_threads_set_are_all_kept() {
+    const EACH: u64 = 10;
+    everywhere(|hierarchy, is_consolidated| {
+        hierarchy.create_array("/g/a", &ArrayBuilder::new([4], "uint8")).unwrap();
+        on_threads(hierarchy, |opened, thread| {
+            let (mut group, mut array) = (opened.group("/g").unwrap(), opened.array("/g/a").unwrap());
+            for round in 0..EACH {
+                let name = format!("{thread}-{round}");
+                group.set_attribute(&name, round).unwrap();
+                array.set_attribute(&name, round).unwrap();
+                opened.set_attribute("/", &name, round).unwrap();
+                opened
+                    .update_attributes("/g", |attributes| {
+                        let count = attributes.get("count").and_then(|count| count.as_i64()).unwrap_or(0);
+                        attributes.insert("count", count + 1);
+                    })
+                    .unwrap();
+                assert_eq!(group.attributes().get(&name).unwrap().as_i64(), i64::try_from(round).ok());
+            }
+        });
+        let all = usize::try_from(THREADS * EACH).unwrap();
+        for consolidated in [false, is_consolidated] {
+            let again = opened_again(hierarchy, consolidated);
+            let group = again.group("/g").unwrap();
+            assert_eq!(group.attributes().len(), all + 1, "{}", hierarchy.format());
+            assert_eq!(group.attributes().get("count").unwrap().as_i64(), i64::try_from(all).ok());
+            assert_eq!(again.group("/").unwrap().attributes().len(), all);
+            assert_eq!(again.array("/g/a").unwrap().attributes().len(), all);
+        }
+    });
+}
+
+#[test]
+fn of_threads_that_create_one_node_exactly_one_succeeds() {
+    everywhere(|hierarchy, is_consolidated| {
+        let builder = ArrayBuilder::new([4], "uint8");
+        for round in 0..10 {
+            let path = format!("/g/new-{round}");
+            let created = AtomicUsize::new(0);
+            on_threads(hierarchy, |opened, thread| {
+                let done = match thread % 3 {
+                    0 => opened.create_group(&path, Object::new()).map(drop),
+                    1 => opened.create_array(&path, &builder).map(drop),
+                    _ => opened.create_arrays([(path.as_str(), &builder)]).map(drop),
+                };
+                match done {
+                    Ok(()) => drop(created.fetch_add(1, Ordering::Relaxed)),
+                    Err(Error::InTheWay { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            });
+            assert_eq!(created.into_inner(), 1, "{}", hierarchy.format());
+            assert!(opened_again(hierarchy, is_consolidated).exists(&path).unwrap());
+        }
+    });
+}
+
+#[test]
+fn nodes_that_many_threads_create_are_all_in_consolidated_metadata() {
+    const EACH: u64 = 6;
+    everywhere(|hierarchy, is_consolidated| {
+        on_threads(hierarchy, |opened, thread| {
+            for round in 0..EACH {
+                // The groups between them are missing.
+                let path = format!("/g/{round}/{thread}/a");
+                opened.create_array(&path, &ArrayBuilder::new([4], "uint8")).unwrap();
+                if thread % 4 == 0 {
+                    opened.erase(&path).unwrap();
+                }
+            }
+        });
+        let root = hierarchy.path("/g").unwrap();
+        for consolidated in [false, is_consolidated] {
+            let nodes = opened_again(hierarchy, consolidated).walk(&root).unwrap();
+            let arrays = nodes.iter().filter(|node| node.kind == zarr_kit::Kind::Array).count();
+            assert_eq!(arrays as u64, EACH * (THREADS - THREADS / 4), "{}", hierarchy.format());
+        }
+    });
+}
+
+#[test]
+fn attributes_of_a_group_are_kept_by_threads_that_create_nodes_below_it() {
+    for round in 0..20 {
+        let context = context();
+        let hierarchy = Hierarchy::create(memory(), &context, Format::V3).unwrap();
+        let path = format!("/g-{round}");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let attributes = [("unit".to_owned(), "K".into())].into_iter().collect();
+                if hierarchy.create_group(&path, attributes).is_err() {
+                    hierarchy.set_attribute(&path, "unit", "K").unwrap();
+                }
+            });
+            scope.spawn(|| {
+                hierarchy.create_array(&format!("{path}/a"), &ArrayBuilder::new([4], "uint8")).unwrap();
+            });
+        });
+        assert_eq!(hierarchy.group(&path).unwrap().attributes().len(), 1);
+        let store: &Arc<dyn Store> = hierarchy.store();
+        assert_eq!(store.list().unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,205 @@
+//! What an array that grows does about elements that are stored outside of its old shape.
+//!
+//! A shrink that was interrupted leaves chunks there, and so does an append. A chunk at the border keeps the elements
+//! that a shrink cut off. None of them may come back: before the new shape is published, chunks in the added region are
+//! erased, and those at the border get the fill value where the array did not reach.
+
+use std::ops::Range;
+
+use zarr_spec::Elements;
+
+use super::chunks::{ChunkBox, boxes_between, erase_values};
+use super::{Array, ArrayInner};
+use crate::copy;
+use crate::error::Error;
+use crate::flight;
+use crate::selection::{Along, Selection};
+
+/// Chunks that are looked for by their names rather than in a listing of the array.
+const NAMED: u64 = 1024;
+
+/// Chunks that one thread looks at before others take part.
+const ALONE: usize = 8;
+
+/// The old array in a larger one, which begins elsewhere perhaps.
+struct Old {
+    /// The elements that it had, as they are counted now.
+    elements: Vec<Range<u64>>,
+    /// The chunks that have some of these.
+    chunks: Vec<Range<u64>>,
+    /// The chunks that have no others inside of the new array.
+    whole: Vec<Range<u64>>,
+}
+
+/// Chunks that hold elements outside of the old array.
+#[derive(Default)]
+struct Outside {
+    added: Vec<ChunkBox>,
+    border: Vec<ChunkBox>,
+}
+
+impl Array {
+    /// Removes what is stored outside of `old`, the same array before it was resized, from where this one gains elements.
+    /// The caller has the lock of the node.
+    pub(super) fn clear_added(&self, old: &Self, start: &[i64]) -> Result<(), Error> {
+        let elements = kept(old.shape(), self.shape(), start);
+        let grows = elements.iter().zip(self.shape()).any(|(kept, &length)| kept.end - kept.start < length);
+        if !grows || self.shape().contains(&0) {
+            return Ok(());
+        }
+        let old = self.inner.old(elements)?;
+        let all: Vec<_> = self.inner.resolved.grid.grid_shape().iter().map(|&count| 0..count).collect();
+        let added = boxes_between(&all, &old.chunks);
+        let border = boxes_between(&old.chunks, &old.whole);
+        let outside = added.zip(border).map(|(added, border)| Outside { added, border });
+        let count = outside.as_ref().map_or(u64::MAX, Outside::count);
+        let store = self.inner.resolved.store.capabilities();
+        if count > NAMED && store.listable {
+            return self.clear_listed(&old);
+        }
+        let Outside { added, border } = outside.unwrap_or_default();
+        if store.erasable {
+            self.inner.erase_boxes(&added)?;
+        }
+        self.trim(&border.iter().flat_map(ChunkBox::chunks).collect::<Vec<_>>(), &old)
+    }
+
+    /// The same for chunks that a listing has.
+    fn clear_listed(&self, old: &Old) -> Result<(), Error> {
+        let inner = &self.inner;
+        let (mut added, mut border) = (Vec::new(), Vec::new());
+        for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+            let Some(Some(index)) = inner.chunk_in(&**inner.resolved.grid, &key)? else { continue };
+            if !is_in(&index, &old.chunks) {
+                added.push(key);
+            } else if !is_in(&index, &old.whole) {
+                border.push(index);
+            }
+        }
+        if inner.resolved.store.capabilities().erasable {
+            erase_values(&*inner.resolved.store, &added)?;
+        }
+        self.trim(&border, old)
+    }
+
+    /// Writes the fill value to chunks where `old` did not reach, if they hold anything else there.
+    fn trim(&self, chunks: &[Vec<u64>], old: &Old) -> Result<(), Error> {
+        let threads = match self.inner.resolved.store.manner().concurrency {
+            0 if chunks.len() < ALONE => 1,
+            0 => self.inner.context().thread_count(),
+            concurrency => concurrency,
+        };
+        flight::each(chunks.len(), threads, |number| {
+            let chunk = &chunks[number];
+            self.boxes_to_trim(chunk, old)?.iter().try_for_each(|part| self.trim_part(chunk, part))
+        })
+    }
+
+    fn trim_part(&self, chunk: &[u64], part: &Selection) -> Result<(), Error> {
+        let elements = match self.read(part) {
+            // No value, or none of an inner chunk: the former holds nothing to be trimmed.
+            Err(Error::UndefinedFillValue { .. }) if !self.chunk_exists(chunk)? => return Ok(()),
+            Err(Error::UndefinedFillValue { .. }) => None,
+            elements => Some(elements?),
+        };
+        let fill = self.fill_value().bytes();
+        let is_variable = self.data_type().elements() == Elements::Variable;
+        if let Some(elements) = elements {
+            let is_fill = match is_variable {
+                true => elements.iter().all(|element| element == fill),
+                false => copy::all_equal(fill, elements.bytes()),
+            };
+            if is_fill {
+                return Ok(());
+            }
+        }
+        let count = part.shape(self.shape())?.iter().product::<u64>();
+        let count = usize::try_from(count).map_err(|_| Error::Elements("too many elements".to_owned()))?;
+        match is_variable {
+            true => self.write_variable(part, &vec![fill; count]),
+            false => self.write(part, &fill.repeat(count)),
+        }
+    }
+
+    /// The elements of a chunk that are inside of this array and were not in `old`, as boxes that share none.
+    fn boxes_to_trim(&self, chunk: &[u64], old: &Old) -> Result<Vec<Selection>, Error> {
+        let extents = self.inner.resolved.grid.extents(chunk)?;
+        let inside = extents.iter().zip(self.shape());
+        let inside: Vec<_> = inside.map(|(extent, &length)| extent.start..extent.end.min(length)).collect();
+        let mut boxes = Vec::new();
+        for (dimension, (range, kept)) in inside.iter().zip(&old.elements).enumerate() {
+            let before = range.start..kept.start.min(range.end);
+            let behind = kept.end.max(range.start)..range.end;
+            for part in [before, behind].into_iter().filter(|part| !part.is_empty()) {
+                let along = inside.iter().zip(&old.elements).enumerate().map(|(other, (range, kept))| {
+                    match other.cmp(&dimension) {
+                        std::cmp::Ordering::Less => range.start.max(kept.start)..range.end.min(kept.end),
+                        std::cmp::Ordering::Equal => part.clone(),
+                        std::cmp::Ordering::Greater => range.clone(),
+                    }
+                });
+                let along = along.map(|Range { start, end }| Along::Range { start, stop: end, step: 1 });
+                boxes.push(Selection::Dimensions(along.collect()));
+            }
+        }
+        Ok(boxes)
+    }
+}
+
+impl ArrayInner {
+    /// Where the old array is, which had `elements`, in this one.
+    fn old(&self, elements: Vec<Range<u64>>) -> Result<Old, Error> {
+        let grid = &self.resolved.grid;
+        let (mut chunks, mut whole) = (Vec::new(), Vec::new());
+        for (dimension, kept) in elements.iter().enumerate() {
+            if kept.is_empty() {
+                chunks.push(0..0);
+                whole.push(0..0);
+                continue;
+            }
+            let axis = grid.axis(dimension);
+            let (first, last) = (axis.cell_with(kept.start)?, axis.cell_with(kept.end - 1)?);
+            let end = last.extent.end.min(self.metadata.shape[dimension]);
+            let from = first.number + u64::from(first.extent.start < kept.start);
+            chunks.push(first.number..last.number + 1);
+            whole.push(from..(last.number + u64::from(end <= kept.end)).max(from));
+        }
+        Ok(Old { elements, chunks, whole })
+    }
+}
+
+impl Outside {
+    fn count(&self) -> u64 {
+        self.added.iter().chain(&self.border).map(ChunkBox::count).fold(0, u64::saturating_add)
+    }
+}
+
+/// The elements of an array of the shape `old` that one of the shape `new` has, which begins `start` elements later.
+fn kept(old: &[u64], new: &[u64], start: &[i64]) -> Vec<Range<u64>> {
+    let lengths = old.iter().zip(new).zip(start);
+    let kept = lengths.map(|((&old, &new), &start)| {
+        let from = if start < 0 { start.unsigned_abs() } else { 0 };
+        let end = match start < 0 {
+            true => old.saturating_add(from),
+            false => old.saturating_sub(start.unsigned_abs()),
+        };
+        from.min(new)..end.clamp(from.min(new), new)
+    });
+    kept.collect()
+}
+
+fn is_in(index: &[u64], chunks: &[Range<u64>]) -> bool {
+    index.iter().zip(chunks).all(|(index, chunks)| chunks.contains(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_array_keeps_is_counted_from_its_new_beginning() {
+        assert_eq!(kept(&[5, 5, 5, 5], &[8, 3, 9, 2], &[0, 0, -2, 4]), [0..5, 0..3, 2..7, 0..1]);
+        assert_eq!(kept(&[5], &[2], &[7]), [Range { start: 0, end: 0 }]);
+        assert_eq!(kept(&[5], &[2], &[-7]), [Range { start: 2, end: 2 }]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Chunks where a new array is created: an earlier array was not erased to its end, or never got its document.
+//!
+//! They are erased before the document of the new array is written. Otherwise they would be its elements.
+
+use std::sync::OnceLock;
+
+use zarr_spec::store::Directory;
+use zarr_spec::{Format, Key, NodePath, Prefix};
+
+use super::access::Access;
+use super::dialect::{Dialect, NewNode, in_the_way};
+use super::foreign::{OF_V2, OF_V3};
+use crate::array::Array;
+use crate::error::Error;
+
+/// Runs `read`, and lists what lies directly below `prefix`, the folder of a node that is to be created. Where each
+/// request is a round trip, both are under way at the same time. There is no listing of a store that cannot list.
+pub(super) fn with_listing<T: Send + Sync>(
+    access: &Access,
+    path: &NodePath,
+    prefix: &Prefix,
+    read: impl Fn() -> Result<T, Error> + Sync,
+) -> Result<(T, Option<Directory>), Error> {
+    if !access.store.capabilities().listable {
+        return Ok((read()?, None));
+    }
+    if access.is_local() {
+        let read = read()?;
+        return Ok((read, Some(access.store.list_dir(prefix)?)));
+    }
+    if access.new_groups.cover(access, path) {
+        return Ok((read()?, Some(Directory::default())));
+    }
+    let listed = OnceLock::new();
+    let list = || {
+        let _first = listed.set(list_far(access, prefix)?);
+        Ok(())
+    };
+    let read = access.checked(list, read)?;
+    Ok((read, listed.into_inner()))
+}
+
+/// As [`with_listing`], for the folders of many new arrays: the groups that they are created in are listed. The answer
+/// has those of `prefixes` that something lies below.
+pub(super) fn with_listings<T: Send + Sync>(
+    access: &Access,
+    new: &[(&NodePath, Prefix)],
+    read: impl Fn() -> Result<T, Error> + Sync,
+) -> Result<(T, Vec<Prefix>), Error> {
+    let is_known = |path: &NodePath| access.new_groups.cover(access, path);
+    let unknown: Vec<_> = new.iter().filter(|(path, _)| !is_known(path)).map(|(_, prefix)| prefix).collect();
+    if unknown.is_empty() || !access.store.capabilities().listable {
+        return Ok((read()?, Vec::new()));
+    }
+    let mut groups: Vec<Prefix> = unknown.iter().filter_map(|prefix| prefix.parent()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let occupied = OnceLock::new();
+    let list = || {
+        let concurrency = access.store.manner().concurrency;
+        let listed = crate::flight::map(&groups, concurrency, |group| list_far(access, group))?;
+        let _first = occupied.set(listed.into_iter().flat_map(|listed| listed.prefixes).collect::<Vec<_>>());
+        Ok(())
+    };
+    let read = access.checked(list, read)?;
+    let mut occupied = occupied.into_inner().unwrap_or_default();
+    occupied.retain(|prefix| unknown.contains(&prefix));
+    Ok((read, occupied))
+}
+
+/// Lists `prefix` in a store that is far away. The root of a hierarchy that was started here is listed first: if it is
+/// empty, it needs no other listing.
+fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
+    if access.new_groups.take_start() {
+        let root = access.store.list_dir(&Prefix::root())?;
+        if is_empty(&root) {
+            access.new_groups.add(access, &NodePath::root());
+            return Ok(root);
+        }
+    }
+    Ok(access.store.list_dir(prefix)?)
+}
+
+/// Notes that nothing lies below a group that was just created, if its folder was `listed` as empty.
+pub(super) fn note_group(access: &Access, path: &NodePath, node: NewNode<'_>, listed: Option<&Directory>) {
+    if !access.is_local() && matches!(node, NewNode::Group(_)) && listed.is_some_and(is_empty) {
+        access.new_groups.add(access, path);
+    }
+}
+
+/// Whether nothing lies below a folder that was listed.
+fn is_empty(listed: &Directory) -> bool {
+    listed.keys.is_empty() && listed.prefixes.is_empty()
+}
+
+/// Whether a folder that was listed may have this key: without a listing it may.
+pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
+    listed.is_none_or(|listed| listed.keys.contains(key))
+}
+
+/// Erases the chunks that the new `array` would show, unless its folder was `listed` as empty.
+///
+/// Chunks stay where a document of another format is in the same folder: they are those of that format, or of both.
+///
+/// # Errors
+///
+/// [`Error::InTheWay`] if nodes lie below the array, [`Error::ChunkKey`], [`Error::Store`].
+pub(super) fn erase(
+    access: &Access,
+    dialect: &dyn Dialect,
+    array: &Array,
+    listed: Option<&Directory>,
+) -> Result<(), Error> {
+    let Some(listed) = listed.filter(|listed| !is_empty(listed)) else { return Ok(()) };
+    if listed.keys.iter().any(|key| is_foreign(dialect.format(), key)) {
+        return Ok(());
+    }
+    let prefix = dialect.chunks(array.path())?;
+    for key in access.store.list_prefix(&prefix)? {
+        if let Some(node) = dialect.node_with(&key).filter(|node| node != array.path()) {
+            let path = array.path();
+            let what =
+                format!("{node} is below it, and only groups have nodes below them; erase {path} first");
+            return Err(in_the_way(path, what));
+        }
+    }
+    array.erase_leftovers()
+}
+
+/// Whether a key in the folder of a node is a document of another format.
+fn is_foreign(format: Format, key: &Key) -> bool {
+    match format {
+        Format::V2 => key.name() == OF_V3,
+        Format::V3 => OF_V2.contains(&key.name()),
+        Format::V3Draft => key.name() == OF_V3 || OF_V2.contains(&key.name()),
+    }
+}
