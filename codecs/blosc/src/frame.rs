@@ -14,11 +14,11 @@ mod against_c_blosc;
 
 use std::ops::Range;
 
-use zarr_spec::CodecError;
 use zarr_spec::codec::{PartSource, PartTarget};
+use zarr_spec::{CodecError, LimitExceeded, Output};
 
 use crate::header::{Header, flag};
-use crate::inner::{Compressors, Decompressors, VERSION};
+use crate::inner::{self, Compressors, Decompressors, VERSION};
 use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle, shuffle};
 
 /// Memory that is kept from block to block and from buffer to buffer.
@@ -54,13 +54,73 @@ impl<'a> EncodedBlocks<'a> {
         Ok(Self { header, encoded, starts, splits })
     }
 
-    /// What begins with the streams of a block, and the decoded size of each when there are `size` bytes in all.
+    /// What begins with the streams of a block, and the decoded size of each when there are `size` bytes in all. The
+    /// streams are there, and long enough to decode to that.
     fn streams(&self, number: usize, size: usize) -> Result<(&'a [u8], usize), String> {
         let start = u32::from_le_bytes(self.starts[number]) as usize;
         let streams = self.encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * self.starts.len());
         let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
         let (typesize, blocksize) = (usize::from(self.header.typesize), self.header.blocksize as usize);
-        Ok((streams, stream_size(self.splits, typesize, blocksize, size)))
+        let stream_size = stream_size(self.splits, typesize, blocksize, size);
+        self.check_streams(streams, stream_size, size / stream_size)?;
+        Ok((streams, stream_size))
+    }
+
+    /// Compares what `count` streams of one block are said to decode to, `size` bytes each, with their stored sizes. The
+    /// bytes that they take with their lengths.
+    fn check_streams(&self, streams: &[u8], size: usize, count: usize) -> Result<usize, String> {
+        let number = self.header.inner_number();
+        let mut rest = streams;
+        for _ in 0..count {
+            let stream = split_stream(&mut rest)?;
+            if size > inner::largest_decoded_size(number, stream.len()) {
+                return Err(format!("a stream of {} bytes cannot decode to {size}", stream.len()));
+            }
+        }
+        Ok(streams.len() - rest.len())
+    }
+
+    /// Checks the streams of all blocks, which share no bytes: C-Blosc writes none that do.
+    fn check(&self) -> Result<(), String> {
+        let (size, blocksize) = (self.header.size as usize, self.header.blocksize as usize);
+        let mut stored = OVERHEAD + 4 * self.starts.len();
+        for number in 0..self.starts.len() {
+            let block_size = blocksize.min(size - number * blocksize);
+            let (streams, stream_size) = self.streams(number, block_size)?;
+            stored += self.check_streams(streams, stream_size, block_size / stream_size)?;
+        }
+        if stored > self.encoded.len() {
+            return Err("its blocks share bytes".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Checks everything about a buffer that can be seen without decoding it.
+pub(crate) fn check(header: &Header, encoded: &[u8]) -> Result<(), String> {
+    header.check_blocks()?;
+    if header.flags & flag::STORED != 0 {
+        return stored(encoded, header.size as usize).map(drop);
+    }
+    EncodedBlocks::new(header, encoded)?.check()
+}
+
+/// Decoded bytes for each stored one for which memory is made before anything is decoded.
+const USUAL_RATIO: usize = 16;
+
+/// Makes room for `size` bytes in one step where the caller has declared just as many, or where what is stored makes them
+/// plausible: memory that grows block by block is copied as it grows.
+fn reserve(size: usize, stored: usize, decoded: &mut Output<'_>) -> Result<(), LimitExceeded> {
+    let plausible = stored.saturating_mul(USUAL_RATIO).min(size);
+    decoded.spare(if size == decoded.remaining() { size } else { plausible }).map(drop)
+}
+
+/// Refuses `size` bytes if there is no room for them.
+pub(crate) fn check_limit(size: usize, decoded: &Output<'_>) -> Result<(), LimitExceeded> {
+    let remaining = decoded.remaining();
+    match size <= remaining {
+        true => Ok(()),
+        false => Err(LimitExceeded { limit: decoded.written().len() + remaining }),
     }
 }
 
@@ -70,46 +130,56 @@ impl Decoder {
         Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), between: Vec::new() }
     }
 
-    /// Decodes the blocks that bytes of `range` are in, of a buffer that `header` was parsed from, to memory of as many
-    /// bytes as it says; or tells what is wrong with it.
+    /// Appends what a buffer that `header` was parsed from decodes to: as many bytes as it says, of which those of `range`
+    /// are right.
+    ///
+    /// Memory grows block by block, unless the header agrees with the room that is left: a claimed size by itself takes
+    /// no more than a fixed multiple of what is stored.
     pub(crate) fn decode(
         &mut self,
         header: &Header,
         encoded: &[u8],
         range: Range<usize>,
-        decoded: &mut [u8],
-    ) -> Result<(), String> {
+        decoded: &mut Output<'_>,
+    ) -> Result<(), Unfinished> {
+        let size = header.size as usize;
+        check_limit(size, decoded)?;
         header.check_blocks()?;
         if header.flags & flag::STORED != 0 {
-            let stored = stored(encoded, decoded.len())?;
-            decoded[range.clone()].copy_from_slice(&stored[range]);
+            let stored = stored(encoded, size)?;
+            decoded.spare(size)?[range.clone()].copy_from_slice(&stored[range]);
+            decoded.advance(size);
             return Ok(());
         }
-        let (encoded, blocksize) = (EncodedBlocks::new(header, encoded)?, header.blocksize as usize);
-        let blocks = decoded.chunks_mut(blocksize).enumerate().take(range.end.div_ceil(blocksize));
-        for (number, block) in blocks.skip(range.start / blocksize) {
-            let (streams, size) = encoded.streams(number, block.len())?;
-            self.decode_block(header, streams, size, block)?;
+        let blocks = EncodedBlocks::new(header, encoded)?;
+        reserve(size, encoded.len(), decoded)?;
+        let blocksize = header.blocksize as usize;
+        for number in 0..blocks.starts.len() {
+            let from = number * blocksize;
+            let to = size.min(from + blocksize);
+            if from < range.end && range.start < to {
+                let (streams, stream_size) = blocks.streams(number, to - from)?;
+                let block = &mut decoded.spare(to - from)?[..to - from];
+                self.decode_block(header, streams, stream_size, block)?;
+            } else {
+                decoded.spare(to - from)?;
+            }
+            decoded.advance(to - from);
         }
         Ok(())
     }
 
-    /// Decodes a buffer that `header` was parsed from block by block; or tells what is wrong with it, unless it is the
-    /// target that fails.
+    /// Decodes a buffer that `header` was parsed from block by block.
     pub(crate) fn decode_parts(
         &mut self,
         header: &Header,
         encoded: &[u8],
         decoded: &mut dyn PartTarget,
-    ) -> Result<Result<(), String>, CodecError> {
+    ) -> Result<(), Unfinished> {
         let mut memory = std::mem::take(&mut self.decoded);
         let done = self.decode_blocks(header, encoded, &mut memory, decoded);
         self.decoded = memory;
-        match done {
-            Ok(()) => Ok(Ok(())),
-            Err(Unfinished::Wrong(why)) => Ok(Err(why)),
-            Err(Unfinished::Target(error)) => Err(error),
-        }
+        done
     }
 
     fn decode_blocks(
@@ -126,12 +196,12 @@ impl Decoder {
             return blocks.try_for_each(|block| decoded.write(block)).map_err(Unfinished::Target);
         }
         let encoded = EncodedBlocks::new(header, encoded)?;
-        memory.resize(blocksize, 0);
         for number in 0..encoded.starts.len() {
-            let block = &mut memory[..blocksize.min(size - number * blocksize)];
-            let (streams, size) = encoded.streams(number, block.len())?;
-            self.decode_block(header, streams, size, block)?;
-            decoded.write(block).map_err(Unfinished::Target)?;
+            let block_size = blocksize.min(size - number * blocksize);
+            let (streams, stream_size) = encoded.streams(number, block_size)?;
+            memory.resize(block_size, 0);
+            self.decode_block(header, streams, stream_size, memory)?;
+            decoded.write(memory).map_err(Unfinished::Target)?;
         }
         Ok(())
     }
@@ -182,9 +252,18 @@ impl Decoder {
 }
 
 /// Why a buffer was not decoded to its end.
-enum Unfinished {
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// The buffer is not valid.
     Wrong(String),
+    /// Its bytes cannot go where they should.
     Target(CodecError),
+}
+
+impl From<LimitExceeded> for Unfinished {
+    fn from(limit: LimitExceeded) -> Self {
+        Self::Target(limit.into())
+    }
 }
 
 impl From<String> for Unfinished {

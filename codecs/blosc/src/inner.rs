@@ -10,6 +10,7 @@ use crate::{Compressor, lz4};
 
 /// In the flags of a header.
 pub(crate) mod number {
+    pub(crate) const BLOSCLZ: u8 = 0;
     pub(crate) const LZ4: u8 = 1;
     pub(crate) const SNAPPY: u8 = 2;
     pub(crate) const ZLIB: u8 = 3;
@@ -18,6 +19,22 @@ pub(crate) mod number {
 
 /// Of every inner format, in the second byte of a header.
 pub(crate) const VERSION: u8 = 1;
+
+/// The most bytes that a stream of `size` bytes can decode to in the inner format of that number. A stream that is not
+/// compressed is as long as what it holds.
+pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
+    match number {
+        // A length goes on in bytes that stand for 255 each.
+        number::BLOSCLZ | number::LZ4 => size.saturating_mul(255),
+        // A copy of at most 64 bytes takes three.
+        number::SNAPPY => size.saturating_mul(22),
+        // A copy of at most 258 bytes takes two bits.
+        number::ZLIB => size.saturating_mul(1032),
+        // A block of at most 128 KiB takes three bytes or more.
+        number::ZSTD => (size / 3).saturating_mul(1 << 17).max(size),
+        _ => size,
+    }
+}
 
 /// Memory for compressing, made when it is needed.
 pub(crate) struct Compressors {

@@ -31,7 +31,7 @@ use zarr_spec::{
 };
 
 use configuration::{Configuration, V2Configuration, V3Configuration};
-use frame::{Decoder, Encoder};
+use frame::{Decoder, Encoder, Unfinished};
 use header::Header;
 use inner::Decompressors;
 
@@ -247,7 +247,7 @@ impl InParts for Blosc {
     fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError> {
         let header = Header::parse(encoded)?;
         let decode = |decoder: &mut Decoder| decoder.decode_parts(&header, encoded, decoded);
-        self.decoders.with(Decoder::new, decode)?.map_err(|why| corrupt(&header, &why))
+        self.decoders.with(Decoder::new, decode).map_err(|unfinished| unfinished.error(&header))
     }
 }
 
@@ -278,21 +278,37 @@ impl Blosc {
         range: Range<usize>,
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let size = header.size as usize;
-        if size == 0 {
+        if header.size == 0 {
             return Ok(());
         }
-        let room = &mut decoded.spare(size)?[..size];
-        let done = if Decompressors::knows(header.inner_number()) {
-            self.decoders.with(Decoder::new, |decoder| decoder.decode(header, encoded, range, room))
-        } else {
-            let all = library::decompress(encoded, room) == Ok(size);
-            all.then_some(()).ok_or_else(|| "C-Blosc cannot decode it".to_owned())
-        };
-        done.map_err(|why| corrupt(header, &why))?;
-        decoded.advance(size);
-        Ok(())
+        if !Decompressors::knows(header.inner_number()) {
+            return decompress_whole(header, encoded, decoded);
+        }
+        let decode = |decoder: &mut Decoder| decoder.decode(header, encoded, range, decoded);
+        self.decoders.with(Decoder::new, decode).map_err(|unfinished| unfinished.error(header))
     }
+}
+
+impl Unfinished {
+    fn error(self, header: &Header) -> CodecError {
+        match self {
+            Self::Wrong(why) => corrupt(header, &why),
+            Self::Target(error) => error,
+        }
+    }
+}
+
+/// Decodes by C-Blosc as a whole, once the stored sizes of all streams agree with the size that the header claims.
+fn decompress_whole(header: &Header, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    let size = header.size as usize;
+    frame::check_limit(size, decoded)?;
+    frame::check(header, encoded).map_err(|why| corrupt(header, &why))?;
+    let room = &mut decoded.spare(size)?[..size];
+    if library::decompress(encoded, room) != Ok(size) {
+        return Err(corrupt(header, "C-Blosc cannot decode it"));
+    }
+    decoded.advance(size);
+    Ok(())
 }
 
 fn corrupt(header: &Header, why: &str) -> CodecError {

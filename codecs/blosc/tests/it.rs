@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+#[path = "it/allocations.rs"]
+mod allocations;
 #[path = "it/chains.rs"]
 mod chains;
 #[path = "it/ranges.rs"]
