@@ -119,3 +119,27 @@ fn nothing_is_lost_and_damage_never_panics() {
         check_damaged(&v2(""), &plain(), &encoded, 400, 2000).unwrap();
     }
 }
+
+/// For each the library would clear 3.6 MB.
+#[test]
+fn a_million_streams_with_little_or_no_content_decode() {
+    let (empty, _) = STREAMS[1];
+    let codec = v2(r#"{"level":9}"#);
+    let single = encode(&codec, &plain(), b"a").unwrap();
+    assert_eq!(decoded(&hex(empty).repeat(1 << 20), 0).unwrap(), b"");
+    assert_eq!(decoded(&single.repeat(1 << 12), 1 << 12).unwrap(), vec![b'a'; 1 << 12]);
+    let both = [hex(empty), single].concat().repeat(100);
+    assert_eq!(decoded(&both, 100).unwrap(), [b'a'; 100]);
+    assert_corrupt(&[hex(empty), hex(empty)[..13].to_vec()].concat(), "cut off");
+}
+
+#[test]
+fn a_stream_of_a_high_level_that_holds_too_much_is_too_large() {
+    let codec = v2(r#"{"level":9}"#);
+    let ramp: Vec<u8> = (0..500_000u64).map(|i| (i * i / 7 % 251).to_le_bytes()[0]).collect();
+    let encoded = encode(&codec, &plain(), &ramp).unwrap();
+    for limit in [0, 1, 100_000, 499_999] {
+        assert!(matches!(decoded(&encoded, limit), Err(CodecError::TooLarge(_))), "{limit}");
+    }
+    assert_eq!(decoded(&encoded, 500_000).unwrap(), ramp);
+}

@@ -18,8 +18,8 @@ const SPARC: u64 = 0x09;
 const ARM64: u64 = 0x0a;
 const RISCV: u64 = 0x0b;
 
-/// In bytes. More than any preset has, and less than what would let a few bytes of metadata take all memory.
-pub(crate) const MAXIMUM_DICTIONARY_SIZE: u32 = 256 << 20;
+/// In bytes: the dictionary of the highest preset.
+pub(crate) const MAXIMUM_DICTIONARY_SIZE: u32 = 64 << 20;
 const MINIMUM_DICTIONARY_SIZE: u32 = 4096;
 
 /// The longest chain that liblzma takes.
@@ -43,7 +43,7 @@ pub struct Filter {
     /// LZMA: where options that are absent come from; 6 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<u32>,
-    /// LZMA: bytes of the dictionary, 4 KiB to 256 MiB.
+    /// LZMA: bytes of the dictionary, 4 KiB to 64 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dict_size: Option<u32>,
     /// LZMA: literal context bits; 4 at most, together with `lp`.
@@ -130,6 +130,11 @@ impl Filter {
             ("mf", self.mf.is_none_or(|finder| match_finder(finder).is_some())),
         ];
         match checks.iter().find(|(_, fits)| !fits) {
+            Some(("dict_size", _)) => Err(CodecError::configuration(format!(
+                "dict_size of filter {id} is {}, not 4 KiB to {} MiB",
+                self.dict_size.unwrap_or_default(),
+                MAXIMUM_DICTIONARY_SIZE >> 20
+            ))),
             Some((name, _)) => {
                 Err(CodecError::configuration(format!("{name} of filter {id} is out of range")))
             }

@@ -1,8 +1,8 @@
 //! The `lzma` codec: the bytes of a chunk as one xz, lzma or raw stream.
 //!
 //! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes several xz
-//! streams, one after another; nothing may follow a stream of the other two kinds. A stream that wants a dictionary
-//! of more than 256 MiB is refused before it gets the memory.
+//! streams, one after another; nothing may follow a stream of the other two kinds. A stream that needs a dictionary
+//! of more than 64 MiB, which is that of the highest preset, is refused before memory is allocated for it.
 //!
 //! The parameters are those of Python's `lzma` module, all of which may be absent:
 //! - `format`: 1 for an xz file (the default), 2 for the older lzma file, 3 for a raw stream;
@@ -209,7 +209,7 @@ fn container(configuration: &LzmaConfiguration) -> Result<Container, CodecError>
     Ok(container)
 }
 
-/// What decoding may take beside the decoded bytes: the largest dictionary and some room for tables.
+/// Bytes that decoding may take besides the decoded ones: the largest dictionary, and tables.
 const MEMORY_LIMIT: u64 = filter::MAXIMUM_DICTIONARY_SIZE as u64 + (1 << 20);
 
 impl BytesToBytesCodec for Lzma {
@@ -223,12 +223,22 @@ impl BytesToBytesCodec for Lzma {
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         let mut library = self.decoder().map_err(CodecError::corrupt)?;
         let rest = stream::decode(encoded, decoded, |encoded, room| {
-            progress(&mut library, encoded, room).map_err(CodecError::corrupt)
+            progress(&mut library, encoded, room).map_err(decode_error)
         })?;
         match rest.len() {
             0 => Ok(()),
             more => Err(CodecError::corrupt(format!("{more} bytes follow the stream"))),
         }
+    }
+}
+
+fn decode_error(error: Error) -> CodecError {
+    match error {
+        Error::MemLimit => CodecError::corrupt(format!(
+            "the stream needs a dictionary that is larger than the limit of {} MiB",
+            filter::MAXIMUM_DICTIONARY_SIZE >> 20
+        )),
+        error => CodecError::corrupt(error),
     }
 }
 

@@ -295,6 +295,26 @@ fn too_much_stops_at_the_limit_and_a_huge_dictionary_is_refused() {
 }
 
 #[test]
+fn a_dictionary_above_64_mib_is_refused_with_the_limit() {
+    // An lzma file by Python 3.11's `lzma`, of no bytes; the dictionary is 64 MiB, and then 128 MiB.
+    let allowed = hex("5d 00000004 ffffffffffffffff 0083fffbffffc0000000");
+    assert_eq!(decode(&v2(r#"{"format":2}"#), &plain(), &allowed, 0).unwrap(), b"");
+    let mut refused = allowed;
+    refused[4] = 8;
+    let error = decode(&v2(r#"{"format":2}"#), &plain(), &refused, 0).unwrap_err();
+    assert!(error.to_string().contains("limit of 64 MiB"), "{error}");
+    let filters = r#"{"format":3,"filters":[{"id":33,"dict_size":67108865}]}"#;
+    let error = create(Format::V2, "lzma", filters, Mode::Strict, &BYTES).unwrap_err();
+    assert!(error.to_string().contains("67108865") && error.to_string().contains("64 MiB"), "{error}");
+}
+
+#[test]
+fn many_streams_without_content_decode() {
+    let empty = encode(&v2(""), &plain(), b"").unwrap();
+    assert_eq!(decode(&v2(""), &plain(), &empty.repeat(100_000), 0).unwrap(), b"");
+}
+
+#[test]
 fn damage_never_panics() {
     for (configuration, decoded, encoded) in STREAMS {
         if *decoded == STEPS {

@@ -154,13 +154,14 @@ fn divisible(encoded: &[u8]) -> Option<usize> {
         return None;
     }
     let size = zstd_safe::get_frame_content_size(encoded).ok()??;
-    let window = if descriptor & IS_ONE_SEGMENT != 0 {
-        size
-    } else {
-        u64::from(8 + (window & 7)) << (7 + (window >> 3))
-    };
+    let window = if descriptor & IS_ONE_SEGMENT != 0 { size } else { window_size(window) };
     let is_whole = zstd_safe::find_frame_compressed_size(encoded) == Ok(encoded.len());
-    usize::try_from(size).ok().filter(|_| is_whole && window <= MAXIMUM_WINDOW)
+    usize::try_from(size).ok().filter(|_| is_whole && window <= USUAL_WINDOW)
+}
+
+/// The window that the byte behind the descriptor of a frame stands for (RFC 8878, section 3.1.1.1.2).
+fn window_size(byte: u8) -> u64 {
+    u64::from(8 + (byte & 7)) << (7 + (byte >> 3))
 }
 
 /// Flags of a frame header (RFC 8878, section 3.1.1.1.1).
@@ -168,7 +169,10 @@ const HAS_CHECKSUM: u8 = 1 << 2;
 const IS_ONE_SEGMENT: u8 = 1 << 5;
 
 /// Windows that are larger are not worth their memory when a frame is decoded in part.
-const MAXIMUM_WINDOW: u64 = 8 << 20;
+const USUAL_WINDOW: u64 = 8 << 20;
+
+/// The largest window that memory is allocated for. Frames that say how much they hold need none.
+const MAXIMUM_WINDOW: u64 = 64 << 20;
 
 /// Fills `room` from the beginning of a frame that holds more.
 fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
@@ -188,13 +192,22 @@ fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Re
 const BLOCK_HEADER_SIZE: usize = 3;
 const BLOCK_SIZE: usize = 1 << 17;
 
-/// Straight to where the bytes go.
+/// Bytes that one of a frame stands for, hardly ever more.
+const USUAL_RATIO: u64 = 64;
+
+/// Straight to where the bytes go, unless memory is to follow what is really decoded: where a frame claims much more
+/// than frames of its size usually hold, and nothing declares that.
 fn decode_sized(
     context: &mut DCtx<'_>,
     frame: &[u8],
     size: u64,
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
+    let remaining = decoded.remaining();
+    let is_usual = size <= USUAL_WINDOW.max(frame.len() as u64 * USUAL_RATIO) || size == remaining as u64;
+    if size <= remaining as u64 && !is_usual {
+        return decode_unsized(context, frame, decoded);
+    }
     let room = fitting(frame, size, decoded)?;
     let size = room.len();
     let written = context.decompress(room, frame).map_err(corrupt)?;
@@ -217,6 +230,9 @@ fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> Result<&
 
 /// Piece by piece: nothing says how much memory it takes.
 fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    if needs_large_window(frame) {
+        return decode_without_window(context, frame, decoded);
+    }
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
     loop {
@@ -240,6 +256,76 @@ fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>
             return Err(CodecError::corrupt("a frame is cut off"));
         }
     }
+}
+
+/// Whether decoding piece by piece takes a larger window than memory is allocated for. Frames of one segment have a
+/// window for all that they hold.
+fn needs_large_window(frame: &[u8]) -> bool {
+    let &[_, _, _, _, descriptor, window, ..] = frame else { return false };
+    let window = match zstd_safe::get_frame_content_size(frame) {
+        Ok(Some(size)) if descriptor & IS_ONE_SEGMENT != 0 => size,
+        _ => window_size(window),
+    };
+    window > MAXIMUM_WINDOW
+}
+
+/// In one step, so that what is decoded is the window: at most as many bytes as the blocks can hold.
+fn decode_without_window(
+    context: &mut DCtx<'_>,
+    frame: &[u8],
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let remaining = decoded.remaining();
+    let size = largest_content(frame).min(remaining);
+    let usual = (frame.len() as u64).saturating_mul(USUAL_RATIO).max(MAXIMUM_WINDOW);
+    if size as u64 > usual && size < remaining {
+        return Err(CodecError::corrupt(format!(
+            "a frame needs a window that is larger than the limit of {} MiB",
+            MAXIMUM_WINDOW >> 20
+        )));
+    }
+    let room = &mut decoded.spare(size)?[..size];
+    match context.decompress(room, frame) {
+        Ok(written) => {
+            decoded.advance(written);
+            Ok(())
+        }
+        Err(_) if size == remaining && largest_content(frame) > size => Err(limit(decoded).into()),
+        Err(code) => Err(corrupt(code)),
+    }
+}
+
+/// The most bytes that the blocks of a frame can hold: those of stored bytes and runs say it, any other has at most
+/// [`BLOCK_SIZE`].
+fn largest_content(frame: &[u8]) -> usize {
+    const COMPRESSED: u32 = 2;
+    const RUN: u32 = 1;
+    let mut rest = frame.get(header_size(frame)..).unwrap_or_default();
+    let mut largest = 0usize;
+    while let &[a, b, c, ..] = rest {
+        let header = u32::from_le_bytes([a, b, c, 0]);
+        let size = usize::try_from(header >> 3).unwrap_or(usize::MAX);
+        let kind = header >> 1 & 3;
+        largest = largest.saturating_add(if kind == COMPRESSED { BLOCK_SIZE } else { size });
+        let stored = if kind == RUN { 1 } else { size };
+        rest = rest.get(BLOCK_HEADER_SIZE.saturating_add(stored)..).unwrap_or_default();
+        if header & 1 == 1 {
+            break;
+        }
+    }
+    largest
+}
+
+/// Bytes before the first block (RFC 8878, section 3.1.1.1).
+fn header_size(frame: &[u8]) -> usize {
+    let Some(&descriptor) = frame.get(4) else { return 0 };
+    let is_one_segment = descriptor & IS_ONE_SEGMENT != 0;
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let content_size = match descriptor >> 6 {
+        0 => usize::from(is_one_segment),
+        flag => 1 << flag,
+    };
+    5 + usize::from(!is_one_segment) + dictionary + content_size
 }
 
 fn corrupt(code: zstd_safe::ErrorCode) -> CodecError {

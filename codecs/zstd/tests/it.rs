@@ -7,9 +7,13 @@ use std::ops::Range;
 use zarr_codec_zstd::Zstd;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
+use zarr_conformance::suite::{CountingAllocator, highest};
 use zarr_conformance::{array, hex, types};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{ArrayRepresentation, Codec, CodecError, Format, Mode, Output, Representation, Size};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const BYTES: Representation = Representation::Bytes(Size::Unknown);
 const OWN: &str = "https://zarr-kit.example/spec/codecs/zstd/1.0";
@@ -146,6 +150,53 @@ fn too_much_stops_at_the_limit_whether_the_frame_says_its_size_or_not() {
     }
     assert_eq!(decoded(&bomb, 1 << 20).unwrap(), vec![7; 1 << 20]);
     assert!(matches!(decoded(&bomb, (1 << 20) - 1), Err(CodecError::TooLarge(_))));
+}
+
+/// A frame that does not say its size, with a window of that many bytes as RFC 8878 encodes it and these blocks.
+fn unsized_frame(window: &str, blocks: &[u8]) -> Vec<u8> {
+    [&hex("28b52ffd 00")[..], &hex(window), blocks].concat()
+}
+
+/// As `zstd -22 --ultra --long=27` and streams of level 22 have it, whatever they hold.
+#[test]
+fn a_frame_with_a_window_of_128_mib_decodes_where_its_blocks_hold_little() {
+    let frame = unsized_frame("88", &hex("19 0000 616263"));
+    assert_eq!(decoded(&frame, 3).unwrap(), b"abc");
+    assert_eq!(decoded(&frame, usize::MAX).unwrap(), b"abc");
+    assert!(matches!(decoded(&frame, 2), Err(CodecError::TooLarge(_))));
+    let noise: Vec<u8> = (0u32..300_000).map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
+    let mut blocks = Vec::new();
+    for (number, block) in noise.chunks(1 << 17).enumerate() {
+        let is_last = u32::from(number == 2);
+        blocks.extend(&(u32::try_from(block.len()).unwrap() << 3 | is_last).to_le_bytes()[..3]);
+        blocks.extend(block);
+    }
+    assert!(decoded(&unsized_frame("88", &blocks), usize::MAX).unwrap() == noise);
+}
+
+/// 64 KiB of blocks that are claimed to hold 2 GiB; the first is not valid.
+#[test]
+fn a_window_above_64_mib_is_refused_with_the_limit_where_blocks_may_hold_more() {
+    // A compressed block of two bytes.
+    let blocks = hex("140000 ffff").repeat(1 << 14);
+    let last = hex("150000 ffff");
+    let frame = unsized_frame("88", &[blocks, last].concat());
+    let mut result = Ok(Vec::new());
+    let taken = highest(|| result = decoded(&frame, 4 << 30)).unwrap();
+    let message = result.unwrap_err().to_string();
+    assert!(message.contains("the limit of 64 MiB"), "{message}");
+    assert!(taken < 1 << 20, "{taken}");
+}
+
+#[test]
+fn memory_follows_what_is_decoded_where_a_frame_claims_unusually_much() {
+    // One that says it holds 2 GiB, in 16384 blocks of two bytes that are not valid.
+    let blocks = hex("140000 ffff").repeat(1 << 14);
+    let frame = [hex("28b52ffd 80 70 00000080"), blocks, hex("150000 ffff")].concat();
+    let mut result = Ok(Vec::new());
+    let taken = highest(|| result = decoded(&frame, 4 << 30)).unwrap();
+    assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
+    assert!(taken < 1 << 20, "{taken}");
 }
 
 #[test]
