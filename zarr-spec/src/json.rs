@@ -11,6 +11,7 @@
 mod de;
 mod decimal;
 mod member;
+mod memory;
 mod number;
 mod object;
 mod parse;
@@ -26,6 +27,7 @@ mod write;
 pub use de::{DeError, from_value};
 pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
 pub(crate) use member::parse_member;
+pub use memory::{TooMuchMemory, ValueMemory};
 pub use number::Number;
 pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};

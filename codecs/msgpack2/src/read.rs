@@ -2,20 +2,22 @@
 
 use rmp::Marker;
 use rmp::decode::{RmpRead, ValueReadError, bytes::Bytes, bytes::BytesReadError, read_marker};
-use zarr_spec::json::Number;
+use zarr_spec::codec::json_items;
+use zarr_spec::json::{Number, ValueMemory};
 use zarr_spec::{CodecError, Object, Value};
 
 /// The one value that `encoded` is, of at most `depth` levels.
 pub(crate) fn document(encoded: &[u8], depth: usize) -> Result<Value, CodecError> {
+    let mut memory = ValueMemory::of_documents(json_items::counted_size(encoded.len()));
     let mut encoded = Bytes::new(encoded);
-    let document = value(&mut encoded, depth)?;
+    let document = value(&mut encoded, depth, &mut memory)?;
     match encoded.remaining_slice().len() {
         0 => Ok(document),
         more => Err(CodecError::corrupt(format!("{more} bytes follow the value"))),
     }
 }
 
-fn value(encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+fn value(encoded: &mut Bytes<'_>, depth: usize, memory: &mut ValueMemory) -> Result<Value, CodecError> {
     let marker = read_marker(encoded).map_err(|_| ends())?;
     Ok(match marker {
         Marker::Null => Value::Null,
@@ -34,38 +36,53 @@ fn value(encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
         Marker::F32 => real(f64::from(read(encoded.read_data_f32())?))?,
         Marker::F64 => real(read(encoded.read_data_f64())?)?,
         Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
-            Value::String(text(encoded, marker)?)
+            memory.string(text(encoded, marker)?).map_err(CodecError::corrupt)?
         }
-        Marker::FixArray(length) => list(u32::from(length), encoded, depth)?,
-        Marker::Array16 => list(u32::from(read(encoded.read_data_u16())?), encoded, depth)?,
-        Marker::Array32 => list(read(encoded.read_data_u32())?, encoded, depth)?,
-        Marker::FixMap(length) => map(u32::from(length), encoded, depth)?,
-        Marker::Map16 => map(u32::from(read(encoded.read_data_u16())?), encoded, depth)?,
-        Marker::Map32 => map(read(encoded.read_data_u32())?, encoded, depth)?,
+        Marker::FixArray(length) => list(u32::from(length), encoded, depth, memory)?,
+        Marker::Array16 => list(u32::from(read(encoded.read_data_u16())?), encoded, depth, memory)?,
+        Marker::Array32 => list(read(encoded.read_data_u32())?, encoded, depth, memory)?,
+        Marker::FixMap(length) => map(u32::from(length), encoded, depth, memory)?,
+        Marker::Map16 => map(u32::from(read(encoded.read_data_u16())?), encoded, depth, memory)?,
+        Marker::Map32 => map(read(encoded.read_data_u32())?, encoded, depth, memory)?,
         other => return Err(CodecError::corrupt(format!("{other:?} has no form in JSON"))),
     })
 }
 
 /// Nothing is reserved for a length that was only said: each item takes a byte at least, and the bytes end.
-fn list(length: u32, encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+fn list(
+    length: u32,
+    encoded: &mut Bytes<'_>,
+    depth: usize,
+    memory: &mut ValueMemory,
+) -> Result<Value, CodecError> {
     let depth = deeper(depth)?;
     let mut items = Vec::new();
     for _ in 0..length {
-        items.push(value(encoded, depth)?);
+        let item = value(encoded, depth, memory)?;
+        memory.push(&mut items, item).map_err(CodecError::corrupt)?;
     }
-    Ok(Value::Array(items))
+    memory.array(items).map_err(CodecError::corrupt)
 }
 
 /// Of two members of one name, the last one stays.
-fn map(length: u32, encoded: &mut Bytes<'_>, depth: usize) -> Result<Value, CodecError> {
+fn map(
+    length: u32,
+    encoded: &mut Bytes<'_>,
+    depth: usize,
+    memory: &mut ValueMemory,
+) -> Result<Value, CodecError> {
     let depth = deeper(depth)?;
     let mut members = Object::new();
     for _ in 0..length {
         let marker = read_marker(encoded).map_err(|_| ends())?;
         let name = text(encoded, marker)?;
-        members.insert(name, value(encoded, depth)?);
+        let value = value(encoded, depth, memory)?;
+        match members.get_mut(&name) {
+            Some(first) => *first = value,
+            None => memory.append(&mut members, &name, value).map_err(CodecError::corrupt)?,
+        }
     }
-    Ok(Value::Object(members))
+    memory.object(members).map_err(CodecError::corrupt)
 }
 
 fn deeper(depth: usize) -> Result<usize, CodecError> {
@@ -104,7 +121,7 @@ fn real(number: f64) -> Result<Value, CodecError> {
 }
 
 fn item(token: &str) -> Result<Value, CodecError> {
-    zarr_spec::codec::json_items::item(token.as_bytes()).map_err(CodecError::corrupt)
+    json_items::item(token.as_bytes()).map_err(CodecError::corrupt)
 }
 
 fn read<T>(result: Result<T, ValueReadError<BytesReadError>>) -> Result<T, CodecError> {

@@ -1,13 +1,13 @@
 //! From items to values.
 
-use zarr_spec::json::{MAX_DEPTH, Number};
+use zarr_spec::json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::{NUMBER_TEXT, major, tag};
 
-/// The value of the one item that `bytes` are.
-pub(crate) fn document(bytes: &[u8]) -> Result<Value, Invalid> {
-    let mut items = Items { bytes, position: 0 };
+/// The value of the one item that `bytes` are, in no more than `memory`.
+pub(crate) fn document(bytes: &[u8], memory: ValueMemory) -> Result<Value, Invalid> {
+    let mut items = Items { bytes, position: 0, memory };
     let mut head = items.head()?;
     if (head.major, head.argument) == (major::TAG, Some(tag::SELF_DESCRIBED)) {
         head = items.head()?;
@@ -35,6 +35,7 @@ struct Head {
 struct Items<'a> {
     bytes: &'a [u8],
     position: usize,
+    memory: ValueMemory,
 }
 
 impl<'a> Items<'a> {
@@ -45,15 +46,18 @@ impl<'a> Items<'a> {
             (major::POSITIVE, Some(argument)) => Number::from(argument).into(),
             (major::NEGATIVE, Some(argument)) => Number::from(-1 - i128::from(argument)).into(),
             (major::BYTES, _) => return wrong("bytes, which JSON does not have"),
-            (major::TEXT, _) => Value::String(self.text(head)?),
+            (major::TEXT, _) => {
+                let text = self.text(head)?;
+                self.memory.string(text).map_err(too_much)?
+            }
             (major::ARRAY, count) => {
                 let depth = depth.checked_sub(1).ok_or_else(|| head.too_deep())?;
                 let mut elements = Vec::new();
                 self.each(count, |items, head| {
-                    elements.push(items.value(head, depth)?);
-                    Ok(())
+                    let element = items.value(head, depth)?;
+                    items.memory.push(&mut elements, element).map_err(too_much)
                 })?;
-                Value::Array(elements)
+                self.memory.array(elements).map_err(too_much)?
             }
             (major::MAP, count) => {
                 let depth = depth.checked_sub(1).ok_or_else(|| head.too_deep())?;
@@ -65,10 +69,9 @@ impl<'a> Items<'a> {
                     if members.contains(&name) {
                         return Err(head.wrong(&format!("member `{name}` for the second time")));
                     }
-                    members.insert(name, value);
-                    Ok(())
+                    items.memory.append(&mut members, &name, value).map_err(too_much)
                 })?;
-                Value::Object(members)
+                self.memory.object(members).map_err(too_much)?
             }
             (major::TAG, Some(tag)) => self.tagged(head, tag)?,
             (major::OTHER, Some(argument)) => self.other(head, argument)?,
@@ -82,7 +85,8 @@ impl<'a> Items<'a> {
             (NUMBER_TEXT, major::TEXT) => {
                 let text = self.text(inside)?;
                 let number = Number::parse(&text);
-                Ok(number.ok_or_else(|| head.wrong("a number, and its text is none of JSON"))?.into())
+                let number = number.ok_or_else(|| head.wrong("a number, and its text is none of JSON"))?;
+                self.memory.number(number).map_err(too_much)
             }
             (tag::POSITIVE | tag::NEGATIVE, major::BYTES) => {
                 let magnitude = self.magnitude(inside)?;
@@ -194,6 +198,10 @@ impl<'a> Items<'a> {
         self.position += taken.len();
         Ok(taken)
     }
+}
+
+fn too_much(error: TooMuchMemory) -> Invalid {
+    Invalid::new(error.to_string())
 }
 
 impl Head {

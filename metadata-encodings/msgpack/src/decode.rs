@@ -1,14 +1,14 @@
 //! From objects to values.
 
 use rmp::Marker;
-use zarr_spec::json::{MAX_DEPTH, Number};
+use zarr_spec::json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::NUMBER_TEXT;
 
-/// The value of the one object that `bytes` are.
-pub(crate) fn document(bytes: &[u8]) -> Result<Value, Invalid> {
-    let mut objects = Objects { bytes, position: 0 };
+/// The value of the one object that `bytes` are, in no more than `memory`.
+pub(crate) fn document(bytes: &[u8], memory: ValueMemory) -> Result<Value, Invalid> {
+    let mut objects = Objects { bytes, position: 0, memory };
     let value = objects.value(MAX_DEPTH)?;
     match bytes.len() - objects.position {
         0 => Ok(value),
@@ -20,6 +20,7 @@ pub(crate) fn document(bytes: &[u8]) -> Result<Value, Invalid> {
 struct Objects<'a> {
     bytes: &'a [u8],
     position: usize,
+    memory: ValueMemory,
 }
 
 impl<'a> Objects<'a> {
@@ -28,7 +29,8 @@ impl<'a> Objects<'a> {
         let position = self.position;
         let marker = self.marker()?;
         if let Some(length) = self.text_length(marker)? {
-            return Ok(Value::String(self.text(position, length)?.to_owned()));
+            let text = self.text(position, length)?;
+            return self.memory.string(text).map_err(too_much);
         }
         if let Some(length) = self.extension_length(marker)? {
             return self.extension(position, length);
@@ -74,9 +76,10 @@ impl<'a> Objects<'a> {
         let depth = deeper(position, depth)?;
         let mut elements = Vec::new();
         for _ in 0..count {
-            elements.push(self.value(depth)?);
+            let element = self.value(depth)?;
+            self.memory.push(&mut elements, element).map_err(too_much)?;
         }
-        Ok(Value::Array(elements))
+        self.memory.array(elements).map_err(too_much)
     }
 
     fn members(&mut self, position: usize, count: u64, depth: usize) -> Result<Value, Invalid> {
@@ -93,9 +96,9 @@ impl<'a> Objects<'a> {
                 return Err(wrong(position, &format!("member `{name}` for the second time")));
             }
             let value = self.value(depth)?;
-            members.insert(name, value);
+            self.memory.append(&mut members, name, value).map_err(too_much)?;
         }
-        Ok(Value::Object(members))
+        self.memory.object(members).map_err(too_much)
     }
 
     /// `None` for what is no string.
@@ -130,7 +133,8 @@ impl<'a> Objects<'a> {
             return Err(wrong(position, &format!("an extension of type {kind}, which has no meaning here")));
         }
         let number = Number::parse(self.text(position, length)?);
-        Ok(number.ok_or_else(|| wrong(position, "a number, and its text is none of JSON"))?.into())
+        let number = number.ok_or_else(|| wrong(position, "a number, and its text is none of JSON"))?;
+        self.memory.number(number).map_err(too_much)
     }
 
     fn text(&mut self, position: usize, length: u64) -> Result<&'a str, Invalid> {
@@ -161,6 +165,10 @@ impl<'a> Objects<'a> {
         self.position += taken.len();
         Ok(taken)
     }
+}
+
+fn too_much(error: TooMuchMemory) -> Invalid {
+    Invalid::new(error.to_string())
 }
 
 fn width(marker: Marker) -> u64 {

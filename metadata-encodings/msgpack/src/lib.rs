@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_spec::json::ValueMemory;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
@@ -51,7 +52,7 @@ impl MetadataEncoding for MsgpackMetadata {
         if bytes.len() > limit {
             return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
         }
-        Ok(decode::document(bytes)?)
+        Ok(decode::document(bytes, ValueMemory::of_documents(limit))?)
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {

@@ -15,7 +15,7 @@ use crate::representation::{ArrayRepresentation, Elements};
 /// The name of the data type whose elements are items.
 pub const DATA_TYPE: &str = "zarr-kit.json";
 
-/// The most bytes of an encoded chunk that are read: a value takes many times its encoded form in memory.
+/// The most bytes of an encoded chunk that are read: its items take several times as much memory.
 pub const MAX_ENCODED_SIZE: usize = 64 << 20;
 
 /// How deep one item may nest.
@@ -59,6 +59,12 @@ pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
         0..=MAX_ENCODED_SIZE => Ok(()),
         _ => Err(LimitExceeded { limit: MAX_ENCODED_SIZE }.into()),
     }
+}
+
+/// The size that memory for the values of a chunk is counted by: see [`ValueMemory`](crate::json::ValueMemory).
+#[must_use]
+pub fn counted_size(encoded: usize) -> usize {
+    encoded.max(Limits::default().bytes)
 }
 
 /// Refuses arrays whose elements are no items.
@@ -140,7 +146,7 @@ pub fn put_elements(
 }
 
 fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
-    let limits = Limits { bytes: MAX_ENCODED_SIZE, depth };
+    let limits = Limits { bytes: counted_size(text.len()), depth };
     Ok(json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
 }
 

@@ -55,11 +55,15 @@ fn skip_members<'t>(
     let first = names.open.len();
     parser.members(depth, |parser, name| {
         member(parser, names, &name)?;
+        parser.counted(|memory| memory.take(2 * size_of::<Cow<'_, str>>()))?;
         names.open.push(name);
         Ok(())
     })?;
-    names.close(first);
-    Ok(())
+    let closed = names.close(first);
+    parser.counted(|memory| {
+        memory.give(2 * size_of::<Cow<'_, str>>() * closed);
+        Ok(())
+    })
 }
 
 /// The names of the members so far of all objects that are not at their end.
@@ -74,8 +78,9 @@ struct Names<'t> {
 const FEW: usize = 16;
 
 impl Names<'_> {
-    /// Forgets the names from `first` on, which are those of one object.
-    fn close(&mut self, first: usize) {
+    /// Forgets the names from `first` on, which are those of one object; how many these are.
+    fn close(&mut self, first: usize) -> usize {
+        let closed = self.open.len() - first;
         let mut names = &mut self.open[first..];
         if names.len() > FEW {
             names.sort_unstable();
@@ -87,6 +92,7 @@ impl Names<'_> {
             }
         }
         self.open.truncate(first);
+        closed
     }
 }
 

@@ -68,10 +68,29 @@ impl Object {
         if let Some(index) = &mut self.index {
             index.insert(name.into(), self.members.len());
         }
+        if self.members.len() == self.members.capacity() {
+            // One member is the most frequent number.
+            self.members.reserve_exact(self.members.len().max(1));
+        }
         self.members.push((name.into(), value));
         if self.index.is_none() && self.len() > MAX_UNINDEXED {
             self.index = Some(Box::new(self.keys().map(Into::into).zip(0..).collect()));
         }
+    }
+
+    /// Bytes that the members take outside of this, without those of their values and long names.
+    pub(super) fn heap_size(&self) -> usize {
+        /// Of the index, for each name that it has room for: the name's place, its position, and what marks it as taken.
+        const INDEXED: usize = 32;
+        /// Of the copy of a name there, besides the name.
+        const NAME: usize = 16;
+        let index = self.index.as_ref().map_or(0, |index| index.capacity() * INDEXED + index.len() * NAME);
+        self.members.capacity() * size_of::<(Text, Value)>() + index
+    }
+
+    /// Gives back memory for members that are not there.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.members.shrink_to_fit();
     }
 
     /// Takes a member out and keeps the order of the others, in time linear in their number.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::memory::{TooMuchMemory, ValueMemory};
 use super::number::{BARE_TOKENS, NumberFault, scan};
 use super::parse_error::{ParseError, ParseErrorKind};
 use super::{Number, Object, Value, inside};
@@ -16,8 +17,8 @@ pub const MAX_REMARKS: usize = 100;
 /// What a document may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The length of the text in bytes; 64 MiB by default. A value takes up to about 60 times its
-    /// text in memory.
+    /// The length of the text in bytes; 16 MiB by default. The values may take four times as much memory, and 1 MiB:
+    /// [`ValueMemory`].
     pub bytes: usize,
     /// The nesting of arrays and objects; 128 by default. Above [`MAX_DEPTH`] it counts as that.
     pub depth: usize,
@@ -25,7 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 64 << 20, depth: 128 }
+        Self { bytes: 16 << 20, depth: 128 }
     }
 }
 
@@ -104,6 +105,7 @@ pub(super) fn read<'t, T>(
         max_depth: options.limits.depth.min(MAX_DEPTH),
         bare_non_finite: options.bare_non_finite,
         remarks: Vec::new(),
+        memory: ValueMemory::of_documents(options.limits.bytes),
     };
     let value = parser.document(value).map_err(fault)?;
     Ok((value, parser.remarks))
@@ -146,6 +148,7 @@ pub(super) struct Parser<'t> {
     max_depth: usize,
     bare_non_finite: bool,
     remarks: Vec<Remark>,
+    memory: ValueMemory,
 }
 
 /// Where a value stands: a list through the stack, so that only remarks pay for paths.
@@ -188,16 +191,27 @@ impl<'t> Parser<'t> {
     /// The value at the next character, inside of `depth` arrays and objects.
     pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
         match self.next() {
-            Some(b'{') => Ok(Value::Object(self.object(place, depth + 1)?)),
-            Some(b'[') => Ok(Value::Array(self.array(place, depth + 1)?)),
-            Some(b'"') => Ok(Value::String(self.string()?.into_owned())),
+            Some(b'{') => self.object(place, depth + 1),
+            Some(b'[') => self.array(place, depth + 1),
+            Some(b'"') => {
+                let text = self.string()?;
+                self.counted(|memory| memory.string(text))
+            }
             Some(b'0'..=b'9') => self.number(),
             Some(_) => self.word(place),
             None => Err(self.no_token("a value")),
         }
     }
 
-    fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Object, Fault> {
+    /// What `count` gives, unless the values take too much memory with it.
+    pub(super) fn counted<T>(
+        &mut self,
+        count: impl FnOnce(&mut ValueMemory) -> Result<T, TooMuchMemory>,
+    ) -> Result<T, Fault> {
+        count(&mut self.memory).map_err(|error| self.fault(ParseErrorKind::TooMuchMemory(error)))
+    }
+
+    fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
         let mut object = Object::new();
         self.members(depth, |parser, name| {
             let member = Place::Member(&place, &name);
@@ -206,20 +220,20 @@ impl<'t> Parser<'t> {
                 *first = value;
                 parser.remark(|| Remark::DuplicateMember { path: member.path() });
             } else {
-                object.append(&name, value);
+                parser.counted(|memory| memory.append(&mut object, &name, value))?;
             }
             Ok(())
         })?;
-        Ok(object)
+        self.counted(|memory| memory.object(object))
     }
 
-    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Vec<Value>, Fault> {
+    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
         let mut elements = Vec::new();
         self.elements(depth, |parser| {
-            elements.push(parser.value(Place::Element(&place, elements.len()), depth)?);
-            Ok(())
+            let element = parser.value(Place::Element(&place, elements.len()), depth)?;
+            parser.counted(|memory| memory.push(&mut elements, element))
         })?;
-        Ok(elements)
+        self.counted(|memory| memory.array(elements))
     }
 
     /// Takes an object, of whose members `member` takes the values.
@@ -320,7 +334,8 @@ impl<'t> Parser<'t> {
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
-        Ok(Value::Number(Number::from_checked(self.number_text()?)))
+        let number = Number::from_checked(self.number_text()?);
+        self.counted(|memory| memory.number(number))
     }
 
     pub(super) fn number_text(&mut self) -> Result<&'t str, Fault> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::memory::TooMuchMemory;
 use super::parse::MARK;
 
 /// Why a text is not a JSON document, and where.
@@ -63,6 +64,9 @@ pub enum ParseErrorKind {
     /// Bytes that are not UTF-8.
     #[error("invalid UTF-8")]
     InvalidUtf8,
+    /// The values take more memory than [`ValueMemory`](super::ValueMemory) allows.
+    #[error(transparent)]
+    TooMuchMemory(TooMuchMemory),
     /// Arrays and objects are nested deeper than [`Limits::depth`](super::Limits::depth).
     #[error("nested deeper than {limit} levels")]
     TooDeep {
@@ -121,6 +125,6 @@ pub enum ParseErrorKind {
 impl ParseErrorKind {
     /// Whether no place of the text is to blame.
     fn concerns_the_whole(&self) -> bool {
-        matches!(self, Self::Empty | Self::TooLong { .. } | Self::WideText)
+        matches!(self, Self::Empty | Self::TooLong { .. } | Self::TooMuchMemory(_) | Self::WideText)
     }
 }

@@ -227,6 +227,38 @@ fn a_document_past_the_limit_of_bytes_is_an_error() {
     assert_eq!(error.to_string(), "the document has 5 bytes, more than the limit of 4");
 }
 
+#[test]
+fn values_that_take_more_memory_than_four_times_the_limit_are_an_error() {
+    for (part, end) in [("[],", "0]"), ("{},", "0]"), ("0,", "0]"), ("[0],", "0]"), ("{\"a\":0},", "0]")] {
+        let text = format!("[{}{end}", part.repeat(1 << 18));
+        let limits = Limits { bytes: text.len(), ..Default::default() };
+        let error = parse(text.as_bytes(), &ParseOptions { limits, ..Default::default() }).unwrap_err();
+        let limit = 4 * text.len() + (1 << 20);
+        assert_eq!(error.kind, ParseErrorKind::TooMuchMemory(TooMuchMemory { limit }), "{part}");
+        assert!(error.to_string().contains(&limit.to_string()), "{error}");
+    }
+}
+
+/// Consolidated metadata as zarr-python writes them, a list of numbers, and a short document of small values.
+#[test]
+fn documents_as_they_are_written_take_less_memory_than_the_limit() {
+    let array = r#"{"shape":[1000,1000],"data_type":"float64","chunk_grid":{"name":"regular","configuration":
+        {"chunk_shape":[100,100]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
+        "fill_value":0.0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd",
+        "configuration":{"level":0,"checksum":false}}],"attributes":{},"zarr_format":3,"node_type":"array",
+        "storage_transformers":[]}"#;
+    let members: Vec<_> = (0..30_000).map(|number| format!("\"group/array_{number}\":{array}")).collect();
+    let numbers: Vec<_> = (0..500_000).map(|number| format!("{}.{number}", number % 90)).collect();
+    for text in [
+        format!("{{{}}}", members.join(",")),
+        format!("[{}]", numbers.join(",")),
+        format!("[{}0]", "0,".repeat(10_000)),
+    ] {
+        let parsed = parse(text.as_bytes(), &ParseOptions::default());
+        assert!(parsed.is_ok(), "{} bytes: {}", text.len(), parsed.unwrap_err());
+    }
+}
+
 /// A search through all earlier members for each would take minutes.
 #[test]
 fn an_object_of_many_members_is_read_in_linear_time() {

@@ -26,6 +26,11 @@ impl Text {
         }
     }
 
+    /// Bytes that `text` takes outside of the value that holds it.
+    pub(super) fn heap_size(text: &str) -> usize {
+        if text.len() <= IN_PLACE { 0 } else { text.len() }
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Kept::Short(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or_default(),
