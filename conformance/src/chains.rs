@@ -49,14 +49,8 @@ impl RunChain for StepByStep {
         let mut bytes = encoded.to_vec();
         for step in pipeline.steps.iter().rev() {
             let mut output = Output::at_most(room(step, decoded.remaining()));
-            match &step.work {
-                Work::ArrayToArray(codec, array) => codec.decode(array, &bytes, &mut output)?,
-                Work::ArrayToBytes(codec, array) => codec.decode(array, &bytes, &mut output)?,
-                Work::Composite(codec, array) => codec.decode(array, &bytes, &mut output, self)?,
-                Work::BytesToBytes(codec) => codec.decode(&bytes, &mut output)?,
-                Work::Checksum(checksum) => without_checksum(&**checksum, &bytes, &mut output)?,
-                other => return Err(CodecError::Unsupported(format!("{other:?} in a test"))),
-            }
+            self.decode_step(step, &bytes, &mut output)
+                .map_err(|error| step.intermediate_too_large(&error).map_or(error, CodecError::corrupt))?;
             bytes = output.into_written();
         }
         match array.size() {
@@ -73,11 +67,28 @@ impl RunChain for StepByStep {
     }
 }
 
-/// Bytes that a step may decode to. What lies between two steps may be more than the elements: a checksum, a header, what does
-/// not compress.
-fn room(step: &Step, elements: usize) -> usize {
-    let limit = step.decoded_size.limit().and_then(|size| usize::try_from(size).ok());
-    limit.unwrap_or_else(|| elements.saturating_mul(2).saturating_add(1 << 16))
+impl StepByStep {
+    fn decode_step(
+        &mut self,
+        step: &Step,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        match &step.work {
+            Work::ArrayToArray(codec, array) => codec.decode(array, encoded, decoded),
+            Work::ArrayToBytes(codec, array) => codec.decode(array, encoded, decoded),
+            Work::Composite(codec, array) => codec.decode(array, encoded, decoded, self),
+            Work::BytesToBytes(codec) => codec.decode(encoded, decoded),
+            Work::Checksum(checksum) => without_checksum(&**checksum, encoded, decoded),
+            other => Err(CodecError::Unsupported(format!("{other:?} in a test"))),
+        }
+    }
+}
+
+/// The most bytes that a step may decode to; as many as there is room for where nothing declares them.
+fn room(step: &Step, remaining: usize) -> usize {
+    let limit = step.decoded_limit().and_then(|size| usize::try_from(size).ok());
+    limit.unwrap_or(remaining)
 }
 
 /// What an engine stores.

@@ -45,6 +45,18 @@ impl StepError {
     fn at(step: &Step, source: CodecError) -> Self {
         Self { codec: Some(step.name.clone()), source }
     }
+
+    /// As [`StepError::at`], of a step that decodes.
+    fn decoding(step: &Step, source: CodecError) -> Self {
+        let too_large = step.intermediate_too_large(&source);
+        Self::at(step, too_large.map_or(source, CodecError::corrupt))
+    }
+
+    /// As [`StepError::at`], of a step that encodes to what `next` decodes to.
+    fn encoding(step: &Step, next: Option<&Step>, source: CodecError) -> Self {
+        let too_large = next.and_then(|next| next.intermediate_too_large(&source));
+        Self::at(step, too_large.map_or(source, CodecError::encode))
+    }
 }
 
 impl From<CodecError> for StepError {
@@ -147,7 +159,7 @@ fn run(
             place.range = place.range.start + inside.start..place.range.start + inside.end;
             continue;
         }
-        let limit = limit(step.decoded_size, bounds);
+        let limit = limit(step, bounds);
         // What is left of the other steps is needed as a whole.
         let goal = if number == 0 { std::mem::replace(&mut goal, Goal::Elements) } else { Goal::Elements };
         let source = place.bytes(encoded, &stages.buffers);
@@ -172,7 +184,7 @@ fn run(
         let decoded = limit
             .map_err(CodecError::from)
             .and_then(|limit| decode_between(step, &place, encoded, stages, range, (limit, bounds)));
-        place = decoded.map_err(|source| StepError::at(step, source))?;
+        place = decoded.map_err(|source| StepError::decoding(step, source))?;
     }
     let size = place.range.len();
     match pipeline.array.size() {
@@ -233,8 +245,8 @@ fn short(size: usize, expected: usize) -> CodecError {
     CodecError::corrupt(format!("{size} bytes came out where {expected} should"))
 }
 
-fn limit(size: Size, bounds: Bounds) -> Result<usize, LimitExceeded> {
-    let limit = size.limit().unwrap_or(bounds.chunk);
+fn limit(step: &Step, bounds: Bounds) -> Result<usize, LimitExceeded> {
+    let limit = step.decoded_limit().unwrap_or(bounds.chunk);
     usize::try_from(limit).map_err(|_| LimitExceeded { limit: usize::MAX })
 }
 
@@ -345,8 +357,10 @@ pub(crate) fn encode(
     encode_from(&pipeline.steps, Place { buffer: Some(0), range: 0..size }, stages, bounds)
 }
 
-fn value_limit(bounds: Bounds) -> usize {
-    usize::try_from(bounds.value).unwrap_or(usize::MAX)
+/// The most bytes that a step may encode to if `next` takes them: no more than decoding lets through.
+fn encoded_limit(next: Option<&Step>, bounds: Bounds) -> usize {
+    let limit = next.and_then(Step::decoded_limit).map_or(bounds.value, |limit| limit.min(bounds.value));
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 /// Some steps one after another, from what lies at `place` in a buffer.
@@ -356,8 +370,8 @@ fn encode_from(
     stages: &mut Stages,
     bounds: Bounds,
 ) -> Result<Decoded, StepError> {
-    let limit = value_limit(bounds);
-    for step in steps {
+    for (number, step) in steps.iter().enumerate() {
+        let next = steps.get(number + 1);
         let from = place.buffer.unwrap_or(0);
         if let Work::Checksum(checksum) = &step.work
             && !checksum.at_start()
@@ -371,9 +385,9 @@ fn encode_from(
         let Stages { buffers: [first, second], inner } = stages;
         let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
         let source = source_buffer.bytes(place.range.end);
-        let mut output = target_buffer.output(limit);
+        let mut output = target_buffer.output(encoded_limit(next, bounds));
         encode_step(step, source, &mut output, inner, bounds)
-            .map_err(|source| StepError::at(step, source))?;
+            .map_err(|source| StepError::encoding(step, next, source))?;
         place = Place { buffer: Some(target), range: 0..output.written().len() };
     }
     Ok(Decoded(place))

@@ -52,8 +52,48 @@ pub struct Step {
     pub work: Work,
     /// Bytes of the decoded side.
     pub decoded_size: Size,
+    /// The most bytes of the decoded side where its size is unknown, although the document declares the size of the chunk:
+    /// see [`intermediate_limit`].
+    pub intermediate_limit: Option<u64>,
     /// What messages call the codec.
     pub name: String,
+}
+
+impl Step {
+    /// The most bytes of the decoded side. `None` where elements have variable size: the caller then has a limit.
+    #[must_use]
+    pub fn decoded_limit(&self) -> Option<u64> {
+        self.decoded_size.limit().or(self.intermediate_limit)
+    }
+
+    /// What exceeded [`Step::intermediate_limit`], if `error` says so.
+    #[must_use]
+    pub fn intermediate_too_large(&self, error: &CodecError) -> Option<IntermediateTooLarge> {
+        let CodecError::TooLarge(exceeded) = error else { return None };
+        let limit = self.intermediate_limit.filter(|&limit| limit == exceeded.limit as u64)?;
+        Some(IntermediateTooLarge { limit })
+    }
+}
+
+/// More bytes came out between two codecs than [`intermediate_limit`] allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "more than {limit} bytes came out; an intermediate size that nothing declares may be at most twice the declared size \
+     of the chunk plus 1 MiB"
+)]
+pub struct IntermediateTooLarge {
+    /// The most bytes that may come out.
+    pub limit: u64,
+}
+
+/// The most bytes that may lie between two codecs of a chain where nothing declares their number: twice the declared size
+/// of the chunk, plus 1 MiB.
+///
+/// The declared size is the largest one that the document declares for the chunk before that place: of an array between
+/// two codecs, of what a codec leaves if its size is bounded, of a shard with its index.
+#[must_use]
+pub fn intermediate_limit(declared_size: u64) -> u64 {
+    declared_size.saturating_mul(2).saturating_add(1 << 20)
 }
 
 /// What one step computes.
@@ -142,6 +182,8 @@ struct Resolving {
     steps: Vec<Step>,
     /// Whether bytes have been reached, so that nothing is pending any more.
     bytes: bool,
+    /// The largest size that was declared so far. `None` once elements have variable size.
+    declared_size: Option<u64>,
 }
 
 impl Resolving {
@@ -153,6 +195,7 @@ impl Resolving {
             layout: None,
             steps: Vec::new(),
             bytes: false,
+            declared_size: Some(0),
         }
     }
 
@@ -167,6 +210,7 @@ impl Resolving {
             Representation::Array(array) => array.size(),
             Representation::Bytes(size) => *size,
         };
+        self.declare(decoded);
         let work = match (codec, decoded) {
             (Codec::Permutation(order), _) => {
                 self.order = order.iter().map(|&dimension| self.order[dimension]).collect();
@@ -193,7 +237,10 @@ impl Resolving {
             (Codec::Shard(shard), Representation::Array(array)) => {
                 let order = self.order.clone();
                 self.flush(name);
-                Work::Shard(Arc::new(shard_pipeline(shard, array, order)?))
+                let shard = shard_pipeline(shard, array, order)?;
+                let with_index = |size: u64| size.checked_add(shard.index_size);
+                self.declared_size = self.declared_size.and_then(with_index);
+                Work::Shard(Arc::new(shard))
             }
             (Codec::BytesToBytes(codec), _) => Work::BytesToBytes(Arc::clone(codec)),
             (Codec::Checksum(checksum), _) => Work::Checksum(Arc::clone(checksum)),
@@ -203,7 +250,11 @@ impl Resolving {
                 ));
             }
         };
-        self.steps.push(Step { work, decoded_size, name: name.to_owned() });
+        let intermediate_limit = match (decoded, self.declared_size) {
+            (Representation::Bytes(Size::Unknown), Some(size)) => Some(intermediate_limit(size)),
+            _ => None,
+        };
+        self.steps.push(Step { work, decoded_size, intermediate_limit, name: name.to_owned() });
         match encoded {
             Representation::Array(array) => {
                 self.order = (0..array.shape.len()).collect();
@@ -212,6 +263,15 @@ impl Resolving {
             Representation::Bytes(_) => self.bytes = true,
         }
         Ok(())
+    }
+
+    /// Takes note of a size that the document declares, or of elements that have none.
+    fn declare(&mut self, decoded: &Representation) {
+        let size = match decoded {
+            Representation::Array(array) => array.size().limit(),
+            Representation::Bytes(size) => Some(size.limit().unwrap_or(0)),
+        };
+        self.declared_size = self.declared_size.zip(size).map(|(largest, size)| largest.max(size));
     }
 
     /// Puts what is pending before the next computed step: to the copy, if nothing was computed yet.
@@ -228,7 +288,8 @@ impl Resolving {
             self.layout = Some(layout);
         } else if !is_plain {
             let work = Work::Reorder(self.base.clone(), layout);
-            self.steps.push(Step { work, decoded_size: self.base.size(), name: name.to_owned() });
+            let decoded_size = self.base.size();
+            self.steps.push(Step { work, decoded_size, intermediate_limit: None, name: name.to_owned() });
         }
     }
 }

@@ -4,7 +4,7 @@ use zarr_spec::codec::{InParts, PartSource, PartTarget};
 use zarr_spec::pipeline::{Pipeline, Step, Work};
 use zarr_spec::{CodecError, LimitExceeded, Size};
 
-use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, run, short, value_limit};
+use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short};
 
 /// Takes a part that begins at so many bytes.
 pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
@@ -52,8 +52,9 @@ pub(crate) fn encode_parts(
     let first =
         pipeline.steps.split_first().and_then(|(step, rest)| Some((step, in_parts(pipeline, step)?, rest)));
     let (step, (codec, ..), rest) = first.ok_or_else(|| CodecError::encode("no codec takes it in parts"))?;
-    let mut output = stages.buffers[0].output(value_limit(bounds));
-    codec.encode_parts(elements, &mut output).map_err(|source| StepError::at(step, source))?;
+    let next = rest.first();
+    let mut output = stages.buffers[0].output(encoded_limit(next, bounds));
+    codec.encode_parts(elements, &mut output).map_err(|source| StepError::encoding(step, next, source))?;
     let place = Place { buffer: Some(0), range: 0..output.written().len() };
     encode_from(rest, place, stages, bounds)
 }

@@ -1,0 +1,150 @@
+//! Memory and time that hostile data may take: no more than documents declare and stores hold.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zarr_conformance::suite::{CountingAllocator, highest};
+use zarr_interop::book::value;
+use zarr_interop::{CountingStore, Random, key, memory};
+use zarr_kit::spec::Object;
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Limits, NodePath, Selection};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// A codec of v2 and its configuration.
+type Codec<'c> = (&'c str, Value);
+
+/// An array of bytes in one chunk.
+fn array(size: u64, codecs: &[Codec<'_>]) -> (Arc<dyn Store>, Array) {
+    let store = memory();
+    let context = Context::linked().unwrap().with_one_thread();
+    let hierarchy = Hierarchy::create(Arc::clone(&store), &context, Format::V2).unwrap();
+    let mut builder = ArrayBuilder::new([size], "uint8").chunks([size]).uncompressed();
+    for (codec, configuration) in codecs {
+        builder = builder.codec(*codec, value(configuration));
+    }
+    let array = hierarchy.create_array("/a", &builder).unwrap();
+    (store, array)
+}
+
+/// The stored chunk of `size` bytes that are all the same.
+fn monotonous(size: u64, codec: &Codec<'_>) -> Vec<u8> {
+    let (store, array) = array(size, std::slice::from_ref(codec));
+    array.write(&Selection::All, &vec![7; usize::try_from(size).unwrap()]).unwrap();
+    get_value(&*store, &key("a/0"), usize::MAX).unwrap().unwrap().into()
+}
+
+/// Codecs whose encoded size depends on the data alone.
+const UNBOUNDED: &[&str] = &["bz2", "gzip", "lzma", "zlib"];
+
+#[test]
+fn an_intermediate_size_that_nothing_declares_is_at_most_twice_the_chunk_and_one_mebibyte() {
+    for name in UNBOUNDED {
+        let codec = (*name, json!({}));
+        let (store, array) = array(4, &[codec.clone(), codec.clone()]);
+        store.set(&key("a/0"), &monotonous(16 << 20, &codec)).unwrap();
+        let mut result = Ok(());
+        let taken = highest(|| result = array.read(&Selection::All).map(drop)).unwrap();
+        let message = result.unwrap_err().to_string();
+        assert!(message.contains("more than 1048584 bytes") && message.contains("`a/0`"), "{message}");
+        assert!(taken < 4 << 20, "{name}: {taken}");
+    }
+}
+
+/// Bytes that do not compress are no more than a little larger behind each codec, and larger elements count.
+#[test]
+fn bytes_that_do_not_compress_pass_several_codecs() {
+    let mut random = Random::new(1);
+    let stored = ("gzip", json!({"level": 0}));
+    let wider = ("astype", json!({"encode_dtype": "<f8", "decode_dtype": "|u1"}));
+    let chains = [
+        vec![stored.clone(), stored.clone(), stored.clone()],
+        vec![wider, stored.clone(), stored],
+        UNBOUNDED.iter().map(|name| (*name, json!({}))).collect(),
+    ];
+    for codecs in &chains {
+        for size in [1, 1_000_000] {
+            let noise: Vec<u8> = (0..size).map(|_| random.number().to_le_bytes()[0]).collect();
+            let (store, array) = array(size, codecs);
+            array.write(&Selection::All, &noise).unwrap();
+            assert!(get_value(&*store, &key("a/0"), usize::MAX).unwrap().is_some());
+            assert!(array.read(&Selection::All).unwrap().bytes() == noise, "{codecs:?}");
+        }
+    }
+}
+
+/// The most memory that opening the hierarchy with this root document takes, besides the document itself.
+fn opening(document: &str) -> (usize, Result<(), String>) {
+    let store = memory();
+    store.set(&key("zarr.json"), document.as_bytes()).unwrap();
+    let limits = Limits { document_size: document.len(), ..Limits::default() };
+    let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
+    let mut result = Ok(());
+    let taken = highest(|| {
+        let opened = Hierarchy::open(store, &context).and_then(|hierarchy| {
+            hierarchy.group("/")?;
+            Ok(hierarchy.walk(&NodePath::root())?.len())
+        });
+        result = opened.map(drop).map_err(|error| error.to_string());
+    });
+    (taken.unwrap(), result)
+}
+
+#[test]
+fn a_document_of_many_small_values_is_refused_with_the_limit_and_takes_little_more_memory() {
+    for part in ["[],", "{},", "0,", "[0],", "{\"a\":0},", "\"\","] {
+        let list = part.repeat((4 << 20) / part.len());
+        let document =
+            format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"list":[{list}0]}}}}"#);
+        let (taken, result) = opening(&document);
+        let message = result.unwrap_err();
+        let limit = format!("more than {} bytes", 4 * document.len() + (1 << 20));
+        assert!(message.contains(&limit) && message.contains("four times"), "{part} {message}");
+        // A list is copied when it grows.
+        assert!(taken < 7 * document.len(), "{part} {}", taken / document.len());
+    }
+}
+
+/// The calls of a store that creating this many groups takes, each in the one before.
+fn calls_for_nested_groups(format: Format, depth: usize) -> usize {
+    let store = Arc::new(CountingStore::new(memory()));
+    let context = Context::linked().unwrap();
+    let hierarchy = Hierarchy::create(Arc::clone(&store) as Arc<dyn Store>, &context, format).unwrap();
+    let _before = store.take();
+    hierarchy.creating_alone(|| {
+        for level in 0..=depth {
+            hierarchy.create_group(&format!("/{}", vec!["a"; level].join("/")), Object::new()).unwrap();
+        }
+    });
+    store.take().values().sum()
+}
+
+#[test]
+fn groups_that_are_created_in_one_another_take_store_calls_in_proportion_to_their_number() {
+    for format in [Format::V2, Format::V3] {
+        let [few, many] = [50, 500].map(|depth| calls_for_nested_groups(format, depth));
+        assert!(many < 11 * few, "{format}: {few} and {many}");
+    }
+}
+
+/// Consolidated metadata above are kept up to date all the same.
+#[test]
+fn groups_that_are_created_in_one_another_come_into_consolidated_metadata() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let context = Context::linked().unwrap();
+        let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
+        hierarchy.create_group("/", Object::new()).unwrap();
+        hierarchy.consolidate("/").unwrap();
+        hierarchy.creating_alone(|| {
+            for path in ["/a", "/a/b", "/a/b/c"] {
+                hierarchy.create_group(path, Object::new()).unwrap();
+            }
+        });
+        let again = Hierarchy::open(store, &context).unwrap();
+        assert_eq!(again.walk(&NodePath::root()).unwrap().len(), 4, "{format}");
+    }
+}
