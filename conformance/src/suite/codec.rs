@@ -16,6 +16,7 @@ use super::{Cases, Suite};
 use crate::chains::{StepByStep, with_checksum, without_checksum};
 
 mod chains;
+mod claims;
 mod documents;
 mod fixtures;
 pub(super) mod fuzzed;

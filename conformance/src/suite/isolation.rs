@@ -213,7 +213,11 @@ fn decode_all(registry: &Registry, name: &str) -> Result<(), String> {
         limit(size.saturating_add(allowed))?;
         decode(hostile);
         limit(size.saturating_add(allowed).saturating_add(FURTHER))?;
-        tell(&match grown(hostile, allowed)? {
+        let grown = match grown(hostile, allowed)? {
+            None => grown_undeclared(hostile, room)?,
+            grown => grown,
+        };
+        tell(&match grown {
             None => Line::Well(hostile.to_string()),
             Some(what) => Line::Bad(hostile.to_string(), what),
         });
@@ -239,6 +243,24 @@ fn grown(hostile: &Hostile<'_>, allowed: u64) -> Result<Option<String>, String> 
         let more = after.saturating_sub(before);
         if more > allowed {
             return Ok(Some(format!("{more} bytes of address space for {input}, and {allowed} are allowed")));
+        }
+    }
+    Ok(None)
+}
+
+/// As [`grown`], behind a limit that nothing declares.
+fn grown_undeclared(hostile: &Hostile<'_>, room: u64) -> Result<Option<String>, String> {
+    for input in hostile.undeclared_inputs() {
+        let (_, before) = address_space()?;
+        tell(&Line::At(format!("{hostile}, {input}, where nothing declares a size")));
+        let written = hostile.decode_undeclared(input);
+        let (_, after) = address_space()?;
+        let more = after.saturating_sub(before);
+        let allowed = room.saturating_add(hostile.allowed_undeclared(input, written) as u64);
+        if more > allowed {
+            return Ok(Some(format!(
+                "{more} bytes of address space for {input} where nothing declares a size, and {allowed} are allowed"
+            )));
         }
     }
     Ok(None)

@@ -38,7 +38,11 @@ const WRONG: &[Wrong] = &[
     ("shares-scratch", &["codec-threads"]),
     ("writes-before-its-place", &["codec-exact-destination", "codec-range"]),
     ("promises-another-size", &["codec-size"]),
-    ("trusts-sizes", &["codec-allocation"]),
+    ("trusts-sizes", &["codec-allocation", "codec-claims"]),
+    #[cfg(target_os = "linux")]
+    ("trusts-sizes-that-nothing-declares", &["codec-allocation", "codec-claims"]),
+    #[cfg(not(target_os = "linux"))]
+    ("trusts-sizes-that-nothing-declares", &["codec-claims"]),
     // Found by a process with little address space.
     #[cfg(target_os = "linux")]
     ("trusts-sizes-elsewhere", &["codec-allocation"]),
@@ -334,6 +338,9 @@ impl BytesToBytesCodec for Framed {
         if self.is("trusts-sizes") {
             // Never touched, so that nothing is lost but addresses.
             drop(std::hint::black_box(Vec::<u8>::with_capacity((size % (1 << 30)) as usize)));
+        }
+        if self.is("trusts-sizes-that-nothing-declares") && size <= decoded.remaining() as u64 {
+            decoded.spare(size as usize)?;
         }
         self.allocate_elsewhere((size % (1 << 30)) as usize);
         let Some((_flag, bytes)) = rest.split_first().filter(|(_, bytes)| bytes.len() as u64 == size) else {

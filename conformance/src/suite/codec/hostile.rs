@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::claims::{UNDECLARED, by_hand, claiming, places};
 use super::robustness::{PLACES, encoded_samples, largest};
 use super::{CodecOnTrial, Use};
 use crate::codecs::Random;
@@ -18,6 +19,8 @@ pub(in crate::suite) struct Hostile<'a> {
     limit: usize,
     valid: Vec<Vec<u8>>,
     inputs: Vec<Input>,
+    /// Inputs that claim sizes which only a limit that nothing declares lets through.
+    claims: Vec<Input>,
 }
 
 /// Encoded bytes that nobody wrote.
@@ -55,14 +58,17 @@ impl Hostile<'static> {
                 bytes
             }));
             // Sizes stand at the beginning or the end, and there in whole words.
-            for place in (0..encoded.len().min(32)).chain(encoded.len().saturating_sub(16)..encoded.len()) {
+            for place in places(encoded) {
                 let mut bytes = encoded.clone();
                 let end = bytes.len().min(place + 4);
                 bytes[place..end].fill(0xff);
                 inputs.push(bytes);
             }
         }
-        Self { used, limit, valid, inputs: inputs.into_iter().map(Input).collect() }
+        let claims =
+            by_hand().into_iter().chain(valid.last().into_iter().flat_map(|encoded| claiming(encoded)));
+        let claims = claims.map(Input).collect();
+        Self { used, limit, inputs: inputs.into_iter().map(Input).collect(), claims, valid }
     }
 }
 
@@ -74,6 +80,25 @@ impl Hostile<'_> {
 
     pub(in crate::suite) fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    /// Inputs for [`Hostile::decode_undeclared`].
+    pub(in crate::suite) fn undeclared_inputs(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter().chain(&self.claims)
+    }
+
+    /// Decodes behind a limit that nothing declares, as of elements of variable size; the bytes that came out.
+    pub(in crate::suite) fn decode_undeclared(&self, input: &Input) -> usize {
+        match self.used.decode(&input.0, UNDECLARED) {
+            Ok(Ok(decoded)) => decoded.len(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes that [`Hostile::decode_undeclared`] may take, `written` bytes having come out.
+    pub(in crate::suite) fn allowed_undeclared(&self, input: &Input, written: usize) -> usize {
+        let largest = self.limit.max(written);
+        largest.saturating_mul(3).saturating_add(input.0.len()).saturating_add(WORKING_MEMORY)
     }
 
     /// Decodes; what comes of it is for other rules.

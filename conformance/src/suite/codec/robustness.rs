@@ -95,6 +95,17 @@ pub(super) const RULES: &[CodecRule] = &[
         },
         allocation,
     ),
+    (
+        Rule {
+            id: "codec-claims",
+            level: Level::L2,
+            sentence: "Where nothing declares a size, decoding damaged and foreign bytes takes at most their number, three \
+                       times the bytes that the chunk has or that really come out, and 64 MiB, whatever sizes they claim.",
+            source: "README.md, \"Limits\"",
+            since: "0.1",
+        },
+        claims,
+    ),
 ];
 
 /// Bytes that decoding may take beside what it decodes to: windows and tables of all that there is.
@@ -249,6 +260,26 @@ fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
                 return Ok(());
             }
             Err(format!("{highest} bytes for {input}"))
+        });
+        cases.check(&hostile, result);
+    }
+}
+
+fn claims(trial: &CodecOnTrial, cases: &mut Cases) {
+    if allocations::highest(|| ()).is_none() {
+        cases.skip("this program does not count what is allocated");
+        return;
+    }
+    for hostile in Hostile::all(trial, cases) {
+        let result = hostile.undeclared_inputs().try_for_each(|input| {
+            let mut written = 0;
+            let highest = allocations::highest(|| written = hostile.decode_undeclared(input));
+            let highest = highest.unwrap_or_default();
+            let allowed = hostile.allowed_undeclared(input, written);
+            if highest <= allowed {
+                return Ok(());
+            }
+            Err(format!("{highest} bytes for {input}, and {allowed} are allowed"))
         });
         cases.check(&hostile, result);
     }
