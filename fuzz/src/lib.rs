@@ -12,6 +12,7 @@ mod far;
 mod formats;
 mod hierarchies;
 mod plugins;
+mod program;
 mod selections;
 mod shards;
 
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "json", run: documents::json, seeds: documents::json_seeds },
     Target { name: "manifests", run: plugins::manifests, seeds: plugins::manifest_seeds },
     Target { name: "metadata-encodings", run: plugins::metadata, seeds: plugins::metadata_seeds },
+    Target { name: "program", run: program::run, seeds: program::seeds },
     Target { name: "selections", run: selections::run, seeds: selections::seeds },
     Target { name: "shards", run: shards::run, seeds: shards::seeds },
 ];
