@@ -91,8 +91,8 @@ fn write(store: &Path, files: &Files) -> io::Result<()> {
 }
 
 /// The path of an array that is small enough to be read, if this is its document.
-fn array<'k>(key: &'k str, document: &[u8]) -> Option<String> {
-    let path: &'k str = ["/zarr.json", "/.zarray"].into_iter().find_map(|name| {
+fn array(key: &str, document: &[u8]) -> Option<String> {
+    let path = ["/zarr.json", "/.zarray"].into_iter().find_map(|name| {
         let file = name.trim_start_matches('/');
         if key == file { Some("") } else { key.strip_suffix(name) }
     })?;

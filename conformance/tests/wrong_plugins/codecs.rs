@@ -339,8 +339,10 @@ impl BytesToBytesCodec for Framed {
             // Never touched, so that nothing is lost but addresses.
             drop(std::hint::black_box(Vec::<u8>::with_capacity((size % (1 << 30)) as usize)));
         }
-        if self.is("trusts-sizes-that-nothing-declares") && size <= decoded.remaining() as u64 {
-            decoded.spare(size as usize)?;
+        if self.is("trusts-sizes-that-nothing-declares")
+            && let Some(size) = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining())
+        {
+            decoded.spare(size)?;
         }
         self.allocate_elsewhere((size % (1 << 30)) as usize);
         let Some((_flag, bytes)) = rest.split_first().filter(|(_, bytes)| bytes.len() as u64 == size) else {
