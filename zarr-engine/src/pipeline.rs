@@ -57,6 +57,18 @@ impl StepError {
         let too_large = next.and_then(|next| next.intermediate_too_large(&source));
         Self::at(step, too_large.map_or(source, CodecError::encode))
     }
+
+    /// The error of the codec around this step: `wrapped` makes it of a text that names the codec of this step. A fault of
+    /// a plugin remains one, since it says nothing about the chunk.
+    pub(crate) fn inside(self, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
+        let Some(codec) = self.codec else { return self.source };
+        match self.source {
+            CodecError::Plugin { plugin, message } => {
+                CodecError::Plugin { plugin, message: format!("codec `{codec}`: {message}") }
+            }
+            source => wrapped(format!("codec `{codec}`: {source}")),
+        }
+    }
 }
 
 impl From<CodecError> for StepError {
@@ -454,10 +466,7 @@ impl RunChain for Chains<'_> {
         let mut start = self.stages.buffers[0].output(decoded.len());
         reorder(array, &pipeline.layout, decoded, &mut start, false)?;
         let inner = encode(&pipeline, decoded.len(), self.stages, self.bounds);
-        let inner = inner.map_err(|error| match error.codec {
-            Some(codec) => CodecError::encode(format!("codec `{codec}`: {}", error.source)),
-            None => error.source,
-        })?;
+        let inner = inner.map_err(|error| error.inside(CodecError::encode))?;
         Ok(encoded.put(self.stages.bytes(&inner, &[]))?)
     }
 
@@ -470,10 +479,7 @@ impl RunChain for Chains<'_> {
     ) -> Result<(), CodecError> {
         let pipeline = chain.resolve(array)?;
         let inner = decode(&pipeline, encoded, self.stages, None, self.bounds);
-        let inner = inner.map_err(|error| match error.codec {
-            Some(codec) => CodecError::corrupt(format!("codec `{codec}`: {}", error.source)),
-            None => error.source,
-        })?;
+        let inner = inner.map_err(|error| error.inside(CodecError::corrupt))?;
         let inner = inner.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         reorder(array, &pipeline.layout, self.stages.bytes(&inner, encoded), decoded, true)
     }

@@ -3,6 +3,9 @@
 use zarr_plugin::abi;
 use zarr_spec::{CodecError, LimitExceeded};
 
+/// The status of [`Failure::broken`], which is none of the ABI.
+const BROKEN: i32 = i32::MIN;
+
 /// Why a call failed: a status of the ABI, and a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -17,7 +20,7 @@ impl Failure {
 
     /// The guest does not keep to the ABI.
     pub(crate) fn broken(message: impl Into<String>) -> Self {
-        Self::new(abi::INTERNAL, message)
+        Self::new(BROKEN, message)
     }
 
     /// The guest was stopped. It is not used again.
@@ -25,15 +28,24 @@ impl Failure {
         Self::new(abi::PANICKED, message)
     }
 
-    /// Says who failed.
+    /// The error of a call: what it means for the chunk, or that the plugin itself is at fault.
+    ///
+    /// [`abi::INTERNAL`] is how a plugin reports that it cannot encode a chunk; while it decodes, it is a fault of the
+    /// plugin.
     pub(crate) fn of(self, origin: &str, is_encoding: bool) -> CodecError {
-        let message = format!("{origin}: {}", self.message);
+        let by_origin = format!("{origin}: {}", self.message);
         match self.status {
-            abi::BAD_CONFIGURATION => CodecError::configuration(message),
-            abi::UNSUPPORTED => CodecError::Unsupported(message),
-            _ if is_encoding => CodecError::Encode(message.into()),
-            _ => CodecError::Corrupt(message.into()),
+            abi::BAD_CONFIGURATION => CodecError::configuration(by_origin),
+            abi::UNSUPPORTED => CodecError::Unsupported(by_origin),
+            abi::CORRUPT => CodecError::Corrupt(by_origin.into()),
+            abi::PANICKED | abi::CANCELLED | abi::IO | BROKEN => self.fault(origin),
+            _ if is_encoding => CodecError::Encode(by_origin.into()),
+            _ => self.fault(origin),
         }
+    }
+
+    fn fault(self, origin: &str) -> CodecError {
+        CodecError::Plugin { plugin: origin.to_owned(), message: self.message }
     }
 }
 

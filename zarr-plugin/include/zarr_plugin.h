@@ -32,7 +32,7 @@ extern "C" {
 #define ZARR_OK 0
 /* The configuration does not fit. */
 #define ZARR_BAD_CONFIGURATION 1
-/* The bytes are not what this extension writes. */
+/* The stored bytes are not what this extension writes: the data is at fault. */
 #define ZARR_CORRUPT 2
 /* More came out than may. */
 #define ZARR_LIMIT_EXCEEDED 3
@@ -44,7 +44,8 @@ extern "C" {
 #define ZARR_CANCELLED 6
 /* The plugin panicked. The instance is not used again. */
 #define ZARR_PANICKED 7
-/* Anything else: what was given cannot be encoded, or the plugin is at fault. */
+/* Anything else. While a codec encodes, the elements cannot be encoded; in any other call the plugin is at
+ * fault, and nothing is known about the data. */
 #define ZARR_INTERNAL 8
 /* Kind of item: a codec; its vtable is a zarr_codec_vtable. */
 #define ZARR_CODEC 1
@@ -261,7 +262,9 @@ struct zarr_creation {
     uint32_t mode;
     /* As the document has it. */
     zarr_str identifier;
-    /* The configuration, `null` if there is none. In v2, the object without its `id`. */
+    /* The configuration, `null` if there is none. In v2, the object without its `id`. It is written without
+     * white space between its parts; members are in the order of the document, numbers as the document
+     * writes them. */
     zarr_str configuration_json;
     /* The draft's `type` of an extension, `null` if there is none. */
     zarr_str type_name_json;
@@ -361,9 +364,10 @@ struct zarr_codec_vtable {
     int32_t (*encoded_array)(const void *self, const zarr_array *decoded, zarr_buf *encoded_json, zarr_data_type_handle *data_type, zarr_buf *err);
     /* To bytes: how many bytes come out. */
     int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
-    /* `array` is the decoded side; NULL for bytes. */
+    /* `array` is the decoded side, which has at least one element; NULL for bytes. There may be 0 bytes. */
     int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
-    /* `array` is the decoded side; NULL for bytes. */
+    /* `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` is what a store
+     * has: any bytes, 0 of them too. */
     int32_t (*decode)(const void *self, const zarr_array *array, zarr_str encoded, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
     /* Checksum: writes `checksum_size` bytes. */
     int32_t (*checksum)(const void *self, zarr_str bytes, uint8_t *checksum, zarr_buf *err);

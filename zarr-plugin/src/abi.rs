@@ -29,7 +29,7 @@ abi_numbers! {
     OK: i32 = 0;
     /// The configuration does not fit.
     BAD_CONFIGURATION: i32 = 1;
-    /// The bytes are not what this extension writes.
+    /// The stored bytes are not what this extension writes: the data is at fault.
     CORRUPT: i32 = 2;
     /// More came out than may.
     LIMIT_EXCEEDED: i32 = 3;
@@ -41,7 +41,8 @@ abi_numbers! {
     CANCELLED: i32 = 6;
     /// The plugin panicked. The instance is not used again.
     PANICKED: i32 = 7;
-    /// Anything else: what was given cannot be encoded, or the plugin is at fault.
+    /// Anything else. While a codec encodes, the elements cannot be encoded; in any other call the plugin is at fault, and
+    /// nothing is known about the data.
     INTERNAL: i32 = 8;
 
     /// Kind of item: a codec; its vtable is a zarr_codec_vtable.
@@ -251,7 +252,8 @@ abi_struct! {
         mode: u32,
         /// As the document has it.
         identifier: Str,
-        /// The configuration, `null` if there is none. In v2, the object without its `id`.
+        /// The configuration, `null` if there is none. In v2, the object without its `id`. It is written without white space
+        /// between its parts; members are in the order of the document, numbers as the document writes them.
         configuration_json: Str,
         /// The draft's `type` of an extension, `null` if there is none.
         type_name_json: Str,
@@ -362,9 +364,10 @@ abi_struct! {
         encoded_array: fn(this: *const c_void, decoded: *const Array, encoded_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
         /// To bytes: how many bytes come out.
         encoded_size: fn(this: *const c_void, decoded: *const Representation, out: *mut Size, err: *mut Buf) -> i32,
-        /// `array` is the decoded side; NULL for bytes.
+        /// `array` is the decoded side, which has at least one element; NULL for bytes. There may be 0 bytes.
         encode: fn(this: *const c_void, array: *const Array, decoded: Str, call: *const Call, encoded: *mut Output, err: *mut Buf) -> i32,
-        /// `array` is the decoded side; NULL for bytes.
+        /// `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` is what a store has: any bytes,
+        /// 0 of them too.
         decode: fn(this: *const c_void, array: *const Array, encoded: Str, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
         /// Checksum: writes `checksum_size` bytes.
         checksum: fn(this: *const c_void, bytes: Str, checksum: *mut u8, err: *mut Buf) -> i32,

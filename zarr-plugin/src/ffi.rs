@@ -43,6 +43,9 @@ const MAX_TEXT: usize = 64 << 20;
 
 /// Why a call failed: a status, and what stands in `err`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+/// The status of [`Failure::broken`]. It never crosses the boundary: the other side is given [`abi::INTERNAL`].
+pub(crate) const BROKEN: i32 = i32::MIN;
+
 pub(crate) struct Failure {
     pub(crate) status: i32,
     pub(crate) message: String,
@@ -55,7 +58,7 @@ impl Failure {
 
     /// The other side does not keep to the ABI.
     pub(crate) fn broken(message: impl Into<String>) -> Self {
-        Self::new(abi::INTERNAL, message)
+        Self::new(BROKEN, message)
     }
 }
 
@@ -115,7 +118,7 @@ pub(crate) unsafe fn guarded(err: *mut Buf, body: impl FnOnce() -> Result<(), Fa
     };
     // SAFETY: as this function asks.
     unsafe { put(err, failure.message.into_bytes()) };
-    failure.status
+    if failure.status == BROKEN { abi::INTERNAL } else { failure.status }
 }
 
 /// Runs something that must not unwind and has no way to say that it failed.
@@ -226,7 +229,11 @@ pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> 
     if status == abi::OK {
         return Ok(());
     }
-    let text = text.unwrap_or_else(|failure| failure.message);
+    let text = match text {
+        Ok(text) => text,
+        Err(failure) => return Err(Failure::broken(failure.message)),
+    };
+    let status = if status == BROKEN { abi::INTERNAL } else { status };
     Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
 }
 

@@ -54,6 +54,14 @@ pub enum CodecError {
     /// A chain inside the codec could not be created.
     #[error(transparent)]
     Inner(#[from] Box<ChainError>),
+    /// The loaded plugin that provides the codec failed. The chunk may be intact.
+    #[error("{plugin} failed: {message}")]
+    Plugin {
+        /// The plugin and its version: `plugin example-xor 1.2.0`.
+        plugin: String,
+        /// What the plugin did.
+        message: String,
+    },
 }
 
 impl CodecError {

@@ -65,7 +65,10 @@ impl ShardIndex {
         }
         let bounds = Bounds { chunk: shard.index_size, value: shard.index_size };
         let decoded = decode(&shard.index, encoded, stages, None, bounds);
-        let decoded = decoded.map_err(|error| CodecError::corrupt(format!("index: {}", error.source)))?;
+        let decoded = decoded.map_err(|error| match error.source {
+            fault @ CodecError::Plugin { .. } => fault,
+            source => CodecError::corrupt(format!("index: {source}")),
+        })?;
         let decoded = decoded.ok_or_else(|| CodecError::corrupt("index: nothing was decoded"))?;
         let native = to_c_order(&shard.index, stages.bytes(&decoded, encoded))?;
         let payload = match shard.index_at_start {

@@ -400,3 +400,34 @@ fn a_library_built_in_rust_exports_the_entry_alone() {
     let names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
     assert_eq!(names, ["zarr_plugin_v1"]);
 }
+
+/// Statuses as the header has them. Only one of them says that the data is damaged.
+#[test]
+fn a_fault_of_a_plugin_is_not_reported_as_corrupt_data() {
+    let both = |status: u8| {
+        let (_installed, registry) = registered(&in_c(&[&format!("IN_RUN=return {status}")]), &XOR_C);
+        let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
+            panic!("another kind of codec");
+        };
+        let decoded = codec.decode(&[1], &mut Output::exactly(1)).unwrap_err();
+        (decoded, codec.encode(&[1], &mut Output::exactly(1)).unwrap_err())
+    };
+    let is_fault = |error: &CodecError| match error {
+        CodecError::Plugin { plugin, .. } => plugin == "plugin xor-c 1.2.0",
+        _ => false,
+    };
+    let (corrupt, _) = both(2);
+    assert!(matches!(corrupt, CodecError::Corrupt(_)), "{corrupt:?}");
+    for (status, message) in [
+        (5, "plugin xor-c 1.2.0 failed: it does not say why"),
+        (6, "plugin xor-c 1.2.0 failed: it was stopped: it does not say why"),
+        (7, "plugin xor-c 1.2.0 failed: it panicked: it does not say why"),
+        (8, "plugin xor-c 1.2.0 failed: it does not say why"),
+    ] {
+        let (decoding, encoding) = both(status);
+        assert!(is_fault(&decoding), "{status}: {decoding:?}");
+        assert_eq!(decoding.to_string(), message);
+        // That elements cannot be encoded is reported so.
+        assert_eq!(is_fault(&encoding), status != 8, "{status}: {encoding:?}");
+    }
+}

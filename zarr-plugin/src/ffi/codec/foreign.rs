@@ -19,29 +19,35 @@ use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_
 use crate::ffi::data_type::{NO_TYPE, taken};
 use crate::ffi::lookup::document_of;
 use crate::ffi::output::{lend_output, plain_call};
-use crate::ffi::{EMPTY, Failure, Instance, lend, required, take_json};
+use crate::ffi::{BROKEN, EMPTY, Failure, Instance, lend, required, take_json};
 
 /// The most chains that a codec may have.
 const MAX_CHAINS: u32 = 64;
 
-/// Says who failed, if it is not the host, and what a reader has to know of it.
+/// The error of a call: what it means for the chunk, or that `origin` itself is at fault. `origin` is the name of the
+/// plugin, or empty where a library calls its host.
+///
+/// [`abi::INTERNAL`] is how a plugin reports that it cannot encode a chunk; while it decodes, it is a fault of the plugin.
 pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
-    let said = |verb: &str| match origin {
-        "" => failure.message.clone(),
-        origin => format!("{origin}{verb}: {}", failure.message),
+    let Failure { status, message } = failure;
+    let by_origin = |message: String| match origin {
+        "" => message,
+        origin => format!("{origin}: {message}"),
     };
-    let failed = |message: String| match direction {
-        Direction::Encode => CodecError::Encode(message.into()),
-        Direction::Decode => CodecError::Corrupt(message.into()),
-    };
-    match failure.status {
-        abi::BAD_CONFIGURATION => CodecError::configuration(said("")),
-        abi::UNSUPPORTED => CodecError::Unsupported(said("")),
-        abi::CORRUPT => CodecError::Corrupt(said("").into()),
-        abi::PANICKED => failed(said(" panicked")),
-        abi::CANCELLED => failed(said(" was stopped")),
-        _ => failed(said("")),
+    match (status, direction) {
+        (abi::BAD_CONFIGURATION, _) => CodecError::configuration(by_origin(message)),
+        (abi::UNSUPPORTED, _) => CodecError::Unsupported(by_origin(message)),
+        (abi::CORRUPT, _) => CodecError::Corrupt(by_origin(message).into()),
+        (abi::PANICKED, _) => fault(origin, format!("it panicked: {message}")),
+        (abi::CANCELLED, _) => fault(origin, format!("it was stopped: {message}")),
+        (abi::IO | BROKEN, _) | (_, Direction::Decode) => fault(origin, message),
+        (_, Direction::Encode) => CodecError::Encode(by_origin(message).into()),
     }
+}
+
+fn fault(origin: &str, message: String) -> CodecError {
+    let plugin = if origin.is_empty() { "the program that loaded this library" } else { origin };
+    CodecError::Plugin { plugin: plugin.to_owned(), message }
 }
 
 /// As [`codec_error`], of a call that may give at most `limit` bytes.
@@ -288,7 +294,7 @@ impl Checksum for ForeignChecksum {
             // SAFETY: a function of the other side, called with what it made and as many bytes as it asked for.
             Ok(unsafe { function(this, lend(bytes), checksum.as_mut_ptr(), err) })
         });
-        called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Encode))
+        called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Decode))
     }
 }
 

@@ -127,7 +127,7 @@ fn functions_that_are_not_there_are_errors_or_done_without() {
     let vtable = CodecVtable { decode: Some(copy), ..NOTHING };
     let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
     let error = codec.encode(&[1], &mut Output::at_most(1)).unwrap_err().to_string();
-    assert_eq!(error, "chunk cannot be encoded: plugin hostile 1.0.0: it has no function `encode`");
+    assert_eq!(error, "plugin hostile 1.0.0 failed: it has no function `encode`");
     assert_eq!(codec.encoded_size(Size::Exact(1)), Size::Unknown);
     let mut output = Output::at_most(9);
     codec.decode_range(&[1, 2, 3], 1..2, &mut output).unwrap();
