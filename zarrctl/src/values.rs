@@ -96,6 +96,12 @@ pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
 
 /// `NAME` or `NAME:{…}`; a URI has colons of its own.
 pub(crate) fn codec(text: &str) -> Result<Codec, String> {
+    if text.trim_start().starts_with('{') {
+        return Err(
+            r#"found a JSON object, expected NAME or NAME:{configuration}, such as gzip:{"level":5}"#
+                .to_owned(),
+        );
+    }
     let (name, configuration) = match text.find(":{") {
         Some(colon) => (&text[..colon], json(&text[colon + 1..])?),
         None => (text, Value::Null),
@@ -161,6 +167,8 @@ mod tests {
         let uri = "https://purl.org/zarr/spec/codecs/gzip/1.0";
         assert_eq!(codec(uri).unwrap(), Codec { name: uri.to_owned(), configuration: Value::Null });
         assert_eq!(codec(&format!(r#"{uri}:{{"level":1}}"#)).unwrap().name, uri);
+        let object = codec(r#"{"name": "gzip", "configuration": {"level": 5}}"#).unwrap_err();
+        assert!(object.contains("expected NAME or NAME:{configuration}"), "{object}");
         for wrong in ["", "gzip:5", r#"gzip:{"level":}"#, r#":{"level":5}"#] {
             assert!(codec(wrong).is_err(), "{wrong}");
         }

@@ -354,6 +354,29 @@ impl Decoder {
 
 #[derive(Deserialize)]
 struct ZstdConfiguration {
+    level: Option<Level>,
+    checksum: Option<bool>,
+}
+
+/// A level that Zstandard has.
+#[derive(Deserialize)]
+#[serde(try_from = "i32")]
+struct Level(i32);
+
+impl TryFrom<i32> for Level {
+    type Error = String;
+
+    fn try_from(level: i32) -> Result<Self, String> {
+        match (MINIMUM_LEVEL..=MAXIMUM_LEVEL).contains(&level) {
+            true => Ok(Self(level)),
+            false => Err(format!("level is {level}, not {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}")),
+        }
+    }
+}
+
+/// As writers of v2 have it: they take any level, and pass 22 for a larger one.
+#[derive(Deserialize)]
+struct NumcodecsConfiguration {
     level: Option<i32>,
     checksum: Option<bool>,
 }
@@ -364,6 +387,9 @@ fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, C
 }
 
 fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
+    if creation.format == Format::V2 {
+        return numcodecs_configuration(creation);
+    }
     let ZstdConfiguration { level, checksum } = creation.parse()?;
     let registered = creation.format == Format::V3 && creation.identifier == "zstd";
     let level = match level {
@@ -371,12 +397,18 @@ fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
             return Err(CodecError::configuration("level is missing, a number up to 22"));
         }
         None => 0,
-        Some(level) if level > MAXIMUM_LEVEL && creation.format == Format::V2 => {
-            creation.reading.tolerate(format!("level {level} of codec `zstd` is above {MAXIMUM_LEVEL}"))?;
-            MAXIMUM_LEVEL
-        }
-        Some(level) => level,
+        Some(Level(level)) => level,
     };
+    Ok((level, checksum.unwrap_or(false)))
+}
+
+fn numcodecs_configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
+    let NumcodecsConfiguration { level, checksum } = creation.parse()?;
+    let mut level = level.unwrap_or(0);
+    if level > MAXIMUM_LEVEL {
+        creation.reading.tolerate(format!("level {level} of codec `zstd` is above {MAXIMUM_LEVEL}"))?;
+        level = MAXIMUM_LEVEL;
+    }
     Ok((level, checksum.unwrap_or(false)))
 }
 

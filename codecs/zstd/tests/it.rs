@@ -327,3 +327,12 @@ fn frames_that_do_not_say_their_size_or_are_several_are_decoded_as_a_whole() {
     let result = decoded_range(&hex(UNSIZED), 3, 2..4);
     assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
 }
+
+#[test]
+fn the_schema_has_the_levels_that_are_taken() {
+    let registry = zarr_spec::Registry::linked().unwrap();
+    let reading = zarr_spec::Reading::new(Mode::Strict);
+    let plugin = registry.codecs().find(Format::V3, "zstd", &reading).unwrap();
+    let schema = plugin.about.configuration_schema(Format::V3).unwrap().to_string();
+    assert!(schema.contains(r#""minimum":-131072,"maximum":22"#), "{schema}");
+}
