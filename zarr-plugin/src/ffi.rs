@@ -25,6 +25,8 @@ pub(crate) mod store;
 pub(crate) mod import;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) mod library;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) mod system;
 #[cfg(all(test, feature = "host", target_os = "linux"))]
 mod tests;
 
@@ -41,11 +43,11 @@ use crate::abi::{self, Buf, Str};
 /// The longest text or document that is taken from the other side, in bytes.
 const MAX_TEXT: usize = 64 << 20;
 
-/// Why a call failed: a status, and what stands in `err`.
-#[derive(Debug, Clone, PartialEq, Eq)]
 /// The status of [`Failure::broken`]. It never crosses the boundary: the other side is given [`abi::INTERNAL`].
 pub(crate) const BROKEN: i32 = i32::MIN;
 
+/// Why a call failed: a status, and what stands in `err`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) status: i32,
     pub(crate) message: String,

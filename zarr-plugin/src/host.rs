@@ -20,21 +20,25 @@
 //! ```
 
 mod elf;
+mod explanation;
 mod files;
 mod library;
 mod loader;
 mod lock;
 mod manifest;
+mod needs;
 mod refusal;
 mod registration;
 mod runtime;
 mod search;
 
+pub use self::explanation::{Explained, Explanation, Verdict};
 pub use self::files::sha256;
 pub use self::library::Library;
-pub use self::loader::{Candidate, Explanation, Loader, Policy, Verdict};
+pub use self::loader::{Candidate, Checked, Loader, Policy};
 pub use self::lock::{Lock, LockError, LockFiles, Pin, Quarantined};
 pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, platform};
+pub use self::needs::{Needed, Needs};
 pub use self::refusal::{PassedOver, Refusal};
 pub use self::runtime::{Opened, Runtime};
 pub use self::search::{Place, Search, Source};

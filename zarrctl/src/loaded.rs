@@ -46,16 +46,24 @@ impl Installed {
         }
     }
 
-    /// The plugin of that name that counts: those of the same name in later places are not used.
-    pub(crate) fn named(&self, name: &str) -> Option<(&Candidate, &Manifest)> {
-        let mut known = self.manifests().filter(|(_, manifest)| manifest.name == name);
-        known.next()
+    /// The plugin that `id` names, which is `NAME` or `NAME@VERSION`. Without a version it is the one that is used, or else
+    /// the newest one.
+    pub(crate) fn named(&self, id: &str) -> Option<(&Candidate, &Manifest)> {
+        let in_use = self.loader.in_use(id).and_then(with_manifest);
+        in_use.or_else(|| self.versions(id).next())
+    }
+
+    /// The plugins that `id` names, which is `NAME` or `NAME@VERSION`: the newest version of the first place first.
+    pub(crate) fn versions(&self, id: &str) -> impl Iterator<Item = (&Candidate, &Manifest)> {
+        let id = PluginId::of(id);
+        let named = self.loader.named(id.name).into_iter().filter_map(with_manifest);
+        named.filter(move |(_, manifest)| id.is_version(&manifest.version.to_string()))
     }
 
     /// The manifests that can be read.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let candidates = self.loader.candidates().iter();
-        candidates.filter_map(|candidate| Some((candidate, candidate.manifest().ok()?)))
+        candidates.filter_map(with_manifest)
     }
 
     /// Why no plugin is called so: what the name stands for, or what there is.
@@ -73,6 +81,31 @@ impl Installed {
             (None, names) => format!("there are {}", names.join(", ")),
         };
         Failure::fault(format!("no plugin that is installed is called `{name}`; {hint}"))
+    }
+}
+
+fn with_manifest(candidate: &Candidate) -> Option<(&Candidate, &Manifest)> {
+    Some((candidate, candidate.manifest().ok()?))
+}
+
+/// How a person names a plugin: `NAME`, or `NAME@VERSION`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PluginId<'i> {
+    pub(crate) name: &'i str,
+    pub(crate) version: Option<&'i str>,
+}
+
+impl<'i> PluginId<'i> {
+    pub(crate) fn of(id: &'i str) -> Self {
+        match id.split_once('@') {
+            Some((name, version)) => Self { name, version: Some(version) },
+            None => Self { name: id, version: None },
+        }
+    }
+
+    /// Whether a version is meant.
+    pub(crate) fn is_version(&self, version: &str) -> bool {
+        self.version.is_none_or(|wanted| wanted == version)
     }
 }
 

@@ -1,15 +1,12 @@
 //! Opening a library and reading what it has. It stays open as long as the program: destructors of its threads may run
 //! at any time.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::sync::Arc;
 
-use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
 
 use super::import::Imported;
+use super::system::{Sealed, open_sealed};
 use super::{EMPTY, Failure, borrowed_items, borrowed_text, outcome, parse, read};
 use crate::abi::{self, Host, Item, Plugin, PluginEntry, Str};
 
@@ -82,15 +79,7 @@ unsafe impl Sync for Host {}
 ///
 /// [`OpenError`]. What was opened before something went wrong stays open.
 pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
-    let file = sealed(bytes).map_err(|error| OpenError::Loader(error.to_string()))?;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // SAFETY: that its code runs is what the caller asks for.
-    let library = unsafe { Handle::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-    // What the system's loader says is the source of the error; it names the library by the number of the file.
-    let library = library.map_err(|error| {
-        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        OpenError::Loader(said.trim_start_matches(&format!("{path}: ")).to_owned())
-    })?;
+    let Sealed { library, file } = open_sealed(bytes).map_err(OpenError::Loader)?;
     // SAFETY: the name of the symbol says what it is.
     let entry = match unsafe { library.get::<PluginEntry>(abi::ENTRY_SYMBOL.as_bytes()) } {
         Ok(entry) => *entry,
@@ -99,7 +88,6 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
             return Err(OpenError::NoSymbol);
         }
     };
-    // The loader knows open libraries by their path, so its number must never be that of another file.
     std::mem::forget((library, file));
     // SAFETY: it is the entry of a library that stays open.
     unsafe { entered(entry) }
@@ -118,31 +106,6 @@ pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> 
         outcome(status, &mut err)?;
         contents(plugin)
     }
-}
-
-/// The user who runs the program.
-pub(crate) fn user() -> u32 {
-    // SAFETY: the call has no conditions and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
-/// A file in memory with these bytes, which cannot be written to.
-fn sealed(bytes: &[u8]) -> std::io::Result<File> {
-    // SAFETY: a name that ends in zero, and flags of the call.
-    let number =
-        unsafe { libc::memfd_create(c"zarr-plugin".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-    if number < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: the call has opened it for this function alone.
-    let mut file = unsafe { File::from_raw_fd(number) };
-    file.write_all(bytes)?;
-    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
-    // SAFETY: the file is open, and the argument is that of the operation.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    Ok(file)
 }
 
 /// # Safety

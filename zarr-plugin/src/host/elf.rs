@@ -1,70 +1,162 @@
-//! Whether a library is all there, and for this machine. The system's loader maps what the headers name without a look at
-//! the length of the file, and the program ends with a signal when what was cut off is touched; of a library for another
-//! processor it says that there is no such file.
+//! The headers of an ELF library: whether it is complete and for this machine, and which other libraries it needs.
+//!
+//! The system's loader maps what the headers name without checking the length of the file, and the program ends with a
+//! signal when a missing part is touched. For a library of another processor it reports that the file does not exist.
 
-/// The type of a segment that is loaded.
-const LOAD: u64 = 1;
+use object::Endianness;
+use object::elf;
+use object::read::StringTable;
+use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
+
+#[cfg(target_pointer_width = "64")]
+type Header = elf::FileHeader64<Endianness>;
+#[cfg(not(target_pointer_width = "64"))]
+type Header = elf::FileHeader32<Endianness>;
+type Segment = <Header as FileHeader>::ProgramHeader;
+type Dynamic = <Header as FileHeader>::Dyn;
 
 /// What the ELF standard calls this processor; `None` for one that is left to the system's loader.
-const MACHINE: Option<u64> = if cfg!(target_arch = "x86_64") {
-    Some(62)
+const MACHINE: Option<elf::Machine> = if cfg!(target_arch = "x86_64") {
+    Some(elf::EM_X86_64)
 } else if cfg!(target_arch = "aarch64") {
-    Some(183)
+    Some(elf::EM_AARCH64)
 } else if cfg!(target_arch = "riscv64") {
-    Some(243)
+    Some(elf::EM_RISCV)
 } else {
     None
 };
 
-/// What keeps an ELF file from being opened here, if something does. What is not of 64 bits is left to the system's loader
-/// where that is what the machine has.
+/// The most entries of the table of versions that are looked at: each library that is needed has one.
+const MAX_VERSIONS: usize = 1024;
+
+/// Why an ELF file cannot be opened here, if it cannot.
 pub(super) fn wrong(file: &[u8]) -> Option<String> {
-    if file.starts_with(b"\0asm") {
-        return Some("it is WebAssembly, which this program is not built to run".to_owned());
-    }
-    if !file.starts_with(b"\x7fELF") {
-        return Some("it is no ELF file".to_owned());
-    }
-    let Some(&[class, order]) = file.get(4..6) else { return Some("its header is cut off".to_owned()) };
-    let is_wide = class == 2;
-    let is_other =
-        is_wide != cfg!(target_pointer_width = "64") || (order == 2) != cfg!(target_endian = "big");
-    if is_other || number(file, 18, 2).is_some_and(|found| MACHINE.is_some_and(|machine| machine != found)) {
-        return Some("it is for another machine".to_owned());
-    }
-    if !is_wide {
-        return None;
-    }
-    let segments = number(file, 32, 8).zip(number(file, 54, 2)).zip(number(file, 56, 2));
-    let Some(((offset, size), count)) = segments else { return Some("its header is cut off".to_owned()) };
-    for index in 0..count {
-        let at = index.checked_mul(size).and_then(|before| usize::try_from(before.checked_add(offset)?).ok());
-        let segment = at.and_then(|at| {
-            Some((
-                number(file, at, 4)?,
-                number(file, at.checked_add(8)?, 8)?,
-                number(file, at.checked_add(32)?, 8)?,
-            ))
-        });
-        let Some((kind, start, length)) = segment else {
-            return Some("its list of segments is cut off".to_owned());
-        };
-        let is_there = start.checked_add(length).is_some_and(|end| end <= file.len() as u64);
-        if kind == LOAD && !is_there {
-            return Some(format!("segment {index} of it is cut off"));
-        }
-    }
-    None
+    let why = if file.starts_with(b"\0asm") {
+        "it is WebAssembly, which this program is not built to run"
+    } else if !file.starts_with(b"\x7fELF") {
+        "it is no ELF file"
+    } else if is_for_another_machine(file) {
+        "it is for another machine"
+    } else {
+        return Headers::read(file).err();
+    };
+    Some(why.to_owned())
 }
 
-/// The number of `size` bytes at `at`, in the machine's order.
-fn number(file: &[u8], at: usize, size: usize) -> Option<u64> {
-    let bytes = file.get(at..at.checked_add(size)?)?;
-    let mut number = [0; 8];
-    if cfg!(target_endian = "big") {
-        number[8 - size..].copy_from_slice(bytes);
-    } else {
-        number[..size].copy_from_slice(bytes);
+fn is_for_another_machine(file: &[u8]) -> bool {
+    let Some(&[class, order]) = file.get(4..6) else { return false };
+    let is_wide = class == elf::ELFCLASS64.0;
+    let is_big = order == elf::ELFDATA2MSB.0;
+    if is_wide != cfg!(target_pointer_width = "64") || is_big != cfg!(target_endian = "big") {
+        return true;
     }
-    Some(u64::from_ne_bytes(number))
+    let machine = Header::parse(file).ok().map(|header| header.e_machine(Endianness::default()));
+    machine.is_some_and(|machine| MACHINE.is_some_and(|here| here != machine))
+}
+
+/// The other libraries that the system's loader opens along with a library, and how it looks for them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Links {
+    /// The name by which other libraries need this one.
+    pub(super) soname: Option<String>,
+    /// The names of the libraries that it needs.
+    pub(super) needed: Vec<String>,
+    /// `DT_RPATH` and `DT_RUNPATH`, by the names that tools print: folders that are searched for what it needs.
+    pub(super) search_paths: Vec<(&'static str, String)>,
+    /// The newest version of the C library that it needs something of: `2.34`.
+    pub(super) glibc: Option<String>,
+}
+
+impl Links {
+    /// Reads the dynamic section, as the system's loader finds it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, for a file whose headers are damaged.
+    pub(super) fn read(file: &[u8]) -> Result<Self, String> {
+        let headers = Headers::read(file)?;
+        let entries = headers.dynamic()?;
+        let strings = headers.strings(entries)?;
+        let mut links = Self { glibc: headers.glibc(), ..Self::default() };
+        for entry in entries {
+            let text = || -> Result<String, String> {
+                let text = entry.string(headers.endian, strings).map_err(|error| error.to_string())?;
+                Ok(String::from_utf8_lossy(text).into_owned())
+            };
+            match entry.tag(headers.endian) {
+                elf::DT_NEEDED | elf::DT_AUXILIARY | elf::DT_FILTER => links.needed.push(text()?),
+                elf::DT_SONAME => links.soname = Some(text()?),
+                elf::DT_RPATH => links.search_paths.push(("RPATH", text()?)),
+                elf::DT_RUNPATH => links.search_paths.push(("RUNPATH", text()?)),
+                _ => {}
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// The header of a file and its segments, all of which are there.
+struct Headers<'f> {
+    file: &'f [u8],
+    endian: Endianness,
+    header: &'f Header,
+    segments: &'f [Segment],
+}
+
+impl<'f> Headers<'f> {
+    fn read(file: &'f [u8]) -> Result<Self, String> {
+        let cut_off = |what: &str| format!("{what} is cut off");
+        let header = Header::parse(file).map_err(|_| cut_off("its header"))?;
+        let endian = header.endian().map_err(|_| cut_off("its header"))?;
+        let segments = header.program_headers(endian, file).map_err(|_| cut_off("its list of segments"))?;
+        for (number, segment) in segments.iter().enumerate() {
+            if segment.p_type(endian) == elf::PT_LOAD && segment.data(endian, file).is_err() {
+                return Err(cut_off(&format!("segment {number} of it")));
+            }
+        }
+        Ok(Self { file, endian, header, segments })
+    }
+
+    /// The entries of the dynamic section before its end mark.
+    fn dynamic(&self) -> Result<&'f [Dynamic], String> {
+        let mut entries: &[Dynamic] = &[];
+        for segment in self.segments {
+            let found = segment.dynamic(self.endian, self.file).map_err(|error| error.to_string())?;
+            entries = found.unwrap_or(entries);
+        }
+        let end = entries.iter().position(|entry| entry.tag(self.endian) == elf::DT_NULL);
+        Ok(&entries[..end.unwrap_or(entries.len())])
+    }
+
+    /// The texts of the dynamic section. It names them by their address in memory.
+    fn strings(&self, entries: &[Dynamic]) -> Result<StringTable<'f>, String> {
+        let value = |tag| entries.iter().rev().find(|entry| entry.tag(self.endian) == tag);
+        let value = |tag| value(tag).map(|entry| entry.val(self.endian));
+        let Some((address, size)) = value(elf::DT_STRTAB).zip(value(elf::DT_STRSZ)) else {
+            return Ok(StringTable::default());
+        };
+        let mut loaded = self.segments.iter().filter(|it| it.p_type(self.endian) == elf::PT_LOAD);
+        let texts = loaded.find_map(|it| it.data_range(self.endian, self.file, address, size).ok()?);
+        let texts = texts.ok_or("its dynamic section names texts that are not in the file")?;
+        Ok(StringTable::new(texts, 0, texts.len() as u64))
+    }
+
+    /// The newest version `GLIBC_…` that it needs. It is only shown: files without sections just do not have it.
+    fn glibc(&self) -> Option<String> {
+        let sections = self.header.sections(self.endian, self.file).ok()?;
+        let (needs, link) = sections.gnu_verneed(self.endian, self.file).ok()??;
+        let strings = sections.strings(self.endian, self.file, link).ok()?;
+        let versions = needs.flatten().take(MAX_VERSIONS).flat_map(|(_, versions)| versions.flatten());
+        let named = versions.take(MAX_VERSIONS).filter_map(|version| {
+            let name = std::str::from_utf8(version.name(self.endian, strings).ok()?).ok()?;
+            name.strip_prefix("GLIBC_")
+        });
+        let numbers = |version: &&str| -> Vec<u32> {
+            version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+        };
+        named
+            .filter(|version| version.starts_with(|it: char| it.is_ascii_digit()))
+            .max_by_key(numbers)
+            .map(str::to_owned)
+    }
 }

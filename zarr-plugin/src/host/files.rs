@@ -1,15 +1,15 @@
 //! Manifests and libraries as files: which of them nobody else may write, and their bytes.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::manifest::{LibraryFile, Manifest};
 use super::refusal::Refusal;
-use crate::ffi::library::user;
+use crate::ffi::system::user;
 
 /// The manifests at a place, sorted: itself, or the files `*.toml` in it.
 pub(super) fn manifests(place: &Path) -> Vec<PathBuf> {
@@ -48,11 +48,21 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     Refusal::Unreadable { path: path.to_owned(), message: error.to_string() }
 }
 
-fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+/// The bytes of a regular file. Opening it does not wait for another process, which opening a FIFO does.
+pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let too_long = || io::Error::other(format!("it has more than {limit} bytes"));
+    if metadata.len() > limit {
+        return Err(too_long());
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::other(format!("it has more than {limit} bytes")));
+        return Err(too_long());
     }
     Ok(bytes)
 }
@@ -94,8 +104,17 @@ pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
     }
 }
 
-/// The bytes of the library that a manifest names, which have the hash that the manifest has.
-pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u8>, Refusal> {
+/// The library that a manifest names.
+#[derive(Debug)]
+pub(super) struct CheckedFile {
+    /// Without links.
+    pub(super) path: PathBuf,
+    /// They have the hash that the manifest has.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Reads the library that a manifest names, and compares its hash with that of the manifest.
+pub(super) fn checked_file(manifest: &Path, file: &LibraryFile) -> Result<CheckedFile, Refusal> {
     stays_inside(file)?;
     let relative = Path::new(&file.path);
     // A name alone has an empty parent.
@@ -114,7 +133,7 @@ pub(super) fn checked_bytes(manifest: &Path, file: &LibraryFile) -> Result<Vec<u
     if found != file.sha256 {
         return Err(Refusal::OtherBytes { named: file.sha256.clone(), found });
     }
-    Ok(bytes)
+    Ok(CheckedFile { path, bytes })
 }
 
 /// SHA-256 as manifests and lock files have it.

@@ -5,6 +5,7 @@ use zarr_spec::{About, CodecPlugin, Identifiers};
 
 use super::elf;
 use super::manifest::{Manifest, Provides};
+use super::needs::{Needed, open_needed};
 use super::refusal::Refusal;
 use super::runtime::runtime;
 use crate::ffi::library::{Functions, OpenError, open};
@@ -101,8 +102,9 @@ impl Item {
     }
 }
 
-/// What the library for `platform` has that these bytes are. Its code runs.
-pub(super) fn contents(platform: &str, library: &[u8]) -> Result<Contents, Refusal> {
+/// What the library for `platform` has that these bytes are. Its code runs, and that of the libraries that it needs: those of
+/// `pins`, if there are any.
+pub(super) fn contents(platform: &str, library: &[u8], pins: Option<&[Needed]>) -> Result<Contents, Refusal> {
     if let Some(runtime) = runtime(platform) {
         let opened = (runtime.open)(library)?;
         let item = |codec: CodecPlugin| (codec.identifiers, codec.about, Item::Run(codec));
@@ -118,6 +120,7 @@ pub(super) fn contents(platform: &str, library: &[u8]) -> Result<Contents, Refus
     if let Some(what) = elf::wrong(library) {
         return Err(Refusal::Open(what));
     }
+    open_needed(library, pins)?;
     let opened = open(library).map_err(|error| match error {
         OpenError::Loader(message) => Refusal::Open(message),
         OpenError::NoSymbol => Refusal::NoSymbol,

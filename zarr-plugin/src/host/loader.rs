@@ -1,6 +1,6 @@
 //! Which plugins there are, which of them may be opened, and opening them.
 
-use std::fmt;
+use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,10 +9,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zarr_spec::registry::stands_for;
 use zarr_spec::{About, Invalid};
 
-use super::files::{checked_bytes, manifests, read_library, read_manifest, sha256, stays_inside, unreadable};
+use super::explanation::{Explained, Explanation};
+use super::files::{
+    CheckedFile, checked_file, manifests, read_library, read_manifest, stays_inside, unreadable,
+};
 use super::library::{Library, contents};
 use super::lock::{Lock, Pin};
 use super::manifest::{LibraryFile, Manifest};
+use super::needs::Needs;
 use super::refusal::Refusal;
 use super::runtime::{platform_of, platforms};
 use super::search::{Place, Search, Source};
@@ -56,13 +60,14 @@ pub struct Candidate {
     /// The file.
     pub path: PathBuf,
     manifest: Result<Manifest, Refusal>,
-    shadowed_by: Option<PathBuf>,
+    /// Which place of the search led to it.
+    place: usize,
     opened: OnceLock<Result<Library, Refusal>>,
 }
 
 impl Candidate {
-    fn at(source: Source, path: PathBuf) -> Self {
-        Self { source, manifest: read_manifest(&path), path, shadowed_by: None, opened: OnceLock::new() }
+    fn at(source: Source, path: PathBuf, place: usize) -> Self {
+        Self { source, manifest: read_manifest(&path), path, place, opened: OnceLock::new() }
     }
 
     /// What it says, if it can be read.
@@ -110,24 +115,11 @@ impl Loader {
     #[must_use]
     pub fn trusting(search: &Search, policy: Policy, lock: Lock, trusted: &[&Path]) -> Self {
         let mut candidates: Vec<Candidate> = Vec::new();
-        for place in search.places() {
+        for (number, place) in search.places().iter().enumerate() {
             for path in manifests(&place.path) {
-                let manifest = read_manifest(&path);
-                let earlier = manifest.as_ref().ok().and_then(|manifest| {
-                    let same = |other: &&Candidate| {
-                        other.manifest.as_ref().is_ok_and(|other| other.name == manifest.name)
-                    };
-                    Some(candidates.iter().find(same)?.path.clone())
-                });
                 let is_seen = candidates.iter().any(|other| other.path == path);
                 if !is_seen {
-                    candidates.push(Candidate {
-                        source: place.source,
-                        path,
-                        manifest,
-                        shadowed_by: earlier,
-                        opened: OnceLock::new(),
-                    });
+                    candidates.push(Candidate::at(place.source, path, number));
                 }
             }
         }
@@ -149,11 +141,11 @@ impl Loader {
     pub fn of_one(file: &Path) -> Result<Self, Refusal> {
         fs::metadata(file).map_err(|error| unreadable(file, &error))?;
         let candidate = if file.extension().is_some_and(|extension| extension == "toml") {
-            Candidate::at(Source::Given, file.to_owned())
+            Candidate::at(Source::Given, file.to_owned(), 0)
         } else {
             let bytes = read_library(file)?;
             let platform = platform_of(&bytes);
-            let contents = contents(&platform, &bytes)?;
+            let contents = contents(&platform, &bytes, None)?;
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let manifest = Manifest::of_contents(&contents, platform, &bytes, &name)?;
             let library = Library::of(&manifest, contents)?;
@@ -161,7 +153,7 @@ impl Loader {
                 source: Source::Given,
                 path: file.to_owned(),
                 manifest: Ok(manifest),
-                shadowed_by: None,
+                place: 0,
                 opened: OnceLock::from(Ok(library)),
             }
         };
@@ -211,37 +203,74 @@ impl Loader {
         self.allowed(candidate).map(drop)
     }
 
-    fn allowed<'c>(&self, candidate: &'c Candidate) -> Result<(&'c Manifest, Chosen<'c>), Refusal> {
+    /// The plugin of this name that is used: of those that may be opened the one in the first place, and there the newest
+    /// version.
+    #[must_use]
+    pub fn in_use(&self, name: &str) -> Option<&Candidate> {
+        self.named(name).into_iter().find(|candidate| self.permitted(candidate).is_ok())
+    }
+
+    /// The plugins of this name, used or not: those of the first place first, and of one place the newest version first.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Vec<&Candidate> {
+        let is_named = |it: &Manifest| it.name == name;
+        let named = self.candidates().iter().filter(|it| it.manifest.as_ref().is_ok_and(is_named));
+        let mut named: Vec<_> = named.collect();
+        let version = |it: &Candidate| it.manifest.as_ref().ok().map(|manifest| manifest.version.clone());
+        named.sort_by_key(|candidate| (candidate.place, Reverse(version(candidate))));
+        named
+    }
+
+    fn allowed<'c>(&'c self, candidate: &'c Candidate) -> Result<Permitted<'c>, Refusal> {
+        let permitted = self.permitted(candidate)?;
+        match self.in_use(&permitted.manifest.name) {
+            Some(first) if first.path != candidate.path => Err(Refusal::Shadowed(first.path.clone())),
+            _ => Ok(permitted),
+        }
+    }
+
+    /// As [`Loader::allowed`], if there were no other plugin of the same name.
+    fn permitted<'c>(&'c self, candidate: &'c Candidate) -> Result<Permitted<'c>, Refusal> {
         let policy = self.policy();
         if policy == Policy::Off {
             return Err(Refusal::Off);
         }
         let manifest = candidate.manifest()?;
-        if let Some(first) = &candidate.shadowed_by {
-            return Err(Refusal::Shadowed(first.clone()));
-        }
         if manifest.abi.major != abi::ABI_MAJOR {
             return Err(Refusal::AbiMajor(manifest.abi.major));
         }
-        let chosen = Chosen::of(manifest)?;
-        let file = chosen.file;
-        if let Some(found) = self.0.lock.quarantined.iter().find(|found| found.sha256 == file.sha256) {
+        let Chosen { platform, file } = Chosen::of(manifest)?;
+        let mut quarantined = self.0.lock.quarantined.iter();
+        if let Some(found) = quarantined.find(|found| found.sha256 == file.sha256) {
             return Err(Refusal::Quarantined(found.reason.clone()));
         }
-        let is_trusted_folder = || {
-            let path = candidate.path.canonicalize().ok();
-            path.is_some_and(|path| self.0.trusted.iter().any(|folder| path.starts_with(folder)))
-        };
-        match (policy, self.0.lock.pin(&manifest.name)) {
-            (Policy::Any, _) => {}
-            (Policy::TrustDirs, _) if is_trusted_folder() => {}
-            (_, None) => return Err(Refusal::Untrusted(manifest.name.clone())),
-            (_, Some(pin)) if pin.sha256 != file.sha256 => {
+        let needs_no_pin =
+            policy == Policy::Any || policy == Policy::TrustDirs && self.is_in_trusted_folder(candidate);
+        let pin = match self.0.lock.pin(&manifest.name, &manifest.version.to_string(), &platform) {
+            _ if needs_no_pin => None,
+            None => return Err(Refusal::Untrusted(self.shortest_name(manifest))),
+            Some(pin) if pin.sha256 != file.sha256 => {
                 return Err(Refusal::Changed { pinned: pin.sha256.clone(), found: file.sha256.clone() });
             }
-            (_, Some(_)) => {}
+            pin => pin,
+        };
+        Ok(Permitted { manifest, platform, file, pin })
+    }
+
+    fn is_in_trusted_folder(&self, candidate: &Candidate) -> bool {
+        let path = candidate.path.canonicalize().ok();
+        path.is_some_and(|path| self.0.trusted.iter().any(|folder| path.starts_with(folder)))
+    }
+
+    /// What `zarrctl plugins trust` takes for a plugin: its name if that means this version, `NAME@VERSION` otherwise.
+    fn shortest_name(&self, manifest: &Manifest) -> String {
+        let first = self.named(&manifest.name).first().and_then(|first| first.manifest().ok());
+        match first {
+            Some(first) if first.version != manifest.version => {
+                format!("{}@{}", manifest.name, manifest.version)
+            }
+            _ => manifest.name.clone(),
         }
-        Ok((manifest, chosen))
     }
 
     /// Opens a plugin, if it is not open yet: its code runs.
@@ -250,11 +279,25 @@ impl Loader {
     ///
     /// Why it is not used.
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
-        let (manifest, Chosen { platform, file }) = self.allowed(candidate)?;
+        let Permitted { manifest, platform, file, pin } = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {
-            Library::of(manifest, contents(&platform, &checked_bytes(&candidate.path, file)?)?)
+            let library = checked_file(&candidate.path, file)?;
+            let needs = pin.map(|pin| pin.needs.as_slice());
+            Library::of(manifest, contents(&platform, &library.bytes, needs)?)
         });
         opened.as_ref().map_err(Clone::clone)
+    }
+
+    /// The library that would be opened, as it is now. Its code does not run.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be used even if it were trusted.
+    pub fn check(&self, candidate: &Candidate) -> Result<Checked, Refusal> {
+        let Chosen { platform, file } = Chosen::of(candidate.manifest()?)?;
+        let CheckedFile { path, bytes } = checked_file(&candidate.path, file)?;
+        let needs = Needs::of_library(&bytes)?;
+        Ok(Checked { target: platform, path, sha256: file.sha256.clone(), bytes, needs })
     }
 
     /// What the lock file has to say so that the library is trusted, as it is now. Its code does not run.
@@ -264,34 +307,32 @@ impl Loader {
     /// Why it could not be used even then.
     pub fn pin(&self, candidate: &Candidate, date: &str) -> Result<Pin, Refusal> {
         let manifest = candidate.manifest()?;
-        let file = Chosen::of(manifest)?.file;
-        let bytes = checked_bytes(&candidate.path, file)?;
+        let Checked { target, path, sha256, needs, .. } = self.check(candidate)?;
         Ok(Pin {
             name: manifest.name.clone(),
             version: manifest.version.to_string(),
-            path: candidate.path.parent().unwrap_or(&candidate.path).join(&file.path),
-            sha256: sha256(&bytes),
+            target,
+            path,
+            sha256,
             date: date.to_owned(),
+            needs: needs.others,
         })
     }
 
     /// Every place that was looked at for `identifier`, and why each plugin there is used or not.
     #[must_use]
     pub fn explain(&self, identifier: &str) -> Explanation {
-        let places = self.0.places.iter().map(|place| {
-            let here = self.0.candidates.iter().filter(|candidate| belongs(candidate, place));
-            let verdicts =
-                here.map(|candidate| (candidate.path.clone(), self.verdict(candidate, identifier)));
-            (place.clone(), verdicts.collect())
+        let places = self.0.places.iter().enumerate().map(|(number, place)| {
+            let here = self.0.candidates.iter().filter(|candidate| candidate.place == number);
+            let may_provide = |it: &&Candidate| it.manifest.is_err() || it.provides(identifier);
+            let verdicts = here.clone().filter(may_provide);
+            let verdicts = verdicts.map(|it| (it.path.clone(), self.verdict(it, identifier)));
+            Explained { place: place.clone(), manifests: here.clone().count(), verdicts: verdicts.collect() }
         });
         Explanation { identifier: identifier.to_owned(), places: places.collect() }
     }
 
-    fn verdict(&self, candidate: &Candidate, identifier: &str) -> Result<bool, Refusal> {
-        candidate.manifest()?;
-        if !candidate.provides(identifier) {
-            return Ok(false);
-        }
+    fn verdict(&self, candidate: &Candidate, identifier: &str) -> Result<(), Refusal> {
         self.judge(candidate)?;
         let before = self.0.candidates.iter().take_while(|other| other.path != candidate.path);
         let mut before = before.filter(|other| other.provides(identifier) && self.judge(other).is_ok());
@@ -300,9 +341,34 @@ impl Loader {
                 "{} has `{identifier}`, too, and comes first",
                 first.path.display()
             ))),
-            None => Ok(true),
+            None => Ok(()),
         }
     }
+}
+
+/// The library of a plugin, as it was read.
+#[derive(Debug)]
+pub struct Checked {
+    /// The machine that it is for, as manifests have it.
+    pub target: String,
+    /// Where it is, without links.
+    pub path: PathBuf,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
+    /// The whole file.
+    pub bytes: Vec<u8>,
+    /// What it needs to be opened.
+    pub needs: Needs,
+}
+
+/// A plugin that may be opened.
+#[derive(Debug)]
+struct Permitted<'c> {
+    manifest: &'c Manifest,
+    platform: String,
+    file: &'c LibraryFile,
+    /// What trusts it; `None` where the policy asks for none.
+    pin: Option<&'c Pin>,
 }
 
 /// The library of a manifest that is used here: the one for this machine, or else one that a runtime is linked for.
@@ -329,48 +395,5 @@ impl<'c> Chosen<'c> {
         })?;
         stays_inside(chosen.file)?;
         Ok(chosen)
-    }
-}
-
-/// Whether the place is the one that led to the candidate.
-fn belongs(candidate: &Candidate, place: &Place) -> bool {
-    candidate.source == place.source
-        && (candidate.path == place.path || candidate.path.parent() == Some(&place.path))
-}
-
-/// A manifest, and whether it provides an identifier, or why it is not used.
-pub type Verdict = (PathBuf, Result<bool, Refusal>);
-
-/// Why an identifier is known, or is not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
-    /// What was asked for.
-    pub identifier: String,
-    /// Every place, and each manifest there.
-    pub places: Vec<(Place, Vec<Verdict>)>,
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "`{}` was looked for at:", self.identifier)?;
-        for (place, candidates) in &self.places {
-            let source = match place.source {
-                Source::Given => "given",
-                Source::Variable => "ZARR_PLUGIN_PATH",
-                Source::User => "your plugins",
-                Source::System => "the system's plugins",
-            };
-            let empty = if candidates.is_empty() { ": no manifest" } else { "" };
-            writeln!(f, "  {} ({source}){empty}", place.path.display())?;
-            for (path, verdict) in candidates {
-                let name = path.file_name().unwrap_or(path.as_os_str()).display();
-                match verdict {
-                    Ok(true) => writeln!(f, "    {name}: provides it")?,
-                    Ok(false) => writeln!(f, "    {name}: does not provide it")?,
-                    Err(refusal) => writeln!(f, "    {name}: {refusal}")?,
-                }
-            }
-        }
-        Ok(())
     }
 }

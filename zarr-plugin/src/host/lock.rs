@@ -1,14 +1,19 @@
 //! `plugins.lock`: which libraries a person trusts, and which ones failed when they were tried.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::writable_by_others;
+use super::files::{read_at_most, writable_by_others};
+use super::needs::Needed;
+use crate::ffi::system::variable;
+
+/// The longest lock file, in bytes.
+const MAX_LOCK: u64 = 4 << 20;
 
 /// What the file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,20 +27,25 @@ pub struct Lock {
     pub quarantined: Vec<Quarantined>,
 }
 
-/// A library that a person trusts.
+/// A library that a person trusts: there is one for each plugin, version and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
     /// The name of the plugin.
     pub name: String,
-    /// Its version, as it was trusted.
+    /// The version of the plugin.
     pub version: String,
+    /// The machine that the library is for, as manifests have it: `linux_amd64`, `wasm32`.
+    pub target: String,
     /// Where the library was.
     pub path: PathBuf,
     /// SHA-256 of the library.
     pub sha256: String,
     /// When it was trusted: `2026-11-22`.
     pub date: String,
+    /// The libraries that it needs and that are trusted together with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Needed>,
 }
 
 /// A library that crashed or hung when it was tried.
@@ -89,10 +99,11 @@ pub struct LockFiles {
 }
 
 impl LockFiles {
-    /// In the folder for configuration of the user, if the environment says where that is.
+    /// In the folder for configuration of the user, if the environment says where that is. A program that runs with more
+    /// rights than the user who started it, such as a set-uid program, has none.
     #[must_use]
     pub fn from_environment() -> Option<Self> {
-        Self::from_variables(|name| std::env::var_os(name))
+        Self::from_variables(variable)
     }
 
     /// As [`LockFiles::from_environment`], with variables from elsewhere.
@@ -123,21 +134,35 @@ impl Lock {
     ///
     /// [`LockError`].
     pub fn read(path: &Path) -> Result<Self, LockError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
+        let bytes = match read_at_most(path, MAX_LOCK) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(LockError::Io { path: path.to_owned(), source }),
         };
         if let Some(path) = writable_by_others(path) {
             return Err(LockError::WritableByOthers { path });
         }
-        toml::from_str(&text)
+        toml::from_slice(&bytes)
             .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })
     }
 
-    /// Trusts a library, in the place of any other of the same plugin. One in quarantine stays there.
+    /// Changes the file. Only one process at a time can do so: none overwrites what another one adds.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`].
+    pub fn update<T>(path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, LockError> {
+        // The lock is released when the file is closed.
+        let _exclusive = exclusive(path).map_err(|source| LockError::Io { path: path.to_owned(), source })?;
+        let mut lock = Self::read(path)?;
+        let outcome = change(&mut lock);
+        lock.write(path)?;
+        Ok(outcome)
+    }
+
+    /// Trusts a library. It replaces the pin of the same plugin, version and target. A library in quarantine stays there.
     pub fn trust(&mut self, pin: Pin) {
-        self.pins.retain(|other| other.name != pin.name);
+        self.pins.retain(|other| !other.is_for(&pin.name, &pin.version, &pin.target));
         self.pins.push(pin);
     }
 
@@ -154,10 +179,10 @@ impl Lock {
         self.quarantined.len() < before
     }
 
-    /// The pin of the plugin `name`.
+    /// The pin of a plugin of this version for this target.
     #[must_use]
-    pub fn pin(&self, name: &str) -> Option<&Pin> {
-        self.pins.iter().find(|pin| pin.name == name)
+    pub fn pin(&self, name: &str, version: &str, target: &str) -> Option<&Pin> {
+        self.pins.iter().find(|pin| pin.is_for(name, version, target))
     }
 
     /// Writes the file, all or nothing, and the folder if there is none; others than the owner may not read them.
@@ -169,9 +194,7 @@ impl Lock {
         let io = |source| LockError::Io { path: path.to_owned(), source };
         let text = toml::to_string(self)
             .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })?;
-        if let Some(folder) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
-        }
+        create_folder(path).map_err(io)?;
         let beside = path.with_extension(format!("new-{}", std::process::id()));
         let mut file =
             fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
@@ -183,4 +206,27 @@ impl Lock {
             io(source)
         })
     }
+}
+
+impl Pin {
+    fn is_for(&self, name: &str, version: &str, target: &str) -> bool {
+        self.name == name && self.version == version && self.target == target
+    }
+}
+
+fn create_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| fs::DirBuilder::new().recursive(true).mode(0o700).create(folder))
+}
+
+/// Waits until no other process changes the lock file at `path`. The file that is locked is another one, since writing
+/// replaces the lock file.
+fn exclusive(path: &Path) -> io::Result<File> {
+    create_folder(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".flock");
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path.with_file_name(name))?;
+    file.lock()?;
+    Ok(file)
 }

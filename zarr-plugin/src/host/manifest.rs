@@ -151,7 +151,7 @@ impl Manifest {
     /// Why it is no library that could be loaded.
     pub fn of_library(library: &[u8], path: &str) -> Result<Self, Refusal> {
         let platform = platform_of(library);
-        Self::of_contents(&contents(&platform, library)?, platform, library, path)
+        Self::of_contents(&contents(&platform, library, None)?, platform, library, path)
     }
 
     /// The same, of a library that is open.

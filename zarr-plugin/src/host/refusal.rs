@@ -68,6 +68,9 @@ pub enum Refusal {
     /// It failed when it was tried.
     #[error("it is in quarantine: {0}; `zarrctl plugins probe` lets it out when it passes")]
     Quarantined(String),
+    /// It brings folders to search, or needs other libraries that cannot be used.
+    #[error("{0}")]
+    Needs(String),
     /// The system cannot open it.
     #[error("its library cannot be opened: {0}")]
     Open(String),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::refused_folder;
 use super::refusal::Refusal;
+use crate::ffi::system::variable;
 
 /// Why a place is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct Place {
     pub path: PathBuf,
 }
 
-/// Places in the order in which they are looked at: of two manifests of one plugin, the first one counts.
+/// Places in the order in which they are looked at. If several have a plugin of one name, the one in the first place is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     places: Vec<Place>,
@@ -52,9 +53,12 @@ impl Search {
     }
 
     /// `ZARR_PLUGIN_PATH`, then the folder of the user, then those of the system.
+    ///
+    /// A program that runs with more rights than the user who started it, such as a set-uid program, reads no variable: only
+    /// the folders of the system are searched.
     #[must_use]
     pub fn from_environment() -> Self {
-        Self::from_variables(|name| std::env::var_os(name))
+        Self::from_variables(variable)
     }
 
     /// As [`Search::from_environment`], with variables from elsewhere. Paths that are not absolute are left out: they would

@@ -49,6 +49,12 @@ const CASES: &[(&str, Make)] = &[
     ("a manifest of another version", || {
         of_manifest(|text| text.replace("manifest_version = 1", "manifest_version = 2"))
     }),
+    ("its manifest is a FIFO", || {
+        let installed = Installed::new(b"no library", &XOR_C);
+        fs::remove_file(installed.manifest()).unwrap();
+        assert!(Command::new("mkfifo").arg(installed.manifest()).status().unwrap().success());
+        xor(&installed)
+    }),
     ("a manifest with a member that nobody knows", || {
         of_manifest(|text| text.replace("license =", "licence ="))
     }),
@@ -158,6 +164,10 @@ const CASES: &[(&str, Make)] = &[
         assert!(compiler.status().unwrap().success());
         let needs = format!("-Wl,--no-as-needed,{}", needed.display());
         xor(&Installed::new(&compiled("xor.c", &[], &[&needs]), &XOR_C))
+    }),
+    ("it brings folders to search for libraries", || {
+        let plugin = compiled("xor.c", &[], &["-Wl,-rpath,$ORIGIN,--enable-new-dtags"]);
+        xor(&Installed::new(&plugin, &XOR_C))
     }),
     ("it needs a function that nobody has", || {
         xor(&Installed::new(&in_c(&["IN_RUN=extern void zarr_nowhere(void); zarr_nowhere()"]), &XOR_C))

@@ -71,9 +71,11 @@ impl Installed {
         Pin {
             name: self.name.clone(),
             version: "1.2.0".to_owned(),
+            target: platform(),
             path: self.library(),
             sha256: sha256(&fs::read(self.library()).unwrap()),
             date: "2026-11-22".to_owned(),
+            needs: Vec::new(),
         }
     }
 }

@@ -6,10 +6,13 @@
 
 mod bad;
 mod built;
+mod files;
 mod header;
 mod loaded;
+mod needs;
 mod panics;
 mod stores;
 mod table;
 mod trust;
 mod v1_0;
+mod versions;

@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef NAME
+#define NAME "example.xor"
+#endif
+#ifndef VERSION
+#define VERSION "1.2.0"
+#endif
+
 #include "zarr_plugin.h"
 
 #ifndef MAJOR
@@ -154,7 +161,7 @@ int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf 
 #endif
     item.struct_size = sizeof item;
     item.kind = ZARR_CODEC;
-    item.name = text("example.xor");
+    item.name = text(NAME);
     item.summary = text("Combines each byte with a key by exclusive or.");
     item.examples_json = text("[{\"format\": \"v3\", \"document\": {\"name\": \"example.xor\", "
                               "\"configuration\": {\"key\": 170}}}]");
@@ -172,7 +179,7 @@ int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf 
     KNOWN.abi_major = MAJOR;
     KNOWN.abi_minor = MINOR;
     KNOWN.name = text("xor-c");
-    KNOWN.version = text("1.2.0");
+    KNOWN.version = text(VERSION);
     KNOWN.license = text("MIT");
     KNOWN.build = text("cc");
     KNOWN.items = items;

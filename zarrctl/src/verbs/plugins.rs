@@ -42,6 +42,8 @@ struct Row {
     origin: Origin,
     /// The manifest of the library that it comes from, if it is not linked.
     library: Option<PathBuf>,
+    /// What that library needs, a line each.
+    needs: Vec<String>,
 }
 
 /// A library that is installed.
@@ -52,6 +54,8 @@ struct Library {
     manifest: PathBuf,
     /// Why it is not used, if it is not.
     refusal: Option<String>,
+    /// Whether another version of it, or the same in another folder, is used.
+    is_shadowed: bool,
     /// What it provides: kind, name and summary.
     provides: Vec<(ExtensionPoint, String, String)>,
 }
@@ -169,12 +173,19 @@ fn known(wanted: Option<&str>) -> Result<Known, Failure> {
     };
     let (linked, mut rows) = (rows(&linked), rows(&registry));
     for row in rows.iter_mut().filter(|row| !is_linked(row, &linked)) {
-        row.library = installed.named(row.origin.package).map(|(candidate, _)| candidate.path.clone());
+        let Some((candidate, _)) = installed.named(row.origin.package) else { continue };
+        row.library = Some(candidate.path.clone());
+        if wanted.is_some_and(|wanted| show::is_called(row, wanted))
+            && let Ok(library) = installed.loader.check(candidate)
+        {
+            row.needs = install::needs(&library.needs);
+        }
     }
     let library = |candidate: &zarr_kit::loaded::Candidate| {
         let refusal =
-            passed_over.iter().find(|it| it.manifest == candidate.path).map(|it| it.refusal.to_string());
-        let refusal = refusal.or_else(|| installed.loader.judge(candidate).err().map(|it| it.to_string()));
+            passed_over.iter().find(|it| it.manifest == candidate.path).map(|it| it.refusal.clone());
+        let refusal = refusal.or_else(|| installed.loader.judge(candidate).err());
+        let is_shadowed = matches!(refusal, Some(zarr_kit::loaded::Refusal::Shadowed(_)));
         let manifest = candidate.manifest().ok();
         let provides = manifest.iter().flat_map(|manifest| &manifest.provides).map(|it| {
             let name = it.identifiers().next().unwrap_or_default();
@@ -185,12 +196,36 @@ fn known(wanted: Option<&str>) -> Result<Known, Failure> {
             name: manifest.map_or_else(file_name, |manifest| manifest.name.clone()),
             version: manifest.map_or_else(|| "?".to_owned(), |manifest| manifest.version.to_string()),
             manifest: candidate.path.clone(),
-            refusal,
+            refusal: refusal.map(|refusal| refusal.to_string()),
+            is_shadowed,
             provides: provides.collect(),
         }
     };
     let libraries = installed.loader.candidates().iter().map(library).collect();
     Ok(Known { registry, rows, libraries })
+}
+
+/// Why this program does not use a plugin although it is trusted: what is built in comes first, and of a plugin all is used
+/// or nothing.
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Failure> {
+    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let rows = rows(&linked);
+    let mut provided = manifest.provides.iter().flat_map(|it| it.identifiers().map(|id| (it.kind, id)));
+    Ok(provided.find_map(|(kind, id)| {
+        let row = rows.iter().find(|row| row.point == kind && has_identifier(row, id))?;
+        Some(format!(
+            "{} is not used: {kind} `{id}` is built into this program ({})",
+            manifest.name, row.origin
+        ))
+    }))
+}
+
+/// Whether a document may call it so.
+fn has_identifier(row: &Row, id: &str) -> bool {
+    let own = row.own.iter().flat_map(|own| [Some(own.name), own.uri, own.id]).flatten();
+    let mut names = own.chain(row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str));
+    !id.is_empty() && (row.name == id || names.any(|name| name == id))
 }
 
 /// Everything that is linked.
@@ -240,6 +275,7 @@ fn rows(registry: &Registry) -> Vec<Row> {
             about: store.about,
             origin: store.origin,
             library: None,
+            needs: Vec::new(),
         });
     }
     let place = |point| ExtensionPoint::ALL.iter().position(|other| *other == point);
@@ -263,6 +299,7 @@ fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
             about: *plugin.about(),
             origin: plugin.origin(),
             library: None,
+            needs: Vec::new(),
         });
     }
 }

@@ -40,7 +40,8 @@ fn script(blocks: &[Block<'_>]) -> String {
                 script.push_str(&format!("if\n{text}then echo \"block {number} succeeds\"; exit 1; fi\n"))
             }
             "rust" => script.push_str(&format!("cat > src/lib.rs <<'END_OF_BLOCK'\n{text}END_OF_BLOCK\n")),
-            "text" => {}
+            // `sh skip`: commands that need another compiler or folder.
+            "text" | "sh skip" => {}
             other => panic!("a block of kind `{other}`"),
         }
     }

@@ -43,12 +43,28 @@ impl Home {
 
     /// A library that does this in C, beside the codec `example.xor`.
     fn library(&self, name: &str, more: &str) -> String {
+        self.library_of(name, "", more)
+    }
+
+    /// As [`Home::library`], with macros of `xor.c`.
+    fn library_of(&self, name: &str, macros: &str, more: &str) -> String {
+        let source = format!("{macros}\n#include \"tests/plugins/xor.c\"\n{more}");
+        self.compiled(name, &source, &[])
+    }
+
+    /// As [`Home::library`], with arguments for the linker.
+    fn linked(&self, name: &str, linked: &[&str]) -> String {
+        self.compiled(name, "#include \"tests/plugins/xor.c\"", linked)
+    }
+
+    fn compiled(&self, name: &str, source: &str, linked: &[&str]) -> String {
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
-        let source = self.0.file("library.c", format!("#include \"tests/plugins/xor.c\"\n{more}").as_bytes());
+        let source = self.0.file("library.c", source.as_bytes());
         let library = self.0.at(name);
         let mut compiler = Command::new("cc");
         compiler.args(["-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", &library, &source]);
-        let built = compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}")).output().unwrap();
+        compiler.args(linked).arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}"));
+        let built = compiler.output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         library
     }
@@ -143,11 +159,25 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
 }
 
 #[test]
-fn another_library_of_the_same_name_is_not_the_one_that_is_trusted() {
+fn the_same_version_with_other_contents_is_not_installed_over_the_one_that_is_there() {
     let home = Home::with_trusted_plugin();
     let other = home.library("other.so", "int other_code(void) { return 7; }");
     home.says(&["plugins", "pack", &other, "--output", "other"]);
-    assert!(home.says(&["plugins", "install", "other"]).contains("Another library of this name is trusted."));
+    let refusal = home.refuses(&["plugins", "install", "other"]);
+    assert!(refusal.contains("xor-c 1.2.0 is installed already with other contents (SHA-256 "), "{refusal}");
+    assert!(refusal.contains("`zarrctl plugins remove xor-c@1.2.0` first"), "{refusal}");
+    assert!(home.says(&["plugins", "show", "example.xor"]).starts_with("codec example.xor\n"));
+    assert!(home.says(&["plugins", "install", "dist"]).ends_with("It is trusted.\n"));
+    // What replaces the files by hand is not the library that is trusted.
+    for file in fs::read_dir(home.0.path("other")).unwrap().map(|file| file.unwrap().path()) {
+        let extension = file.extension().unwrap().to_str().unwrap();
+        let name = if extension == "toml" {
+            "xor-c-1.2.0.toml"
+        } else {
+            file.file_name().unwrap().to_str().unwrap()
+        };
+        fs::copy(&file, home.plugins().join(name)).unwrap();
+    }
     let refusal = home.refuses(&["plugins", "show", "example.xor"]);
     assert!(refusal.contains("its library is not the one that was trusted: SHA-256 is "), "{refusal}");
     let trusted = home.says(&["plugins", "trust", "xor-c"]);
@@ -156,9 +186,132 @@ fn another_library_of_the_same_name_is_not_the_one_that_is_trusted() {
 }
 
 #[test]
+fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
+    let home = Home::with_trusted_plugin();
+    let newer = home.library_of("newer.so", "#define VERSION \"1.10.0\"", "");
+    home.says(&["plugins", "pack", &newer, "--output", "newer"]);
+    let installed = home.says(&["plugins", "install", "newer"]);
+    assert!(
+        installed.contains("Trusted so far: xor-c 1.2.0. What is trusted remains in use."),
+        "{installed}"
+    );
+    let plugin = |home: &Home| -> String {
+        let shown = home.says(&["plugins", "show", "example.xor"]);
+        shown.lines().find(|line| line.starts_with("  plugin ")).unwrap().to_owned()
+    };
+    assert!(plugin(&home).ends_with("xor-c 1.2.0"));
+    let why = home.says(&["plugins", "why", "example.xor"]);
+    let untrusted = "xor-c-1.10.0.toml: it is not trusted yet; `zarrctl plugins trust xor-c` says";
+    assert!(why.contains(untrusted) && why.contains("xor-c-1.2.0.toml: provides it"), "{why}");
+
+    let trusted = home.says(&["plugins", "trust", "xor-c"]);
+    let as_well = "Version 1.2.0 is trusted as well; `zarrctl plugins remove xor-c@1.2.0` removes it.\n";
+    assert!(trusted.starts_with("plugin   xor-c 1.10.0\n") && trusted.ends_with(as_well), "{trusted}");
+    assert!(plugin(&home).ends_with("xor-c 1.10.0"));
+    // The older one says why it is not used, and nothing contradicts that.
+    let why = home.says(&["plugins", "why", "example.xor"]);
+    assert!(why.contains("xor-c-1.2.0.toml: ") && why.contains("xor-c-1.10.0.toml comes first"), "{why}");
+    assert!(why.ends_with("so codec `example.xor` is that of plugin xor-c 1.10.0\n"), "{why}");
+    assert!(!home.says(&["plugins", "show", "example.xor"]).contains("not used"));
+
+    home.says(&["plugins", "remove", "xor-c@1.10.0"]);
+    assert!(plugin(&home).ends_with("xor-c 1.2.0"));
+    home.says(&["plugins", "remove", "xor-c"]);
+    assert_eq!(home.0.files("home/.local/share/zarr/plugins"), Vec::<String>::new());
+}
+
+#[test]
+fn a_plugin_of_a_name_that_is_built_in_is_told_to_be_of_no_use() {
+    let home = Home::new();
+    let library = home.library_of("libzstd.so", "#define NAME \"zstd\"", "");
+    let warning = "warning: xor-c is not used: codec `zstd` is built into this program (zarr-codec-zstd ";
+    for arguments in
+        [["plugins", "pack", &*library], ["plugins", "install", "dist"], ["plugins", "trust", "xor-c"]]
+    {
+        let output = home.run(&arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && error.starts_with(warning), "{arguments:?}: {error}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(!said.contains("its code runs when data needs it"), "{said}");
+    }
+}
+
+#[test]
+fn what_a_library_needs_is_shown_and_folders_to_search_are_refused() {
+    let home = Home::new();
+    let library = home.library("libxor.so", "");
+    let packed = home.says(&["plugins", "pack", &library]);
+    assert!(
+        packed.contains("\n  needs glibc 2.") && packed.contains("libc.so.6 of the system\n"),
+        "{packed}"
+    );
+    let installed = home.says(&["plugins", "install", "dist"]);
+    assert!(installed.contains("\n  needs glibc 2."), "{installed}");
+    home.says(&["plugins", "trust", "xor-c"]);
+    assert!(home.says(&["plugins", "show", "example.xor"]).contains("\n  needs     glibc 2."));
+
+    let resolving = ["-Wl,--no-as-needed", "-l:libresolv.so.2"];
+    let library = home.linked("needs.so", &resolving);
+    home.says(&["plugins", "pack", &library, "--output", "needs"]);
+    home.says(&["plugins", "remove", "xor-c"]);
+    assert!(home.says(&["plugins", "install", "needs"]).contains("\n  needs libresolv.so.2: /"));
+    let trusted = home.says(&["plugins", "trust", "xor-c"]);
+    assert!(trusted.contains("\nneeds    libresolv.so.2: /"), "{trusted}");
+    let lock = fs::read_to_string(home.configuration("plugins.lock")).unwrap();
+    assert!(lock.contains("[[plugin.needs]]\nname = \"libresolv.so.2\"\n"), "{lock}");
+    let create =
+        ["create", "a.zarr", "/a", "--shape", "3", "--dtype", "uint8", "--codec", "example.xor:{\"key\":1}"];
+    home.says(&create);
+
+    let library = home.linked("search.so", &["-Wl,-rpath,$ORIGIN,--enable-new-dtags"]);
+    for verb in ["pack", "probe"] {
+        let refusal = home.refuses(&["plugins", verb, &library]);
+        assert!(
+            refusal.contains("its library has RUNPATH `$ORIGIN`, a list of folders to search"),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_of_a_plugin_is_told_with_its_name_and_the_codec() {
+    let home = Home::new();
+    home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
+    home.0.file("a.zarr/c/0", &[254, 253, 252]);
+    let library = home.library_of("libxor.so", "#define IN_RUN return ZARR_IO", "");
+    home.says(&["plugins", "pack", &library]);
+    home.says(&["plugins", "install", "dist"]);
+    home.says(&["plugins", "trust", "xor-c"]);
+    let error = home.refuses(&["get", "a.zarr", "/", "--format", "json"]);
+    let told = "codec `example.xor`: plugin xor-c 1.2.0 failed: it does not say why";
+    assert!(error.contains(told) && !error.contains("corrupt"), "{error}");
+}
+
+/// Opening a FIFO waits for another process.
+#[test]
+fn a_fifo_in_place_of_the_lock_file_or_a_manifest_does_not_block() {
+    let home = Home::with_trusted_plugin();
+    home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
+    let make_fifo = |path: PathBuf| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    make_fifo(home.plugins().join("fifo.toml"));
+    let list = home.says(&["plugins"]);
+    assert!(
+        list.contains("fifo.toml: not used: its manifest is not right: it is not a regular file"),
+        "{list}"
+    );
+    home.says(&["tree", "a.zarr"]);
+    fs::remove_file(home.configuration("plugins.lock")).unwrap();
+    make_fifo(home.configuration("plugins.lock"));
+    let output = home.run(&["tree", "a.zarr"]);
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && warning.contains("no plugin is trusted: "), "{warning}");
+    assert!(home.refuses(&["plugins", "trust", "xor-c"]).contains("plugins.lock: it is not a regular file"));
+}
+
+#[test]
 fn what_is_loaded_is_listed_and_shown_beside_what_is_linked() {
     let home = Home::with_trusted_plugin();
-    let manifest = home.plugins().join("xor-c.toml");
+    let manifest = home.plugins().join("xor-c-1.2.0.toml");
     let list = home.says(&["plugins"]);
     assert!(list.contains("  (library xor-c 1.2.0) Combines each byte"), "{list}");
     assert!(
@@ -172,7 +325,7 @@ fn what_is_loaded_is_listed_and_shown_beside_what_is_linked() {
 
     fs::remove_file(home.configuration("plugins.lock")).unwrap();
     let list = home.says(&["plugins"]);
-    assert!(list.contains("xor-c.toml: not used: it is not trusted yet"), "{list}");
+    assert!(list.contains("xor-c-1.2.0.toml: not used: it is not trusted yet"), "{list}");
     assert!(home.says(&["plugins", "--json"]).contains("\"refusal\": \"it is not trusted yet"));
 }
 
@@ -182,7 +335,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     let why = home.says(&["plugins", "why", "example.xor"]);
     let user = home.plugins();
     let expected = format!(
-        "`example.xor` was looked for at:\n  {} (your plugins)\n    xor-c.toml: provides it\n  /usr/local/lib/zarr/plugins \
+        "`example.xor` was looked for at:\n  {} (your plugins)\n    xor-c-1.2.0.toml: provides it\n  /usr/local/lib/zarr/plugins \
          (the system's plugins)",
         user.display()
     );
@@ -210,7 +363,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     fs::remove_file(home.configuration("plugins.lock")).unwrap();
     let why = home.says(&["plugins", "why", "example.xor"]);
     assert!(why.contains("broken.toml: its manifest is not right: manifest version 2 is not known"), "{why}");
-    assert!(why.contains("xor-c.toml: it is not trusted yet; `zarrctl plugins trust xor-c`"), "{why}");
+    assert!(why.contains("xor-c-1.2.0.toml: it is not trusted yet; `zarrctl plugins trust xor-c`"), "{why}");
 }
 
 #[test]
@@ -361,7 +514,7 @@ fn what_is_removed_is_not_trusted_any_more_and_its_files_are_gone() {
     remove.args(["plugins", "remove", "xor-c"]).env("HOME", home.0.path("home"));
     let said = remove.env("ZARR_PLUGIN_PATH", home.0.path("elsewhere")).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.ends_with("xor-c.toml is left: it is not in your folder for plugins.\n"), "{said}");
+    assert!(said.ends_with("xor-c-1.2.0.toml is left: it is not in your folder for plugins.\n"), "{said}");
     assert_eq!(home.0.files("elsewhere").len(), 2);
 }
 
@@ -373,7 +526,7 @@ fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_i
     fs::set_permissions(&lock, fs::Permissions::from_mode(0o666)).unwrap();
     let output = home.run(&["plugins", "why", "example.xor"]);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("xor-c.toml: it is not trusted yet"), "{said}");
+    assert!(said.contains("xor-c-1.2.0.toml: it is not trusted yet"), "{said}");
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(
         warning.contains("warning: no plugin is trusted: ") && warning.contains("chmod go-w"),

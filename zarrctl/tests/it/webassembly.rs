@@ -153,7 +153,10 @@ mod run {
         let trusted = says(&place, &["plugins", "trust", "example-runs"]);
         assert!(trusted.contains("example-runs-1.0.0-wasm32.wasm\n"), "{trusted}");
         assert_eq!(used(&place, "/a").trim(), "[7, 7, 7, 7, 1, 2]");
-        assert!(says(&place, &["plugins", "why", "example.runs"]).contains("example-runs.toml: provides it"));
+        assert!(
+            says(&place, &["plugins", "why", "example.runs"])
+                .contains("example-runs-1.0.0.toml: provides it")
+        );
         // Another module in its place is not the one that is trusted.
         let installed = place.path("home/.local/share/zarr/plugins/example-runs-1.0.0-wasm32.wasm");
         fs::write(&installed, EMPTY).unwrap();

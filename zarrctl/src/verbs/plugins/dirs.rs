@@ -10,7 +10,10 @@ use crate::loaded::Installed;
 
 pub(super) fn run(to: &mut dyn Write) -> Result<(), Failure> {
     let installed = Installed::find();
-    writeln!(to, "Plugins are looked for here; of two of one name the first one counts:")?;
+    writeln!(
+        to,
+        "Plugins are looked for here. If two have the same name, the one in the first place is used:"
+    )?;
     for place in installed.search.places() {
         writeln!(to, "  {} ({}): {}", place.path.display(), why(place.source), state(place, &installed))?;
     }

@@ -5,10 +5,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search, platform, sha256};
+use zarr_kit::loaded::{
+    Checked, Loader, Lock, LockFiles, Manifest, Needs, Policy, Refusal, Search, platform,
+};
 
+use super::built_in;
 use crate::failure::Failure;
 use crate::loaded::provided;
+use crate::terminal::warn;
 
 pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let bytes = fs::read(library).map_err(|error| named(library, error))?;
@@ -21,14 +25,18 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
         let before = Manifest::parse(&text)
             .map_err(|what| Failure::fault(format!("{}, which is there already: {what}", path.display())))?;
         if before.version == manifest.version && before.provides == manifest.provides {
-            let others =
-                before.library.into_iter().filter(|(machine, _)| !manifest.library.contains_key(machine));
-            let others: Vec<_> = others.collect();
-            manifest.library.extend(others);
+            keep_other_machines(&mut manifest, before);
         }
     }
-    write_all(&manifest, &file, &bytes, folder)?;
+    let written = Written { manifest: &manifest, path: &path, file: &file, library: &bytes };
+    written.write(folder)?;
     say(&manifest, "packed", &path, to)?;
+    for line in needs(&Needs::of_library(&bytes)?) {
+        writeln!(to, "  needs {line}")?;
+    }
+    if let Some(why) = built_in(&manifest)? {
+        warn(&why);
+    }
     let (folder, path) = (folder.display(), path.display());
     writeln!(
         to,
@@ -45,41 +53,97 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     };
     let mut manifest = candidate.manifest()?.clone();
     // All that is to be said against the library is found out now.
-    let pin = loader.pin(candidate, "")?;
-    let bytes = fs::read(&pin.path).map_err(|error| named(&pin.path, error))?;
-    if sha256(&bytes) != pin.sha256 {
-        return Err(Failure::fault(format!("{} changes while it is read", pin.path.display())));
-    }
-    manifest.library.retain(|_, file| file.sha256 == pin.sha256);
-    let file = rename(&mut manifest, &pin.path)?;
+    let library = loader.check(candidate)?;
+    manifest.library.retain(|machine, _| *machine == library.target);
+    let file = rename(&mut manifest, &library.path)?;
 
     let search = Search::from_environment();
     let folder = search.user_folder().ok_or_else(|| {
         Failure::fault("there is no folder for your plugins: neither XDG_DATA_HOME nor HOME is set")
     })?;
-    let installed = folder.join(format!("{}.toml", manifest.name));
-    let before = fs::read_to_string(&installed).ok().and_then(|text| Manifest::parse(&text).ok());
-    write_all(&manifest, &file, &bytes, folder)?;
-    if let Some(before) = before {
-        remove_libraries(&before, |path| manifest.library.values().any(|file| file.path == path), folder)?;
+    let installed = folder.join(format!("{}-{}.toml", manifest.name, manifest.version));
+    if let Some(before) = installed_before(&installed)? {
+        is_same(&before, &manifest, &library)?;
+        keep_other_machines(&mut manifest, before);
     }
+    let written = Written { manifest: &manifest, path: &installed, file: &file, library: &library.bytes };
+    written.write(folder)?;
     say(&manifest, "installed", &installed, to)?;
+    for line in needs(&library.needs) {
+        writeln!(to, "  needs {line}")?;
+    }
+    if let Some(why) = built_in(&manifest)? {
+        warn(&why);
+    }
+    say_whether_trusted(&manifest, &library, to)
+}
+
+/// Keeps the libraries for other machines of a manifest that is there already.
+fn keep_other_machines(manifest: &mut Manifest, before: Manifest) {
+    let others = before.library.into_iter().filter(|(machine, _)| !manifest.library.contains_key(machine));
+    let others: Vec<_> = others.collect();
+    manifest.library.extend(others);
+}
+
+/// The manifest of the same version that is installed already, if there is one.
+fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(None);
+    }
+    let loader = Loader::new(&Search::nowhere().given(path), Policy::Any, Lock::default());
+    let manifest = loader.candidates().first().map_or_else(
+        || Err(Refusal::Manifest("it is not a regular file".to_owned())),
+        |candidate| candidate.manifest().cloned(),
+    );
+    manifest.map(Some).map_err(|refusal| {
+        Failure::fault(format!("{} is there already, and {refusal}; remove it first", path.display()))
+    })
+}
+
+/// Whether nothing is lost when the plugin is installed over the one that is there.
+fn is_same(before: &Manifest, manifest: &Manifest, library: &Checked) -> Result<(), Failure> {
+    let other = before.library.get(&library.target).filter(|file| file.sha256 != library.sha256);
+    if other.is_none() && before.provides == manifest.provides {
+        return Ok(());
+    }
+    let Manifest { name, version, .. } = manifest;
+    let found = other.map_or(String::new(), |file| format!(" (SHA-256 {})", file.sha256));
+    Err(Failure::fault(format!(
+        "{name} {version} is installed already with other contents{found}: give this one another version, or run \
+         `zarrctl plugins remove {name}@{version}` first"
+    )))
+}
+
+fn say_whether_trusted(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Result<(), Failure> {
     let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
     let lock = lock.map_err(|error| Failure::Fault(error.into()))?;
-    match lock.pin(&manifest.name) {
-        Some(trusted) if trusted.sha256 == pin.sha256 => writeln!(to, "It is trusted.")?,
-        Some(_) => writeln!(
-            to,
-            "Another library of this name is trusted. If you trust this one now: zarrctl plugins trust {}",
-            manifest.name
-        )?,
-        None => writeln!(
-            to,
-            "It is code that would run with your rights. If you trust it: zarrctl plugins trust {}",
-            manifest.name
-        )?,
+    let name = &manifest.name;
+    let pin = lock.pin(name, &manifest.version.to_string(), &library.target);
+    if pin.is_some_and(|pin| pin.sha256 == library.sha256) {
+        writeln!(to, "It is trusted.")?;
+        return Ok(());
     }
+    let others = lock.pins.iter().filter(|pin| pin.name == *name && pin.target == library.target);
+    let others: Vec<_> = others.map(|pin| pin.version.as_str()).collect();
+    if !others.is_empty() {
+        writeln!(to, "Trusted so far: {name} {}. What is trusted remains in use.", others.join(", "))?;
+    }
+    writeln!(
+        to,
+        "It is code that would run with your rights. If you trust it: zarrctl plugins trust {name}"
+    )?;
     Ok(())
+}
+
+/// What a library needs, a line each.
+pub(super) fn needs(needs: &Needs) -> Vec<String> {
+    let glibc = needs.glibc.iter().map(|version| format!("glibc {version} or newer"));
+    let system = needs.system.join(", ");
+    let system = (!system.is_empty()).then(|| format!("{system} of the system"));
+    let others = needs.others.iter().map(|needed| {
+        format!("{}: {}, SHA-256 {}, trusted with it", needed.name, needed.path.display(), needed.sha256)
+    });
+    glibc.chain(system).chain(others).collect()
 }
 
 /// The manifest that is meant: the file itself, or the only one in a folder.
@@ -127,11 +191,22 @@ fn rename(manifest: &mut Manifest, library: &Path) -> Result<String, Failure> {
     Ok(file.path.clone())
 }
 
-fn write_all(manifest: &Manifest, file: &str, library: &[u8], folder: &Path) -> Result<(), Failure> {
-    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| named(folder, error))?;
-    let text = manifest.to_toml().map_err(Failure::fault)?;
-    write(&folder.join(file), library)?;
-    write(&folder.join(format!("{}.toml", manifest.name)), text.as_bytes())
+/// A manifest and its library, which are written together.
+struct Written<'w> {
+    manifest: &'w Manifest,
+    path: &'w Path,
+    /// The name of the library.
+    file: &'w str,
+    library: &'w [u8],
+}
+
+impl Written<'_> {
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| named(folder, error))?;
+        let text = self.manifest.to_toml().map_err(Failure::fault)?;
+        write(&folder.join(self.file), self.library)?;
+        write(self.path, text.as_bytes())
+    }
 }
 
 /// Writes a file that nobody else may write, whatever the user's mask is: otherwise it would be refused. All or nothing.

@@ -1,39 +1,53 @@
-//! `plugins remove`: a plugin is not trusted any more, and is no longer in the user's folder.
+//! `plugins remove`: a plugin, or one version of it, is not trusted any more and is no longer in the user's folder.
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
-use zarr_kit::loaded::Lock;
+use zarr_kit::loaded::{Candidate, Lock, Manifest, Pin};
 
 use super::install::remove_libraries;
 use super::trust::files;
 use crate::failure::Failure;
-use crate::loaded::Installed;
+use crate::loaded::{Installed, PluginId};
 
 pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let (installed, files) = (Installed::find(), files()?);
-    let mut lock = Lock::read(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
-    let found = installed.named(name);
-    let is_trusted = lock.pin(name).is_some();
-    if found.is_none() && !is_trusted {
+    let id = PluginId::of(name);
+    let is_meant = |pin: &Pin| pin.name == id.name && id.is_version(&pin.version);
+    let lock = Lock::read(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
+    let is_trusted = lock.pins.iter().any(is_meant);
+    let mut found = installed.versions(name).peekable();
+    if found.peek().is_none() && !is_trusted {
         return Err(installed.nobody_called(name));
     }
-    // First of all nobody loads it any more.
+    // The pin is removed first: from then on no program loads the plugin.
     if is_trusted {
-        lock.pins.retain(|pin| pin.name != name);
-        lock.write(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
+        Lock::update(&files.lock, |lock| lock.pins.retain(|pin| !is_meant(pin)))
+            .map_err(|error| Failure::Fault(error.into()))?;
         writeln!(to, "{name} is not trusted any more, as {} says.", files.lock.display())?;
     }
-    let Some((candidate, manifest)) = found else { return Ok(()) };
+    found.try_for_each(|(candidate, manifest)| remove(&installed, candidate, manifest, to))
+}
+
+fn remove(
+    installed: &Installed,
+    candidate: &Candidate,
+    manifest: &Manifest,
+    to: &mut dyn Write,
+) -> Result<(), Failure> {
     let path = candidate.path.display();
-    match installed.search.user_folder().filter(|folder| candidate.path.parent() == Some(*folder)) {
-        Some(folder) => {
-            remove_libraries(manifest, |_| false, folder)?;
-            fs::remove_file(&candidate.path)
-                .map_err(|error| Failure::Io(error).while_at(&path.to_string()))?;
-            writeln!(to, "removed {name} {}: {path}", manifest.version)?;
-        }
-        None => writeln!(to, "{path} is left: it is not in your folder for plugins.")?,
-    }
+    let is_here = |folder: &&Path| candidate.path.parent() == Some(*folder);
+    let Some(folder) = installed.search.user_folder().filter(is_here) else {
+        writeln!(to, "{path} is left: it is not in your folder for plugins.")?;
+        return Ok(());
+    };
+    let others = installed
+        .manifests()
+        .filter(|(other, _)| other.path != candidate.path && other.path.parent() == Some(folder));
+    let others: Vec<_> = others.flat_map(|(_, manifest)| manifest.library.values()).collect();
+    remove_libraries(manifest, |path| others.iter().any(|file| file.path == path), folder)?;
+    fs::remove_file(&candidate.path).map_err(|error| Failure::Io(error).while_at(&path.to_string()))?;
+    writeln!(to, "removed {} {}: {path}", manifest.name, manifest.version)?;
     Ok(())
 }

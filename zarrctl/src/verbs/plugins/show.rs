@@ -45,7 +45,7 @@ pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure>
     }
 }
 
-fn is_called(row: &Row, id: &str) -> bool {
+pub(super) fn is_called(row: &Row, id: &str) -> bool {
     let own = row.own.iter().flat_map(|own| [Some(own.name), own.uri, own.id]).flatten();
     let schemes = row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str);
     let feature = row.catalogued().map(|entry| entry.feature);
@@ -108,8 +108,8 @@ fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String
 
 /// What a library has that is installed and not used.
 pub(super) fn not_used(library: &Library, id: &str) -> Option<String> {
-    let Library { name, version, manifest, refusal, provides } = library;
-    let is_it = name == id || provides.iter().any(|(_, provided, _)| provided == id);
+    let Library { name, version, manifest, refusal, is_shadowed, provides } = library;
+    let is_it = !is_shadowed && (name == id || provides.iter().any(|(_, provided, _)| provided == id));
     let refusal = refusal.as_ref().filter(|_| is_it)?;
     let manifest = manifest.display();
     Some(format!("`{id}` is in plugin {name} {version} ({manifest}), which is not used: {refusal}"))
@@ -186,6 +186,9 @@ fn write_facts(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     }
     if let Some(library) = &row.library {
         fact("library", &library.display().to_string())?;
+    }
+    for (number, needs) in row.needs.iter().enumerate() {
+        fact(if number == 0 { "needs" } else { "" }, needs)?;
     }
     Ok(())
 }

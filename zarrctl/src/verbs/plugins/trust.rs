@@ -3,14 +3,17 @@
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use zarr_kit::loaded::{Lock, LockFiles};
+use zarr_kit::loaded::{Lock, LockFiles, Pin};
 
+use super::built_in;
 use crate::failure::Failure;
 use crate::loaded::{Installed, provided};
+use crate::terminal::warn;
 
 pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let installed = Installed::find();
-    let (candidate, manifest) = installed.named(name).ok_or_else(|| installed.nobody_called(name))?;
+    let (candidate, manifest) =
+        installed.versions(name).next().ok_or_else(|| installed.nobody_called(name))?;
     let files = files()?;
     let pin = installed.loader.pin(candidate, &today())?;
     let all = files.read().map_err(|error| Failure::Fault(error.into()))?;
@@ -20,30 +23,55 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
             found.reason
         )));
     }
-    let before = all.pin(name).map(|pin| pin.sha256.clone());
-    writeln!(to, "plugin   {name} {}", manifest.version)?;
-    writeln!(to, "library  {}", pin.path.display())?;
-    writeln!(to, "sha256   {}", pin.sha256)?;
-    if let Some(before) = before.as_ref().filter(|before| **before != pin.sha256) {
-        writeln!(to, "before   {before}")?;
-    }
+    let before = all.pin(&pin.name, &pin.version, &pin.target);
+    write_pin(&pin, before, to)?;
     for (what, _) in provided(manifest) {
         writeln!(to, "has      {what}")?;
     }
-    if before.as_ref() == Some(&pin.sha256) {
+    if before.is_some_and(|before| before.sha256 == pin.sha256 && before.needs == pin.needs) {
         writeln!(to, "It was trusted already, in {}.", files.lock.display())?;
         return Ok(());
     }
+    let lock = files.lock.display();
+    let others = other_versions(&all, &pin);
     // Only what this file itself says is written back.
-    let mut lock = Lock::read(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
-    lock.trust(pin);
-    lock.write(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
-    writeln!(
-        to,
-        "It is trusted from now on, as {} says: its code runs when data needs it.",
-        files.lock.display()
-    )?;
+    Lock::update(&files.lock, |lock| lock.trust(pin)).map_err(|error| Failure::Fault(error.into()))?;
+    match built_in(manifest)? {
+        None => {
+            writeln!(to, "It is trusted from now on, as {lock} says: its code runs when data needs it.")?;
+        }
+        Some(why) => {
+            warn(&why);
+            writeln!(to, "It is trusted from now on, as {lock} says, but this program does not use it.")?;
+        }
+    }
+    for version in others {
+        writeln!(
+            to,
+            "Version {version} is trusted as well; `zarrctl plugins remove {}@{version}` removes it.",
+            manifest.name
+        )?;
+    }
     Ok(())
+}
+
+fn write_pin(pin: &Pin, before: Option<&Pin>, to: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(to, "plugin   {} {}", pin.name, pin.version)?;
+    writeln!(to, "library  {}", pin.path.display())?;
+    writeln!(to, "sha256   {}", pin.sha256)?;
+    if let Some(before) = before.filter(|before| before.sha256 != pin.sha256) {
+        writeln!(to, "before   {}", before.sha256)?;
+    }
+    for needed in &pin.needs {
+        writeln!(to, "needs    {}: {}, SHA-256 {}", needed.name, needed.path.display(), needed.sha256)?;
+    }
+    Ok(())
+}
+
+/// The other versions of the plugin that are trusted on this machine.
+pub(super) fn other_versions(lock: &Lock, pin: &Pin) -> Vec<String> {
+    let is_other = |it: &&Pin| it.name == pin.name && it.target == pin.target && it.version != pin.version;
+    lock.pins.iter().filter(is_other).map(|other| other.version.clone()).collect()
 }
 
 /// Where the user's decisions are written.

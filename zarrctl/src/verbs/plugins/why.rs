@@ -51,10 +51,11 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
             )?,
         }
     }
-    // What a plugin that is not used has, its line above has told.
+    let Err(failure) = found else { return Ok(()) };
+    // The lines above say why each plugin that has it is not used.
     if known.libraries.iter().any(|library| super::show::not_used(library, id).is_some()) {
         writeln!(to, "so it is not used here")?;
-    } else if let Err(failure) = found {
+    } else {
         writeln!(to, "so it is not known here: {}", failure.message().unwrap_or_default())?;
     }
     Ok(())

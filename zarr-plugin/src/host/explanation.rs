@@ -1,0 +1,58 @@
+//! Why an identifier is known, or is not.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::refusal::Refusal;
+use super::search::{Place, Source};
+
+/// A manifest that may provide an identifier, and why it is not used, if it is not.
+pub type Verdict = (PathBuf, Result<(), Refusal>);
+
+/// Why an identifier is known, or is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// What was asked for.
+    pub identifier: String,
+    /// Every place, in the order of the search.
+    pub places: Vec<Explained>,
+}
+
+/// What was found in one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// Where.
+    pub place: Place,
+    /// The number of manifests.
+    pub manifests: usize,
+    /// Those that provide the identifier, and those that cannot be read.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` was looked for at:", self.identifier)?;
+        for Explained { place, manifests, verdicts } in &self.places {
+            let source = match place.source {
+                Source::Given => "given",
+                Source::Variable => "ZARR_PLUGIN_PATH",
+                Source::User => "your plugins",
+                Source::System => "the system's plugins",
+            };
+            let empty = match (manifests, verdicts.as_slice()) {
+                (0, _) => ": no manifest",
+                (_, []) => ": no manifest that provides it",
+                _ => "",
+            };
+            writeln!(f, "  {} ({source}){empty}", place.path.display())?;
+            for (path, verdict) in verdicts {
+                let name = path.file_name().unwrap_or(path.as_os_str()).display();
+                match verdict {
+                    Ok(()) => writeln!(f, "    {name}: provides it")?,
+                    Err(refusal) => writeln!(f, "    {name}: {refusal}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}

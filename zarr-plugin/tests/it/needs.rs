@@ -1,0 +1,174 @@
+//! Libraries that need other libraries: what is hashed is what runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use zarr_plugin::host::{
+    Loader, Lock, Manifest as Parsed, Needed, Needs, Pin, Policy, Refusal, Search, sha256,
+};
+use zarr_spec::{Codec, Output, Registry, json};
+
+use crate::built::{Installed, XOR_C, compiled};
+use crate::loaded::create;
+
+/// A library `NAME` in a folder, whose function `number` returns `number`.
+fn library(folder: &Path, name: &str, number: u8) -> PathBuf {
+    let source = folder.join("needed.c");
+    fs::write(&source, format!("int needed_number(void) {{ return {number}; }}")).unwrap();
+    let path = folder.join(name);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", &format!("-Wl,-soname,{name}"), "-o"]).arg(&path).arg(source);
+    assert!(compiler.status().unwrap().success());
+    path
+}
+
+/// `xor.c`, which only encodes if `needed_number` of the library returns 7.
+fn using(folder: &Path, name: &str, more: &[&str]) -> Vec<u8> {
+    let path = folder.join(name);
+    let check = "IN_RUN={extern int needed_number(void); if (needed_number() != 7) return 8;}";
+    compiled("xor.c", &[check], &[&[path.to_str().unwrap()], more].concat())
+}
+
+struct Using {
+    folder: TempDir,
+    installed: Installed,
+    pin: Pin,
+}
+
+impl Using {
+    /// A plugin, and a pin of it and of the library `name`.
+    fn new(name: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = library(folder.path(), name, 7).canonicalize().unwrap();
+        let installed = Installed::new(&using(folder.path(), name, &[]), &XOR_C);
+        let needed = Needed { name: name.to_owned(), sha256: sha256(&fs::read(&path).unwrap()), path };
+        let pin = Pin { needs: vec![needed], ..installed.pin() };
+        Self { folder, installed, pin }
+    }
+
+    fn loader(&self, pin: Pin) -> Loader {
+        let mut lock = Lock::default();
+        lock.trust(pin);
+        Loader::new(&Search::nowhere().given(self.installed.folder.path()), Policy::Pinned, lock)
+    }
+
+    fn refusal(&self, pin: Pin) -> String {
+        let loader = self.loader(pin);
+        loader.open(&loader.candidates()[0]).unwrap_err().to_string()
+    }
+}
+
+#[test]
+fn a_library_that_is_trusted_together_with_its_plugin_is_the_one_that_runs() {
+    let using = Using::new("libzarr-needed-a.so.1");
+    let loader = using.loader(using.pin.clone());
+    let mut registry = Registry::empty();
+    assert_eq!(loader.register(&mut registry), []);
+    let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
+        panic!("another kind of codec");
+    };
+    // The file is only read once: another one does not run.
+    library(using.folder.path(), "libzarr-needed-a.so.1", 8);
+    let mut output = Output::exactly(1);
+    codec.decode(&[1], &mut output).unwrap();
+    assert_eq!(output.written(), [0]);
+    // A second plugin that needs the same file shares it.
+    let again = Using::new("libzarr-needed-a.so.1");
+    assert_eq!(again.pin.needs[0].sha256, using.pin.needs[0].sha256);
+    let loader = again.loader(again.pin.clone());
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+}
+
+#[test]
+fn a_needed_library_that_has_changed_or_was_not_trusted_is_refused() {
+    let using = Using::new("libzarr-needed-b.so.1");
+    let refusal = using.refusal(Pin { needs: Vec::new(), ..using.pin.clone() });
+    assert_eq!(
+        refusal,
+        "it needs libzarr-needed-b.so.1, which was not trusted with it; `zarrctl plugins trust` trusts both"
+    );
+    library(using.folder.path(), "libzarr-needed-b.so.1", 8);
+    let refusal = using.refusal(using.pin.clone());
+    assert!(refusal.contains("which is not the file that was trusted with it: SHA-256 is"), "{refusal}");
+}
+
+#[test]
+fn two_needed_libraries_of_one_name_cannot_both_be_used() {
+    let first = Using::new("libzarr-needed-c.so.1");
+    let loader = first.loader(first.pin.clone());
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+    let second = Using::new("libzarr-needed-c.so.1");
+    let path = library(second.folder.path(), "libzarr-needed-c.so.1", 9);
+    let mut pin = second.pin.clone();
+    pin.needs[0].sha256 = sha256(&fs::read(path).unwrap());
+    let refusal = second.refusal(pin);
+    assert!(refusal.contains("this program has loaded another one already"), "{refusal}");
+}
+
+#[test]
+fn a_library_that_is_in_no_folder_of_the_system_or_lacks_its_name_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    library(folder.path(), "libzarr-needed-d.so.1", 7);
+    let plugin = using(folder.path(), "libzarr-needed-d.so.1", &[]);
+    let refusal = Needs::of_library(&plugin).unwrap_err().to_string();
+    assert!(
+        refusal
+            .starts_with("it needs libzarr-needed-d.so.1, which is in none of the folders of the system: "),
+        "{refusal}"
+    );
+    let mut other = Using::new("libzarr-needed-e.so.1");
+    let renamed = library(folder.path(), "libzarr-needed-f.so.1", 7).canonicalize().unwrap();
+    other.pin.needs[0].sha256 = sha256(&fs::read(&renamed).unwrap());
+    other.pin.needs[0].path = renamed;
+    let refusal = other.refusal(other.pin.clone());
+    assert!(refusal.ends_with("libzarr-needed-f.so.1 is libzarr-needed-f.so.1"), "{refusal}");
+}
+
+/// `cc -Wl,-rpath`, as build systems add it; an empty entry and a relative one are the working directory.
+#[test]
+fn a_library_that_brings_folders_to_search_is_refused_whatever_they_are() {
+    let linked = [
+        ("-Wl,-rpath,/opt/lib,--enable-new-dtags", "RUNPATH `/opt/lib`"),
+        ("-Wl,-rpath,/opt/lib,--disable-new-dtags", "RPATH `/opt/lib`"),
+        ("-Wl,-rpath,$ORIGIN,--enable-new-dtags", "RUNPATH `$ORIGIN`"),
+        ("-Wl,-rpath,.,--enable-new-dtags", "RUNPATH `.`"),
+        ("-Wl,-rpath,/usr/lib:,--enable-new-dtags", "RUNPATH `/usr/lib:`"),
+    ];
+    for (argument, shown) in linked {
+        let plugin = compiled("xor.c", &[], &[argument]);
+        let expected = format!("its library has {shown}, a list of folders to search");
+        let installed = Installed::new(&plugin, &XOR_C);
+        let loader = installed.loader(Policy::Any);
+        let refusals = [
+            loader.open(&loader.candidates()[0]).unwrap_err(),
+            loader.pin(&loader.candidates()[0], "").unwrap_err(),
+            Parsed::of_library(&plugin, "a.so").unwrap_err(),
+        ];
+        for refusal in refusals {
+            assert!(refusal.to_string().starts_with(&expected), "{refusal}");
+            assert!(matches!(refusal, Refusal::Needs(_)));
+        }
+    }
+}
+
+#[test]
+fn what_a_plugin_needs_is_listed_with_the_version_of_the_c_library() {
+    let plugin = compiled("xor.c", &[], &["-Wl,--no-as-needed", "-l:libresolv.so.2", "-lm"]);
+    let needs = Needs::of_library(&plugin).unwrap();
+    assert!(["libc.so.6", "libm.so.6"].iter().all(|name| needs.system.iter().any(|it| it == name)));
+    assert!(needs.glibc.is_some_and(|version| version.starts_with("2.")));
+    let [needed] = &needs.others[..] else { panic!("{:?}", needs.others) };
+    assert_eq!(needed.name, "libresolv.so.2");
+    assert_eq!(needed.sha256, sha256(&fs::read(&needed.path).unwrap()));
+    // That is what is pinned, and what can be opened.
+    let installed = Installed::new(&plugin, &XOR_C);
+    let loader = installed.loader(Policy::Any);
+    let pin = loader.pin(&loader.candidates()[0], "").unwrap();
+    assert_eq!(pin.needs, needs.others);
+    let mut lock = Lock::default();
+    lock.trust(pin);
+    let loader = Loader::new(&Search::nowhere().given(installed.folder.path()), Policy::Pinned, lock);
+    assert!(loader.open(&loader.candidates()[0]).is_ok());
+}
