@@ -61,7 +61,7 @@ macro_rules! template {
 
 const TEMPLATES: [Template; 9] = [
     template!(Codec, "codec", "codec", Possible, true),
-    template!(Dtype, "dtype", "data type", None, true),
+    template!(Dtype, "dtype", "data type", Possible, true),
     template!(Grid, "grid", "chunk grid", None, true),
     template!(KeyEncoding, "key-encoding", "chunk key encoding", None, true),
     template!(Layout, "layout", "memory layout", Needed, true),
@@ -70,6 +70,13 @@ const TEMPLATES: [Template; 9] = [
     template!(Transformer, "transformer", "storage transformer", Needed, false),
     template!(Store, "store", "store", None, false),
 ];
+
+/// Names that no crate of a plugin can have: keywords of Rust, crates that each program has, and crates that plugins depend
+/// on.
+const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum extern \
+    false final fn for gen if impl in let libfuzzer_sys loop macro match mod move mut override priv proc_macro pub ref \
+    return self serde static std struct super test trait true try type typeof unsafe unsized use virtual where while \
+    yield zarr_conformance zarr_plugin zarr_spec";
 
 impl Kind {
     /// The names of all kinds.
@@ -111,6 +118,13 @@ impl NewPlugin {
                  none of `-` and `.` last, such as example.xor"
             ));
         }
+        let crate_name = name.replace(['.', '-'], "_");
+        if TAKEN.split(' ').any(|taken| taken == crate_name) {
+            return Err(format!(
+                "`{name}` cannot be a name: no crate can be called `{crate_name}`, which Rust or a crate that plugins \
+                 depend on is called; with a domain or project before it, it can: example.{name}"
+            ));
+        }
         let template = TEMPLATES.into_iter().find(|template| template.kind == kind);
         let template = template.ok_or("there is no template")?;
         let what = template.what;
@@ -140,7 +154,11 @@ impl NewPlugin {
         let uri = self.uri.as_deref().unwrap_or_default();
         let uri_option = self.uri.as_ref().map_or("None".to_owned(), |uri| format!("Some(\"{uri}\")"));
         // What stands at the beginning of a line and does not apply takes the line with it.
-        let conditions = [("{{draft}}", self.uri.is_some()), ("{{fuzz}}", self.template.is_fuzzed)];
+        let conditions = [
+            ("{{draft}}", self.uri.is_some()),
+            ("{{no-draft}}", self.uri.is_none()),
+            ("{{fuzz}}", self.template.is_fuzzed),
+        ];
         let mut filled = String::new();
         for line in text.split_inclusive('\n') {
             match conditions.iter().find(|(mark, _)| line.starts_with(mark)) {

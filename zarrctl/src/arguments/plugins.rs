@@ -61,8 +61,8 @@ pub(crate) enum PluginsVerb {
         /// The URI by which the draft of v3 names it; ends in a version such as `/1.0`
         #[arg(long)]
         uri: Option<String>,
-        /// Where the crates of this framework come from: `registry`, `path:FOLDER` or `git:URL`. They are not published yet:
-        /// the source tree that this program was built from, if left out
+        /// Where the crates of this framework come from: `path:FOLDER`, `git:URL`, `git:URL#REVISION`, or `registry` once they
+        /// are published. Default: the source tree that this program was built from
         #[arg(long, value_name = "SOURCE")]
         deps: Option<Source>,
         /// The folder to make; that of the crate's name, here, if left out
@@ -79,7 +79,7 @@ pub(crate) enum PluginsVerb {
 pub(crate) enum Source {
     Registry,
     Path(PathBuf),
-    Git(String),
+    Git { url: String, rev: Option<String> },
 }
 
 impl FromStr for Source {
@@ -89,8 +89,14 @@ impl FromStr for Source {
         match text.split_once(':') {
             None if text == "registry" => Ok(Self::Registry),
             Some(("path", folder)) if !folder.is_empty() => Ok(Self::Path(folder.into())),
-            Some(("git", url)) if !url.is_empty() => Ok(Self::Git(url.to_owned())),
-            _ => Err("it is `registry`, `path:FOLDER` or `git:URL`".to_owned()),
+            Some(("git", source)) if !source.is_empty() && !source.starts_with('#') => {
+                let (url, rev) = source.split_once('#').map_or((source, None), |(url, rev)| (url, Some(rev)));
+                if rev == Some("") {
+                    return Err("nothing follows the `#`, which is for a revision".to_owned());
+                }
+                Ok(Self::Git { url: url.to_owned(), rev: rev.map(ToOwned::to_owned) })
+            }
+            _ => Err("expected `registry`, `path:FOLDER`, `git:URL` or `git:URL#REVISION`".to_owned()),
         }
     }
 }
@@ -109,10 +115,14 @@ pub(crate) enum LoadedVerb {
     /// What is trusted is this library, byte by byte: another one of the same name is not. A plugin is code that runs with
     /// your rights; its hash says which code it is, not that it is good.
     Trust {
-        /// The name of the plugin, as its manifest and `zarrctl plugins` have it
+        /// The name of the plugin, as its manifest and `zarrctl plugins` have it, or NAME@VERSION; without a version the newest
+        /// one
         name: String,
     },
     /// Copies a plugin to your folder for plugins. Its code does not run, and it is not trusted yet.
+    ///
+    /// Versions of a plugin are installed side by side: the one that is trusted remains in use until a newer one is. The same
+    /// version with other contents is refused.
     Install {
         /// A folder with a manifest and its library, or the manifest
         from: PathBuf,
@@ -120,7 +130,7 @@ pub(crate) enum LoadedVerb {
     /// Takes a plugin out of your folder for plugins, and its SHA-256 out of your plugins.lock.
     #[command(aliases = ["uninstall", "untrust"])]
     Remove {
-        /// The name of the plugin, as its manifest and `zarrctl plugins` have it
+        /// The name of the plugin, as its manifest and `zarrctl plugins` have it: all its versions; or NAME@VERSION
         name: String,
     },
     /// Makes what others can install: writes the manifest of a library that you have built, and a copy of it beside.
@@ -144,7 +154,7 @@ pub(crate) enum LoadedVerb {
         /// How long it may take as a whole
         #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds)]
         time_limit: Duration,
-        /// MiB of address space that the process may have
+        /// MiB of address space that the process may have; a library that was built with AddressSanitizer needs 40000000
         #[arg(long, value_name = "MIB", default_value = "4096")]
         memory_limit: u64,
         /// The highest level of rules that it is held to: L0 to L4
@@ -159,5 +169,7 @@ pub(crate) enum LoadedVerb {
         level: Level,
     },
     /// Lists the folders that plugins are looked for in, and where it is written which of them you trust.
+    ///
+    /// The variable ZARR_PLUGIN_PATH adds folders or manifests before them: absolute paths, separated by `:`.
     Dirs,
 }

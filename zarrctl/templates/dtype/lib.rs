@@ -15,17 +15,36 @@ use zarr_spec::{
 
 /// What final v3 calls it.
 const NAME: &str = "{{name}}";
+{{draft}}
+{{draft}}/// What the draft calls it.
+{{draft}}const URI: &str = "{{uri}}";
+{{draft}}
+{{draft}}/// The data type of the draft whose elements have the same bytes.
+{{draft}}const FALLBACK: &str = "uint16";
 
 /// The largest number.
 const LARGEST: u16 = 4095;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name(NAME), create)
+    DataTypePlugin::new(IDENTIFIERS, create)
         .configuration::<NoConfiguration>()
         .about("Numbers from 0 to 4095.", EXAMPLES)
 );
 
-const EXAMPLES: &[Example] = &[Example::v3(r#""{{name}}""#)];
+const IDENTIFIERS: Identifiers = Identifiers {
+{{no-draft}}    uri: None,
+{{draft}}    uri: Some(URI),
+    name: NAME,
+    id: None,
+    aliases: &[],
+};
+
+{{no-draft}}const EXAMPLES: &[Example] = &[Example::v3(r#""{{name}}""#)];
+{{draft}}const EXAMPLES: &[Example] = &[
+{{draft}}    Example::v3(r#""{{name}}""#),
+{{draft}}    Example::draft(r#"{"extension": "{{uri}}", "type": "<{{name}}", "fallback": ["uint16"]}"#),
+{{draft}}    Example::draft(r#"{"extension": "{{uri}}", "type": ">{{name}}", "fallback": ["uint16"]}"#),
+{{draft}}];
 
 /// Numbers of 12 bits, each in two bytes.
 #[derive(Debug)]
@@ -45,10 +64,13 @@ impl DataType for UInt12 {
         None
     }
 
-    fn document(&self, format: Format, _: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+{{no-draft}}    fn document(&self, format: Format, _: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+{{draft}}    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         match format {
             Format::V3 => Ok(DataTypeDocument::named(NAME)),
-            Format::V2 | Format::V3Draft => {
+{{draft}}            Format::V3Draft => Ok(draft_document(order)),
+{{draft}}            Format::V2 => {
+{{no-draft}}            Format::V2 | Format::V3Draft => {
                 Err(DataTypeError::NotInFormat { name: NAME.to_owned(), format, hint: String::new() })
             }
         }
@@ -89,7 +111,37 @@ fn numbers(elements: &[u8]) -> &[[u8; 2]] {
 #[derive(Deserialize)]
 struct NoConfiguration {}
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-    let NoConfiguration {} = creation.parse()?;
-    Ok((Arc::new(UInt12), ByteOrder::Little))
-}
+{{no-draft}}fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+{{no-draft}}    let NoConfiguration {} = creation.parse()?;
+{{no-draft}}    Ok((Arc::new(UInt12), ByteOrder::Little))
+{{no-draft}}}
+{{draft}}/// The draft declares the byte order in `type`, as it does for its own data types. A reader that does not know the
+{{draft}}/// extension uses the fallback, whose elements and fill values are the same.
+{{draft}}fn draft_document(order: &ByteOrder) -> DataTypeDocument {
+{{draft}}    let sign = if *order == ByteOrder::Big { '>' } else { '<' };
+{{draft}}    let type_name = Value::from(format!("{sign}{NAME}").as_str());
+{{draft}}    let members = [
+{{draft}}        ("extension", Value::from(URI)),
+{{draft}}        ("type", type_name.clone()),
+{{draft}}        ("fallback", [FALLBACK].into_iter().collect()),
+{{draft}}    ];
+{{draft}}    DataTypeDocument {
+{{draft}}        json: members.into_iter().collect(),
+{{draft}}        type_name: Some(type_name),
+{{draft}}        fallback: vec![DataTypeDocument::named(FALLBACK)],
+{{draft}}        ..DataTypeDocument::named(URI)
+{{draft}}    }
+{{draft}}}
+{{draft}}
+{{draft}}fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+{{draft}}    let NoConfiguration {} = creation.parse()?;
+{{draft}}    if creation.format != Format::V3Draft {
+{{draft}}        return Ok((Arc::new(UInt12), ByteOrder::Little));
+{{draft}}    }
+{{draft}}    let type_name = creation.type_name.and_then(Value::as_str).unwrap_or_default();
+{{draft}}    match type_name.split_at_checked(1) {
+{{draft}}        Some(("<", NAME)) => Ok((Arc::new(UInt12), ByteOrder::Little)),
+{{draft}}        Some((">", NAME)) => Ok((Arc::new(UInt12), ByteOrder::Big)),
+{{draft}}        _ => Err(Invalid::new(format!("`type` is \"{type_name}\", not \"<{NAME}\" or \">{NAME}\"")).into()),
+{{draft}}    }
+{{draft}}}

@@ -9,7 +9,7 @@ use crate::support::{Place, refused, text};
 /// Kinds with what else the command line has to say; the codec is the guide's.
 const KINDS: [(&str, &str); 9] = [
     ("codec", "https://example.org/codecs/try/1.0"),
-    ("dtype", ""),
+    ("dtype", "https://example.org/data-types/try/1.0"),
     ("grid", ""),
     ("key-encoding", ""),
     ("layout", "https://example.org/layouts/try/1.0"),
@@ -66,8 +66,8 @@ fn what_is_begun_holds_to_the_rules_of_its_kind_as_it_is() {
 
 #[test]
 fn what_is_begun_is_formatted_and_leaves_nothing_open() {
-    let place = Place::new();
-    for (kind, uri) in KINDS {
+    for (kind, uri) in KINDS.into_iter().chain([("codec", ""), ("dtype", "")]) {
+        let place = Place::new();
         let folder = made(&place, kind, uri);
         let files = place.files(kind);
         let sources: Vec<_> =
@@ -80,7 +80,10 @@ fn what_is_begun_is_formatted_and_leaves_nothing_open() {
             assert!(!text.contains("{{"), "{kind}/{file}: {text}");
         }
         let readme = fs::read_to_string(folder.join("README.md")).unwrap();
-        assert!(readme.contains("not published yet"), "{readme}");
+        assert!(
+            readme.contains("not published yet") && readme.contains("/docs/plugins.md) of the framework"),
+            "{readme}"
+        );
     }
 }
 
@@ -95,18 +98,50 @@ fn where_the_crates_of_the_framework_come_from_can_be_said() {
         fs::remove_dir_all(&folder).unwrap();
     };
     with("registry", concat!("zarr-spec = \"", env!("CARGO_PKG_VERSION"), "\""));
-    with("git:https://example.org/zarr", "zarr-spec = { git = \"https://example.org/zarr\" }");
+    let version = env!("CARGO_PKG_VERSION");
+    with(
+        "git:https://example.org/zarr",
+        &format!("zarr-spec = {{ git = \"https://example.org/zarr\", version = \"{version}\" }}"),
+    );
+    with(
+        "git:https://example.org/zarr#0a1b2c",
+        &format!(
+            "zarr-spec = {{ git = \"https://example.org/zarr\", rev = \"0a1b2c\", version = \"{version}\" }}"
+        ),
+    );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().canonicalize().unwrap();
     with(
         &format!("path:{}", root.display()),
-        &format!("zarr-spec = {{ path = \"{}/zarr-spec\" }}", root.display()),
+        &format!("zarr-spec = {{ path = \"{}/zarr-spec\", version = \"{version}\" }}", root.display()),
     );
     assert!(
         refused(&["plugins", "new", "codec", "a", "--deps", "svn:x"], 2)
-            .contains("`registry`, `path:FOLDER` or `git:URL`")
+            .contains("`registry`, `path:FOLDER`, `git:URL` or `git:URL#REVISION`")
+    );
+    assert!(
+        refused(&["plugins", "new", "codec", "a", "--deps", "git:x#"], 2).contains("nothing follows the `#`")
     );
     let no_tree = refused(&["plugins", "new", "codec", "a", "--deps", &format!("path:{}", place.at(""))], 1);
     assert!(no_tree.contains("is no source tree of this framework"), "{no_tree}");
+}
+
+/// Without the versions of the crates it depends on, cargo refuses to package a crate.
+#[test]
+fn what_is_begun_can_be_packaged_for_a_registry() {
+    let place = Place::new();
+    let folder = made(&place, "codec", "");
+    let package = [
+        "package",
+        "--allow-dirty",
+        "--no-verify",
+        "--exclude-lockfile",
+        "--quiet",
+        "--package",
+        "example-codec",
+    ];
+    cargo(&folder, &package);
+    let file = shared_target().join("package/example-codec-0.1.0.crate");
+    assert!(file.is_file(), "{}", file.display());
 }
 
 #[test]
@@ -121,6 +156,12 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
     };
     for name in ["Example", "1st", "a/b", "a b", "", "a."] {
         refuses(&["codec", name], "it is 1 to 60 lower case letters");
+    }
+    for name in ["fn", "type", "std", "self", "zarr-spec", "serde"] {
+        refuses(&["codec", name], "cannot be a name: no crate can be called");
+    }
+    for (kind, name) in [("codec", "zstd"), ("dtype", "uint8"), ("grid", "regular"), ("store", "memory")] {
+        refuses(&[kind, name], "is built into the programs of this framework (zarr-");
     }
     refuses(&["layout", "mine"], "a memory layout is named by a URI: --uri https://example.org/mine/1.0");
     refuses(

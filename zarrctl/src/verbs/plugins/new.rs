@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use zarr_kit::Registry;
+
+use super::{has_identifier, rows};
 use crate::arguments::Source;
 use crate::failure::Failure;
 use crate::templates::NewPlugin;
@@ -41,6 +44,7 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
         ("zarr-plugin", &library),
         ("zarr-conformance", &conformance),
         ("deps", &about_dependencies(source)),
+        ("guide", &guide(source)),
     ];
     let package = package(plugin);
     files.into_iter().map(|(path, text)| (path, plugin.fill(text, &package, &more))).collect()
@@ -52,31 +56,50 @@ fn package(plugin: &NewPlugin) -> String {
 }
 
 /// What stands in a manifest for a crate of the framework, which lies in a folder of this name.
+///
+/// Each names a version as well: `cargo package` asks for it, and leaves the rest out of what is published.
 fn dependency(source: &Source, folder: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
     match source {
-        Source::Registry => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
-        Source::Path(root) => format!("{{ path = {:?} }}", root.join(folder).display().to_string()),
-        Source::Git(url) => format!("{{ git = {url:?} }}"),
+        Source::Registry => format!("\"{version}\""),
+        Source::Path(root) => {
+            format!("{{ path = {:?}, version = \"{version}\" }}", root.join(folder).display().to_string())
+        }
+        Source::Git { url, rev: None } => format!("{{ git = {url:?}, version = \"{version}\" }}"),
+        Source::Git { url, rev: Some(rev) } => {
+            format!("{{ git = {url:?}, rev = {rev:?}, version = \"{version}\" }}")
+        }
+    }
+}
+
+/// Where the guide of the framework is.
+fn guide(source: &Source) -> String {
+    const PAGE: &str = "docs/plugins.md";
+    match source {
+        Source::Path(root) => root.join(PAGE).display().to_string(),
+        Source::Git { url, rev } => {
+            let url = url.trim_end_matches(".git");
+            format!("{url}/blob/{}/{PAGE}", rev.as_deref().unwrap_or("HEAD"))
+        }
+        Source::Registry => format!("{}/blob/HEAD/{PAGE}", env!("CARGO_PKG_REPOSITORY")),
     }
 }
 
 fn about_dependencies(source: &Source) -> String {
+    const CRATES: &str = "The crates `zarr-spec`, `zarr-plugin` and `zarr-conformance` come from";
     match source {
-        Source::Registry => {
-            "The crates `zarr-spec`, `zarr-plugin` and `zarr-conformance` come from the registry of crates."
-                .to_owned()
-        }
+        Source::Registry => format!(
+            "{CRATES} the registry of crates. They are not published yet: until then this does not build."
+        ),
         Source::Path(root) => format!(
-            "The crates `zarr-spec`, `zarr-plugin` and `zarr-conformance` come from a folder of one machine, `{}`: they are \
-             not published yet. Before anybody else builds this, their lines in the manifests name a repository (`git = …`) or,\n\
-             once they are published, a version.",
+            "{CRATES} a folder of one machine, `{}`: they are not published yet. Before anybody else builds this, their lines\n\
+             in the manifests name a repository (`git = …, rev = …`), or once they are published a version alone.",
             root.display()
         ),
-        Source::Git(url) => {
-            format!(
-                "The crates `zarr-spec`, `zarr-plugin` and `zarr-conformance` come from the repository `{url}`."
-            )
+        Source::Git { url, rev: None } => {
+            format!("{CRATES} the repository `{url}`, and `Cargo.lock` has its revision.")
         }
+        Source::Git { url, rev: Some(rev) } => format!("{CRATES} the repository `{url}`, revision `{rev}`."),
     }
 }
 
@@ -91,6 +114,7 @@ pub(super) fn run(
         Some(source) => source.clone(),
         None => Source::Path(source_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?),
     };
+    is_new(plugin)?;
     let package = package(plugin);
     let folder = folder.map_or_else(|| PathBuf::from(&package), ToOwned::to_owned);
     let named = |path: &Path, error| Failure::Io(error).while_at(&path.display().to_string());
@@ -120,11 +144,30 @@ pub(super) fn run(
             writeln!(to, "The crates of the framework come from {root}: they are not published yet.")?;
         }
         Source::Registry => {
-            writeln!(to, "The crates of the framework are not published yet, so that this waits for them.")?
+            writeln!(
+                to,
+                "The crates of the framework are not published yet: until then this does not build."
+            )?;
         }
-        Source::Git(_) => {}
+        Source::Git { .. } => {}
     }
     Ok(())
+}
+
+/// Whether a program such as this one would use the plugin: what is built in comes first.
+fn is_new(plugin: &NewPlugin) -> Result<(), Failure> {
+    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let what = plugin.template.what;
+    let mut built_in = rows(&linked).into_iter().filter(|row| row.point.to_string() == what);
+    let names = || [Some(plugin.name.as_str()), plugin.uri.as_deref()].into_iter().flatten();
+    match built_in.find(|row| names().any(|name| has_identifier(row, name))) {
+        None => Ok(()),
+        Some(row) => Err(Failure::fault(format!(
+            "{what} `{}` is built into the programs of this framework ({}): a plugin of that name would not be used; take a \
+             name of your own, such as example.{}",
+            row.name, row.origin, plugin.name
+        ))),
+    }
 }
 
 /// Where lines are broken depends on how long the names are. Who has no rustfmt has no need of it either.
