@@ -181,28 +181,33 @@ fn known(wanted: Option<&str>) -> Result<Known, Failure> {
             row.needs = install::needs(&library.needs);
         }
     }
-    let library = |candidate: &zarr_kit::loaded::Candidate| {
-        let refusal =
-            passed_over.iter().find(|it| it.manifest == candidate.path).map(|it| it.refusal.clone());
-        let refusal = refusal.or_else(|| installed.loader.judge(candidate).err());
-        let is_shadowed = matches!(refusal, Some(zarr_kit::loaded::Refusal::Shadowed(_)));
+    let candidates = installed.loader.candidates().iter();
+    let libraries = candidates.map(|candidate| {
+        let passed_over = passed_over.iter().find(|it| it.manifest == candidate.path);
+        let refusal = passed_over.map(|it| it.refusal.clone());
+        Library::of(candidate, refusal.or_else(|| installed.loader.judge(candidate).err()))
+    });
+    Ok(Known { libraries: libraries.collect(), registry, rows })
+}
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+impl Library {
+    fn of(candidate: &zarr_kit::loaded::Candidate, refusal: Option<zarr_kit::loaded::Refusal>) -> Self {
         let manifest = candidate.manifest().ok();
         let provides = manifest.iter().flat_map(|manifest| &manifest.provides).map(|it| {
             let name = it.identifiers().next().unwrap_or_default();
             (it.kind, name.to_owned(), it.summary.clone())
         });
         let file_name = || candidate.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Library {
+        Self {
             name: manifest.map_or_else(file_name, |manifest| manifest.name.clone()),
             version: manifest.map_or_else(|| "?".to_owned(), |manifest| manifest.version.to_string()),
             manifest: candidate.path.clone(),
+            is_shadowed: matches!(refusal, Some(zarr_kit::loaded::Refusal::Shadowed(_))),
             refusal: refusal.map(|refusal| refusal.to_string()),
-            is_shadowed,
             provides: provides.collect(),
         }
-    };
-    let libraries = installed.loader.candidates().iter().map(library).collect();
-    Ok(Known { registry, rows, libraries })
+    }
 }
 
 /// Why this program does not use a plugin although it is trusted: what is built in comes first, and of a plugin all is used
