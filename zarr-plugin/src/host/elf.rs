@@ -72,8 +72,11 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// A sentence, for a file whose headers are damaged.
+    /// A sentence, for a file that cannot be opened here or whose headers are damaged.
     pub(super) fn read(file: &[u8]) -> Result<Self, String> {
+        if let Some(why) = wrong(file) {
+            return Err(why);
+        }
         let headers = Headers::read(file)?;
         let entries = headers.dynamic()?;
         let strings = headers.strings(entries)?;
