@@ -56,7 +56,7 @@ pub(crate) enum Verb {
     Bench(Bench),
     /// Creates an array, and the groups above it. No chunk is written.
     Create(Box<Create>),
-    /// Writes elements to an array, from an npy file or raw bytes.
+    /// Writes elements to an array, from a NumPy file or raw bytes.
     Put(Put),
     /// Copies a hierarchy or a part of it to another store, format or chunking.
     ///
@@ -169,6 +169,15 @@ pub(crate) enum Form {
     Csv,
 }
 
+/// How elements are read from a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputForm {
+    /// C order, little endian, nothing else; items of variable length after their size in bytes as u32
+    Raw,
+    /// The NumPy file format
+    Npy,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// Folder, URL or JSON description
@@ -179,10 +188,11 @@ pub(crate) struct Get {
     /// dimension, `[3,1,2]` is a list
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Where to write; standard output if left out
+    /// Where to write; `-`, and no FILE at all, is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How to write. Default: what FILE ends in, else raw (json on a terminal)
+    /// How to write. Default: by the ending of FILE (.npy, .json, .csv, .raw or .bin); for standard output and pipes raw,
+    /// and json on a terminal
     #[arg(long, value_enum)]
     pub(crate) format: Option<Form>,
     #[command(flatten)]
@@ -211,8 +221,11 @@ pub(crate) struct Put {
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// An npy file, or raw bytes as `get --format raw` writes them; `-` is standard input
+    /// A NumPy file (.npy), or with --format raw the bytes that `get --format raw` writes; `-` is standard input
     pub(crate) file: PathBuf,
+    /// How to read FILE. Default: npy; raw for standard input that does not begin like a NumPy file
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<InputForm>,
     /// What to write, as in NumPy: "0:10,:,::2,5". All if left out
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,

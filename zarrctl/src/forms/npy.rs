@@ -34,7 +34,7 @@ pub(crate) struct NpyWriter {
 impl NpyWriter {
     /// For elements of a type and a shape.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
-        let descr = python::descr(&numpy_type(data_type)?);
+        let descr = python::descr(&numpy_type(data_type, "--format raw, json and csv can write them")?);
         let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
         // NumPy leaves room for the first length to grow.
         let room = lengths.first().map_or(0, |length| LENGTH_DIGITS.saturating_sub(length.len()));
@@ -62,13 +62,13 @@ impl Writer for NpyWriter {
     }
 }
 
-/// The `dtype` of v2, little endian: NumPy's own notation.
-fn numpy_type(data_type: &dyn DataType) -> Result<Value, Failure> {
+/// The `dtype` of v2, little endian: NumPy's own notation. `instead` tells the user what to do where there is none.
+fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure> {
     let name = data_type.name();
     if data_type.elements() == Elements::Variable {
         return Err(Failure::fault(format!(
             "elements of type {name} have no fixed size, and npy files have only Python objects for them; \
-             `--format raw` and `--format json` can write them"
+             {instead}"
         )));
     }
     match data_type.document(Format::V2, &ByteOrder::Little) {
@@ -178,7 +178,8 @@ impl Header {
 
     /// Refuses a file that holds another type than `data_type`.
     pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
-        let wanted = numpy_type(data_type)?;
+        let instead = "--format raw reads each element after its size in bytes as u32, as `get --format raw` writes them";
+        let wanted = numpy_type(data_type, instead)?;
         if wanted == self.canonical {
             return Ok(());
         }

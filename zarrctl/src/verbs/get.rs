@@ -18,15 +18,19 @@ use crate::opening::open;
 use crate::slabs;
 use crate::terminal::{Progress, size};
 
+/// The name of a file that stands for standard output.
+const STANDARD: &str = "-";
+
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let array = hierarchy.array(&arguments.path)?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
     check_size(&array, &along, arguments.select.is_some())?;
-    let form = arguments.format.unwrap_or_else(|| default_form(arguments.output.as_deref()));
+    let file = arguments.output.as_deref().filter(|file| file.as_os_str() != STANDARD);
+    let form = arguments.format.map_or_else(|| default_form(file), Ok)?;
     let mut writer = writer(form, &array, &shape, hierarchy.format())?;
-    match &arguments.output {
+    match file {
         Some(file) => to_file(&array, &along, &mut *writer, file),
         None => {
             let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -55,17 +59,32 @@ fn check_size(array: &Array, along: &[Along], is_selected: bool) -> Result<(), F
     Ok(())
 }
 
-fn default_form(file: Option<&Path>) -> Form {
+/// The form that a file is written in when none is asked for: by its ending, if it is an ordinary file.
+fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
     let Some(file) = file else {
-        return if io::stdout().is_terminal() { Form::Json } else { Form::Raw };
+        return Ok(if io::stdout().is_terminal() { Form::Json } else { Form::Raw });
     };
-    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "npy" => Form::Npy,
-        "json" => Form::Json,
-        "csv" => Form::Csv,
-        _ => Form::Raw,
+    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("npy") => Ok(Form::Npy),
+        Some("json") => Ok(Form::Json),
+        Some("csv") => Ok(Form::Csv),
+        Some("raw" | "bin") => Ok(Form::Raw),
+        _ if is_special(file) => Ok(Form::Raw),
+        Some(extension) => Err(Failure::fault(format!(
+            "`{}`: unknown ending `.{extension}`; give --format raw, npy, json or csv",
+            file.display()
+        ))),
+        None => Err(Failure::fault(format!(
+            "`{}`: the name has no ending such as .npy; give --format raw, npy, json or csv",
+            file.display()
+        ))),
     }
+}
+
+/// Whether something is there that is not an ordinary file, such as a pipe.
+fn is_special(file: &Path) -> bool {
+    file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn writer(form: Form, array: &Array, shape: &[u64], format: Format) -> Result<Box<dyn Writer>, Failure> {
@@ -81,7 +100,7 @@ fn writer(form: Form, array: &Array, shape: &[u64], format: Format) -> Result<Bo
 fn to_file(array: &Array, along: &[Along], writer: &mut dyn Writer, file: &Path) -> Result<(), Failure> {
     let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
     // What is no ordinary file, such as a pipe, is written to directly.
-    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+    if is_special(file) {
         let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
         return write(array, along, writer, &mut output).map_err(place);
     }

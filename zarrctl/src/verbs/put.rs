@@ -8,13 +8,16 @@ use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::{ByteOrder, Elements};
 use zarr_kit::{Array, ArrayOptions, FallbackPolicy, Selection};
 
-use crate::arguments::Put;
+use crate::arguments::{InputForm, Put};
 use crate::failure::Failure;
 use crate::forms::npy::{Header, MAGIC, to_c_order};
 use crate::forms::{raw, reorder};
 use crate::opening::open_to_change;
 use crate::slabs;
 use crate::terminal::Progress;
+
+/// The name of a file that stands for standard input.
+const STANDARD: &str = "-";
 
 /// Bytes whose number is known.
 struct Input {
@@ -32,9 +35,9 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
     let place = |error: Failure| error.while_doing(&format!("`{}`", arguments.file.display()));
-    let (mut input, is_npy) = open_input(&arguments.file).map_err(place)?;
+    let (mut input, form) = open_input(&arguments.file, arguments.format).map_err(place)?;
     let mut order = ByteOrder::Little;
-    if is_npy {
+    if form == InputForm::Npy {
         let (header, before) =
             Header::read(&mut *input.reader, hierarchy.context().registry()).map_err(place)?;
         header.check_type(&**array.data_type()).map_err(place)?;
@@ -61,10 +64,9 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     })
 }
 
-/// The file, and whether it is an npy file: by its name, or by how it begins.
-fn open_input(path: &Path) -> Result<(Input, bool), Failure> {
-    let is_named_so = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-    let mut input = if path.as_os_str() == "-" {
+/// The file and its form: the one that is asked for, or the one that its name or its first bytes tell.
+fn open_input(path: &Path, asked: Option<InputForm>) -> Result<(Input, InputForm), Failure> {
+    let mut input = if path.as_os_str() == STANDARD {
         in_memory(&mut io::stdin().lock())?
     } else {
         let mut file = File::open(path)?;
@@ -77,9 +79,47 @@ fn open_input(path: &Path) -> Result<(Input, bool), Failure> {
     };
     let mut start = Vec::new();
     (&mut input.reader).take(MAGIC.len() as u64).read_to_end(&mut start)?;
-    let is_npy = is_named_so || start == MAGIC;
+    let form = asked.map_or_else(|| default_form(path, start == MAGIC), Ok)?;
     input.reader = Box::new(Cursor::new(start).chain(input.reader));
-    Ok((input, is_npy))
+    Ok((input, form))
+}
+
+/// Any bytes can be raw elements, so a file of another format would be written as if it were elements. Only standard
+/// input is raw without being asked for.
+fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    if begins_like_npy || ending.as_deref() == Some("npy") {
+        return Ok(InputForm::Npy);
+    }
+    if path.as_os_str() == STANDARD {
+        return Ok(InputForm::Raw);
+    }
+    let found = match ending.as_deref().and_then(format_of) {
+        Some(format) => format!("`put` does not read {format}; convert it to a NumPy file (.npy) first"),
+        None => "this is not a NumPy file (.npy)".to_owned(),
+    };
+    Err(Failure::fault(format!("{found}; --format raw takes the bytes of the file as elements")))
+}
+
+/// The format that the ending of a file stands for, if `put` is often given such files.
+fn format_of(ending: &str) -> Option<&'static str> {
+    Some(match ending {
+        "csv" | "tsv" | "txt" => "text",
+        "json" => "JSON",
+        "npz" => "NumPy archives",
+        "tif" | "tiff" => "TIFF",
+        "png" | "jpg" | "jpeg" | "gif" | "bmp" => "pictures",
+        "nc" | "nc4" | "cdf" => "NetCDF",
+        "h5" | "hdf5" | "hdf" | "h5ad" | "he5" => "HDF5",
+        "mat" => "MATLAB files",
+        "parquet" | "feather" | "arrow" => "tables",
+        "grib" | "grb" | "grib2" | "grb2" => "GRIB",
+        "fits" | "fit" => "FITS",
+        "nii" | "mha" | "nrrd" | "dcm" => "medical images",
+        "zip" | "ozx" | "gz" | "bz2" | "xz" | "zst" | "tar" => "archives and compressed files",
+        "pkl" | "pickle" | "pt" | "joblib" => "pickles",
+        _ => return None,
+    })
 }
 
 /// All of what has no size before it is read.

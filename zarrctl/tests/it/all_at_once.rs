@@ -65,7 +65,7 @@ fn written(place: &Place) -> String {
         "--attr",
         "n=1",
     ]);
-    bytes(&["put", &store, "/g/a", &place.file("raw", &raw())]);
+    bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("raw", &raw())]);
     store
 }
 

@@ -71,7 +71,16 @@ fn without_codecs_chunks_are_the_elements() {
         let place = Place::new();
         let store = place.at("store");
         create(&store, &["--format", format, "--codec", "none"]);
-        bytes(&["put", &store, "/g/a", &place.file("raw", &[1, 0, 2, 0]), "--select", "0,0:2"]);
+        bytes(&[
+            "put",
+            "--format",
+            "raw",
+            &store,
+            "/g/a",
+            &place.file("raw", &[1, 0, 2, 0]),
+            "--select",
+            "0,0:2",
+        ]);
         let stored = std::fs::read(place.path("store").join(chunk));
         assert_eq!(stored.unwrap(), [1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], "{:?}", place.files("store"));
     }
@@ -83,7 +92,7 @@ fn shards_hold_inner_chunks() {
     let store = place.at("store");
     create(&store, &["--shards", "4,6"]);
     let raw: Vec<u8> = (0..48).collect();
-    bytes(&["put", &store, "/g/a", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("raw", &raw)]);
     assert_eq!(place.files("store/g/a"), ["c/0/0", "zarr.json"]);
     assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), raw);
     let info = text(&["info", &store, "/g/a"]);
@@ -115,7 +124,7 @@ fn arrays_grow_and_shrink() {
         let store = place.at("store");
         create(&store, &["--format", format]);
         let raw: Vec<u8> = (0..48).collect();
-        bytes(&["put", &store, "/g/a", &place.file("raw", &raw)]);
+        bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("raw", &raw)]);
         bytes(&["resize", &store, "/g/a", "--shape", "2,3"]);
         assert_eq!(text(&["get", &store, "/g/a", "--format", "csv"]), "256,770,1284\r\n3340,3854,4368\r\n");
         bytes(&["resize", &store, "/g/a", "--shape", "3,7"]);
@@ -140,7 +149,7 @@ fn arrays_grow_and_shrink_at_their_beginning() {
         let array =
             ["create", &store, "/a", "--format", format, "--shape", "2,3", "--dtype", "uint8", "--codec"];
         bytes(&[&array[..], &["none", "--fill", "9", "--grid", &grid]].concat());
-        bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 5, 6])]);
+        bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 5, 6])]);
         let files = place.files("store");
         bytes(&["resize", &store, "/a", "--at-start", "2,0"]);
         let shown = || text(&["get", &store, "/a", "--format", "csv"]);
@@ -176,7 +185,7 @@ fn nodes_are_erased_with_all_below_them() {
         let store = place.at("store");
         create(&store, &["--format", format]);
         bytes(&["create", &store, "/b", "--shape", "2", "--dtype", "int8"]);
-        bytes(&["put", &store, "/b", &place.file("raw", &[1, 2])]);
+        bytes(&["put", "--format", "raw", &store, "/b", &place.file("raw", &[1, 2])]);
         bytes(&["erase", &store, "/g"]);
         assert!(refused(&["info", &store, "/g/a"], 1).contains("/g/a"));
         assert_eq!(bytes(&["get", &store, "/b", "--format", "raw"]), [1, 2]);
@@ -192,7 +201,7 @@ fn one_format_is_erased_from_a_folder_that_holds_two() {
     let (store, other) = (place.at("store"), place.at("other"));
     for (store, format) in [(&store, "v2"), (&other, "v3")] {
         create(store, &["--format", format]);
-        bytes(&["put", store, "/g/a", &place.file("raw", &[1; 48])]);
+        bytes(&["put", "--format", "raw", store, "/g/a", &place.file("raw", &[1; 48])]);
     }
     for file in place.files("other") {
         place.file(&format!("store/{file}"), &std::fs::read(place.path("other").join(&file)).unwrap());
@@ -282,7 +291,7 @@ fn what_interrupted_writes_left_behind_is_shown_and_removed() {
     let place = Place::new();
     let store = place.at("store");
     create(&store, &[]);
-    bytes(&["put", &store, "/g/a", &place.file("raw", &[1; 48])]);
+    bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("raw", &[1; 48])]);
     let files = place.files("store");
     assert_eq!(text(&["clean", &store]), "0 files, 0 B, removed\n");
     let old = leave(&place, "store/g/a/c/0/.zarr-tmp-0123456789abcdef-0-1", 25);
@@ -315,11 +324,11 @@ fn a_write_that_fails_leaves_the_old_value_and_nothing_else() {
     let (store, copy) = (place.at("store"), place.at("copy"));
     let more = ["--shape", "100,100", "--chunks", "50,100", "--dtype", "uint8", "--codec", "none"];
     bytes(&[&["create", &store, "/a"], &more[..]].concat());
-    bytes(&["put", &store, "/a", &place.file("old", &[1; 10_000])]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("old", &[1; 10_000])]);
     let files = place.files("store");
     let new = place.file("new", &[2; 10_000]);
     for arguments in [
-        ["put", &store, "/a", &new].as_slice(),
+        ["put", "--format", "raw", &store, "/a", &new].as_slice(),
         &["copy", &store, &copy],
         &["copy", &store, &copy, "--chunks", "100,100"],
     ] {

@@ -11,7 +11,7 @@ fn source(place: &Place, format: &str) -> String {
             .concat(),
     );
     let raw: Vec<u8> = (0..140).collect();
-    bytes(&["put", &store, "/g/a", &place.file("a", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("a", &raw)]);
     bytes(&["attrs", &store, "/g", "--set", "title=\"t\""]);
     bytes(&["create", &store, "/h/scalar", "--shape", "", "--dtype", "float64", "--fill", "NaN"]);
     bytes(&[
@@ -25,7 +25,16 @@ fn source(place: &Place, format: &str) -> String {
         "--dtype",
         "uint8",
     ]);
-    bytes(&["put", &store, "/h/sparse", &place.file("five", &[5]), "--select", "999999,500000"]);
+    bytes(&[
+        "put",
+        "--format",
+        "raw",
+        &store,
+        "/h/sparse",
+        &place.file("five", &[5]),
+        "--select",
+        "999999,500000",
+    ]);
     store
 }
 
@@ -208,7 +217,7 @@ fn differences_of_times_become_those_of_integers() {
     let create = ["create", &store, "/t", "--shape", "3", "--dtype", "<M8[s]", "--format"];
     bytes(&[&create[..], &["v2", "--codec", r#"delta:{"dtype":"<i8"}"#]].concat());
     let raw: Vec<u8> = [5i64, 7, 9].into_iter().flat_map(i64::to_le_bytes).collect();
-    bytes(&["put", &store, "/t", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/t", &place.file("raw", &raw)]);
     let zarray = std::fs::read_to_string(place.path("source/t/.zarray")).unwrap();
     place.file("source/t/.zarray", zarray.replace(r#""dtype": "<i8""#, r#""dtype": "<M8[s]""#).as_bytes());
     let copy = place.at("copy");
@@ -226,7 +235,7 @@ fn chunk_keys_that_the_target_does_not_have_become_its_own() {
     let create =
         ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "uint8", "--key-encoding"];
     bytes(&[&create[..], &[encoding]].concat());
-    bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4])]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[1, 2, 3, 4])]);
     assert!(place.files("source").contains(&"a/c/0.bin".to_owned()));
     for (format, key) in [("v2", "a/0"), ("v3-draft", "data/a/c0")] {
         let copy = place.at(format);
@@ -271,7 +280,7 @@ fn peculiar(place: &Place) -> String {
     ];
     bytes(&[&create[..], &array[..]].concat());
     let raw: Vec<u8> = (0..24i64).flat_map(i64::to_le_bytes).collect();
-    bytes(&["put", &store, "/g/a", &place.file("times", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/g/a", &place.file("times", &raw)]);
     bytes(&["create", &store, "/b", "--shape", "2", "--dtype", "int8"]);
     edit(
         place,
@@ -361,7 +370,7 @@ fn what_would_change_values_is_copied_only_when_asked_for() {
     let store = place.at("source");
     let create = ["create", &store, "/nan", "--shape", "4", "--chunks", "2", "--dtype", "float32", "--fill"];
     bytes(&[&create[..], &["0x7fc00001"]].concat());
-    bytes(&["put", &store, "/nan", &place.file("two", &[0; 8]), "--select", ":2"]);
+    bytes(&["put", "--format", "raw", &store, "/nan", &place.file("two", &[0; 8]), "--select", ":2"]);
     let message = refused(&["copy", &store, &place.at("v2"), "--format", "v2"], 1);
     assert!(message.contains("/nan: ") && message.contains("--lossy"), "{message}");
     assert!(place.files("v2").is_empty());
@@ -384,7 +393,7 @@ fn an_unknown_type_is_copied_as_it_is_or_as_its_fallback_when_asked_for() {
     let create = ["create", &store, "/a", "--shape", "2", "--dtype", "<M8[s]", "--fill", "0"];
     bytes(&[&create[..], &["--format", "v3-draft"]].concat());
     let raw: Vec<u8> = [5i64, 7].into_iter().flat_map(i64::to_le_bytes).collect();
-    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &raw)]);
     let uri = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
     edit(&place, "source/meta/a.array.json", uri, "https://e.org/times/1.0");
     let copy = |name: &str, more: &[&str]| run(&[&["copy", &store, &place.at(name)], more].concat());
@@ -479,7 +488,7 @@ fn a_copy_is_strict_where_its_source_is_not() {
 
     for (store, paths) in [("store", &["/sharded", "/early"][..]), ("v2", &["/a"])] {
         for path in paths {
-            run(&["put", &place.at(store), path, &place.file("raw", &raw)]);
+            run(&["put", "--format", "raw", &place.at(store), path, &place.file("raw", &raw)]);
             let strict = run(&["get", &place.at(store), path, "--format", "raw", "--strict"]);
             assert_eq!(strict.status.code(), Some(1), "{path}");
         }

@@ -9,7 +9,7 @@ fn unknown(place: &Place) -> String {
         ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "<M8[s]", "--codec", "none"];
     bytes(&[&create[..], &["--format", "v3-draft", "--fill", "0"]].concat());
     let raw: Vec<u8> = [1i64, 2, 3, 4].into_iter().flat_map(i64::to_le_bytes).collect();
-    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &raw)]);
     let document = std::fs::read_to_string(place.path("store/meta/a.array.json")).unwrap();
     let uri = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
     assert!(document.contains(uri), "{document}");
@@ -65,7 +65,7 @@ fn elements_of_a_fallback_are_written_when_asked_for() {
     let store = unknown(&place);
     let before = std::fs::read(place.path("store/meta/a.array.json")).unwrap();
     let raw: Vec<u8> = [5i64, 6].into_iter().flat_map(i64::to_le_bytes).collect();
-    let put = ["put", &store, "/a", &place.file("two", &raw), "--select", "2:"];
+    let put = ["put", "--format", "raw", &store, "/a", &place.file("two", &raw), "--select", "2:"];
     let output = run(&[&put[..], &["--use-fallback"]].concat());
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && message.contains("written only when asked for"), "{message}");

@@ -1,7 +1,7 @@
 //! `put` and `get`: what comes in and out.
 
 use crate::numpy;
-use crate::support::{Place, bytes, refused, run_with_input, text, unhex};
+use crate::support::{Place, bytes, program, refused, run_with_input, text, unhex};
 
 fn created(place: &Place, format: &str, shape: &str, dtype: &str) -> String {
     let store = place.at("store");
@@ -74,7 +74,7 @@ fn files_that_do_not_fit_are_refused_before_anything_is_written() {
         ("header.npy", whole[..60].to_vec(), "cut short"),
         ("magic.npy", vec![0; 200], "no npy file"),
         ("none.npy", Vec::new(), "too short"),
-        ("raw", vec![0; 11], "11 bytes"),
+        ("raw", vec![0; 12], "--format raw"),
     ];
     for (name, contents, part) in wrong {
         let file = place.file(name, &contents);
@@ -88,6 +88,8 @@ fn files_that_do_not_fit_are_refused_before_anything_is_written() {
     let file = place.file("objects.npy", &code);
     assert!(refused(&["put", &store, "/a", &file], 1).contains("Python objects"));
     assert!(refused(&["put", &store, "/a", &place.at("no such file")], 1).contains("no such file"));
+    let short = ["put", &store, "/a", &place.file("short", &[0; 11]), "--format", "raw"];
+    assert!(refused(&short, 1).contains("11 bytes"));
     assert!(place.files("store").iter().all(|file| file.ends_with("zarr.json")));
 }
 
@@ -102,7 +104,7 @@ fn raw_is_little_endian_in_c_order_whatever_is_stored() {
         bytes(&[&create[..], &["--layout", "F"]].concat());
         let raw: Vec<u8> = (0..12i32).flat_map(|number| (number * 1000).to_le_bytes()).collect();
         let file = place.file("raw", &raw);
-        bytes(&["put", &store, "a", &file]);
+        bytes(&["put", "--format", "raw", &store, "a", &file]);
         assert_eq!(bytes(&["get", &store, "a", "--format", "raw"]), raw, "{dtype} in {format}");
         let wanted: Vec<u8> = [5000i32, 7000].into_iter().flat_map(i32::to_le_bytes).collect();
         assert_eq!(bytes(&["get", &store, "/a", "--select", "1,1::2", "--format", "raw"]), wanted);
@@ -124,7 +126,7 @@ fn items_of_variable_length_stand_behind_their_size() {
         assert_eq!(text(&["get", &store, "/a", "--format", "csv"]), "\"ögr\n\"\r\n\"\"\r\n\"a\"\"\"\r\n");
         assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("no fixed size"));
         let short = place.file("short", b"\x05\0\0\0abc");
-        assert!(refused(&["put", &store, "/a", &short], 1).contains("item 0 of 3"));
+        assert!(refused(&["put", "--format", "raw", &store, "/a", &short], 1).contains("item 0 of 3"));
     }
 }
 
@@ -134,7 +136,7 @@ fn json_has_the_forms_of_fill_values_nested_by_shape() {
     let store = created(&place, "v3", "2,3", "float32");
     let values = [0.0f32, -0.0, f32::NAN, f32::INFINITY, 1.5, -2.0e20];
     let raw: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
-    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &raw)]);
     let json = text(&["get", &store, "/a", "--format", "json"]);
     assert_eq!(json.lines().count(), 2, "{json}");
     assert!(json.starts_with("[[0.0, -0.0, \"NaN\"],\n [\"Infinity\", 1.5, -"), "{json}");
@@ -147,7 +149,7 @@ fn json_has_the_forms_of_fill_values_nested_by_shape() {
 fn csv_has_a_line_for_each_row() {
     let place = Place::new();
     let store = created(&place, "v3", "2,2,2", "int8");
-    bytes(&["put", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 251, 6, 7, 8])]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 251, 6, 7, 8])]);
     assert!(refused(&["get", &store, "/a", "--format", "csv"], 1).contains("at most two dimensions"));
     assert_eq!(text(&["get", &store, "/a", "--select", "1", "--format", "csv"]), "-5,6\r\n7,8\r\n");
     assert_eq!(text(&["get", &store, "/a", "--select", "...,0,0", "--format", "csv"]), "1\r\n-5\r\n");
@@ -170,11 +172,72 @@ fn a_file_says_its_form_by_its_name() {
 }
 
 #[test]
+fn a_dash_is_standard_output() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2", "uint8");
+    let mut command = program();
+    command.current_dir(place.path("store")).args(["get", ".", "/a", "-o", "-"]);
+    assert_eq!(command.output().unwrap().stdout, [0, 0]);
+    assert!(!place.path("store/-").exists());
+    assert_eq!(text(&["get", &store, "/a", "-o", "-", "--format", "json"]), "[0, 0]\n");
+}
+
+#[test]
+fn endings_that_are_not_known_need_a_format() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2", "uint8");
+    for (name, part) in [
+        ("a.nc", "unknown ending `.nc`; give --format"),
+        ("a.parquet", "unknown ending `.parquet`; give --format"),
+        ("a.txt", "unknown ending `.txt`; give --format"),
+        ("a", "no ending"),
+    ] {
+        let file = place.at(name);
+        let message = refused(&["get", &store, "/a", "-o", &file], 1);
+        assert!(message.contains(part), "{message}");
+        assert!(!place.path(name).exists());
+        bytes(&["get", &store, "/a", "-o", &file, "--format", "raw"]);
+        assert_eq!(std::fs::read(&file).unwrap(), [0, 0], "{name}");
+    }
+}
+
+#[test]
+fn files_of_other_formats_are_not_taken_for_raw_bytes() {
+    let place = Place::new();
+    let store = created(&place, "v3", "4", "uint8");
+    for (name, part) in [
+        ("a.csv", "`put` does not read text"),
+        ("a.json", "`put` does not read JSON"),
+        ("a.npz", "`put` does not read NumPy archives"),
+        ("a.tif", "`put` does not read TIFF"),
+        ("a.raw", "not a NumPy file (.npy)"),
+        ("a", "not a NumPy file (.npy)"),
+    ] {
+        let file = place.file(name, b"1,2\n");
+        let message = refused(&["put", &store, "/a", &file], 1);
+        assert!(message.contains(part) && message.contains("--format raw"), "{message}");
+        assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), [0; 4], "{name}");
+    }
+    bytes(&["put", &store, "/a", &place.at("a.csv"), "--format", "raw"]);
+    assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), b"1,2\n");
+}
+
+#[test]
+fn messages_recommend_only_forms_that_the_verb_has() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2", "string");
+    let message = refused(&["put", &store, "/a", &place.file("a.npy", &unhex(numpy::UNICODE))], 1);
+    assert!(message.contains("--format raw") && !message.contains("json"), "{message}");
+    let message = refused(&["get", &store, "/a", "--format", "npy"], 1);
+    assert!(message.contains("--format raw, json and csv"), "{message}");
+}
+
+#[test]
 fn selections_are_those_of_numpy() {
     let place = Place::new();
     let store = created(&place, "v3", "5,4", "uint8");
     let raw: Vec<u8> = (0..20).collect();
-    bytes(&["put", &store, "/a", &place.file("raw", &raw)]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &raw)]);
     let get = |select: &str| bytes(&["get", &store, "/a", "--format", "raw", "--select", select]);
     assert_eq!(get("-1"), [16, 17, 18, 19]);
     assert_eq!(get("::2,0"), [0, 8, 16]);
@@ -185,7 +248,7 @@ fn selections_are_those_of_numpy() {
         let message = refused(&["get", &store, "/a", "--select", wrong], 1);
         assert!(message.contains(part), "{message}");
     }
-    bytes(&["put", &store, "/a", &place.file("part", &[90, 91]), "--select", "2,1:3"]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("part", &[90, 91]), "--select", "2,1:3"]);
     assert_eq!(get("2"), [8, 90, 91, 11]);
 }
 
@@ -193,7 +256,7 @@ fn selections_are_those_of_numpy() {
 fn bytes_that_are_no_booleans_are_refused() {
     let place = Place::new();
     let store = created(&place, "v3", "3", "bool");
-    let message = refused(&["put", &store, "/a", &place.file("raw", &[0, 1, 2])], 1);
+    let message = refused(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[0, 1, 2])], 1);
     assert!(message.contains("element 2"), "{message}");
 }
 
@@ -202,14 +265,15 @@ fn what_fails_is_named_and_nothing_else() {
     let place = Place::new();
     let store = created(&place, "v3", "4", "int8");
     let file = place.file("raw", &[1, 2, 3, 4]);
-    bytes(&["put", &store, "/a", &file]);
+    bytes(&["put", "--format", "raw", &store, "/a", &file]);
     place.file("store/a/c/0", b"");
     let message = refused(&["get", &store, "/a", "-o", &place.at("out.npy")], 1);
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
     assert!(!place.path("out.npy").exists());
-    let message = refused(&["put", &store, "/a", &file, "--select", "0:2"], 1);
+    let message = refused(&["put", "--format", "raw", &store, "/a", &file, "--select", "0:2"], 1);
     assert!(message.contains("it holds 4 bytes of elements, and 2 elements of 1 bytes take 2"), "{message}");
-    let message = refused(&["put", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
+    let message =
+        refused(&["put", "--format", "raw", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
 }
 

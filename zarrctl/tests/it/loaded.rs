@@ -152,7 +152,7 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
         r#"example.xor:{"key":255}"#,
     ];
     home.says(&create);
-    home.says(&["put", "b.zarr", "/b", "raw"]);
+    home.says(&["put", "--format", "raw", "b.zarr", "/b", "raw"]);
     assert_eq!(fs::read(home.0.path("b.zarr/b/c/0")).unwrap(), [254, 253, 252]);
     home.says(&["copy", "b.zarr", "c.zarr", "--chunks", "2"]);
     assert_eq!(fs::read(home.0.path("c.zarr/b/c/1")).unwrap()[0], 252);

@@ -60,7 +60,7 @@ fn info_says_what_is_stored_and_who_serves_it() {
     let place = Place::new();
     let store = hierarchy(&place);
     let file = place.file("raw", &[1; 100]);
-    bytes(&["put", &store, "/g/image", &file, "--select", "0:5,0:10"]);
+    bytes(&["put", "--format", "raw", &store, "/g/image", &file, "--select", "0:5,0:10"]);
     let info = text(&["info", &store, "/g/image"]);
     for part in [
         "/g/image\n",
@@ -137,7 +137,7 @@ fn info_of_an_array_with_an_unknown_codec_counts_its_chunks() {
     bytes(&[
         "create", &draft, "/a/b", "--shape", "4", "--chunks", "2", "--dtype", "int8", "--format", "v3-draft",
     ]);
-    bytes(&["put", &draft, "/a/b", &place.file("raw", &[1, 2, 3, 4])]);
+    bytes(&["put", "--format", "raw", &draft, "/a/b", &place.file("raw", &[1, 2, 3, 4])]);
     let document =
         String::from_utf8(std::fs::read(place.path("draft/meta/a/b.array.json")).unwrap()).unwrap();
     let document = document.replacen("https://purl.org/zarr/spec/codecs/", "https://example.org/codecs/", 1);

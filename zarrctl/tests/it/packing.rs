@@ -10,7 +10,7 @@ fn filled(place: &Place, format: &str) -> String {
     let elements = place.file("elements", &[0, 1, 2, 3, 4, 5]);
     let create = ["create", &store, "/g/a", "--shape", "6", "--chunks", "4", "--dtype", "uint8"];
     text(&[&create[..], &["--format", format]].concat());
-    text(&["put", &store, "/g/a", &elements]);
+    text(&["put", "--format", "raw", &store, "/g/a", &elements]);
     store
 }
 
@@ -101,7 +101,7 @@ fn nothing_is_written_into_an_archive() {
         &["create", &archive, "/b", "--shape", "4", "--dtype", "int8"][..],
         &["create", &url, "/b", "--shape", "4", "--dtype", "int8"],
         &["create", &new, "/b", "--shape", "4", "--dtype", "int8"],
-        &["put", &archive, "/g/a", &elements],
+        &["put", "--format", "raw", &archive, "/g/a", &elements],
         &["erase", &archive, "/g/a"],
         &["resize", &archive, "/g/a", "--shape", "2"],
         &["attrs", &archive, "/", "--set", "n=1"],

@@ -113,7 +113,7 @@ mod run {
         let at = ["create", "a.zarr", array, "--shape", "6", "--dtype", "uint8", "--codec", codec];
         says(place, &at);
         place.file("elements", &[7, 7, 7, 7, 1, 2]);
-        says(place, &["put", "a.zarr", array, "elements"]);
+        says(place, &["put", "--format", "raw", "a.zarr", array, "elements"]);
         says(place, &["get", "a.zarr", array, "--format", "json"])
     }
 

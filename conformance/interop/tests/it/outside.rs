@@ -230,7 +230,7 @@ fn bytes_are_combined_with_a_key() {
         "codec `outside.xor`",
         &[&create[..], &["--codec", r#"outside.xor:{"key": "a500ff"}"#]].concat(),
     );
-    person.zarrctl(&["put", &store, "/a", &person.file("elements", [1, 2, 3, 4, 5, 6])]);
+    person.zarrctl(&["put", "--format", "raw", &store, "/a", &person.file("elements", [1, 2, 3, 4, 5, 6])]);
     assert_eq!(fs::read(person.at("a.zarr/a/c/0")).unwrap(), [0xa4, 0x02, 0xfc, 0xa1]);
     assert_eq!(person.get(&store, "/a", "1:5"), [2, 3, 4, 5]);
 }
@@ -248,7 +248,7 @@ fn two_integers_of_12_bits_are_three_bytes() {
     // The framework's own codec knows nothing of the type but that it is an integer.
     person.zarrctl(&create("/other", r#"packbits:{"last_bit": 11}"#));
     for path in ["/own", "/other"] {
-        person.zarrctl(&["put", &store, path, &file]);
+        person.zarrctl(&["put", "--format", "raw", &store, path, &file]);
         let stored = fs::read(person.at(&format!("a.zarr{path}/c/0"))).unwrap();
         assert_eq!(stored, [0x23, 0x01, 0x80, 0xff, 0xf7, 0xff, 0xdd, 0x0e], "{path}");
         assert_eq!(person.get(&store, path, ":"), little_endian(elements), "{path}");
@@ -280,7 +280,7 @@ fn chunks_follow_a_hilbert_curve() {
         person.zarrctl(&create(path, shape));
         let count: u8 = shape.split(',').map(|length| length.parse::<u8>().unwrap()).product();
         let elements: Vec<u8> = (0..count).collect();
-        person.zarrctl(&["put", &store, path, &person.file("elements", &elements)]);
+        person.zarrctl(&["put", "--format", "raw", &store, path, &person.file("elements", &elements)]);
         let arguments: Vec<_> = ["hilbert"].into_iter().chain(shape.split(',')).collect();
         let key = format!("a.zarr/data{path}/c{}", vec!["0"; arguments.len() - 1].join("/"));
         assert_eq!(json!(fs::read(person.at(&key)).unwrap()), expected(&python, &arguments), "{shape}");
@@ -300,7 +300,7 @@ fn months_are_chunks() {
         ["create", &store, "/a", "--shape", "500,3", "--dtype", "int16", "--grid", grid, "--codec", "none"];
     person.trusts("chunk grid `outside.months`", &create);
     let elements = little_endian(0..1500);
-    person.zarrctl(&["put", &store, "/a", &person.file("elements", &elements)]);
+    person.zarrctl(&["put", "--format", "raw", &store, "/a", &person.file("elements", &elements)]);
     let lengths = expected(&python, &["months", "2023", "11", "500"]);
     let stored = (0..lengths.as_array().unwrap().len()).map(|month| {
         let [left, right] =
@@ -328,6 +328,8 @@ fn a_hierarchy_lies_in_a_file_of_sqlite() {
     assert_eq!(person.get(&store, "/a", ":"), little_endian(0..24));
     person.zarrctl(&[
         "put",
+        "--format",
+        "raw",
         &store,
         "/a",
         &person.file("elements", little_endian([-1, -2])),
@@ -342,7 +344,14 @@ fn a_hierarchy_lies_in_a_file_of_sqlite() {
     for store in [&ours, &person.at("folder")] {
         let sizes = ["--shape", "8,6", "--chunks", "2,3", "--shards", "4,6", "--dtype", "int16"];
         person.zarrctl(&[&["create", store, "/g/a"], &sizes[..]].concat());
-        person.zarrctl(&["put", store, "/g/a", &person.file("elements", little_endian(0..48))]);
+        person.zarrctl(&[
+            "put",
+            "--format",
+            "raw",
+            store,
+            "/g/a",
+            &person.file("elements", little_endian(0..48)),
+        ]);
         assert_eq!(person.get(store, "/g/a", "3:5, 2"), little_endian([20, 26]));
     }
     let rows = expected(&python, &["sqlite", "rows", &person.at("ours.sqlite")]);
