@@ -6,7 +6,7 @@ use zarr_spec::grid::GridError;
 use zarr_spec::metadata::DocumentError;
 use zarr_spec::registry::Unknown;
 use zarr_spec::store::StoreError;
-use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath};
+use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath, printable};
 
 use crate::memory::OutOfMemory;
 
@@ -18,7 +18,7 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no hierarchy in the store.
-    #[error("{location} holds no Zarr hierarchy: {reason}")]
+    #[error("{} holds no Zarr hierarchy: {}", printable(.location), printable(.reason))]
     NoHierarchy {
         /// Where the store is.
         location: String,
@@ -26,7 +26,7 @@ pub enum Error {
         reason: String,
     },
     /// A metadata document is not what its format wants.
-    #[error("document `{key}`: {source}")]
+    #[error("document `{}`: {source}", printable(.key))]
     Document {
         /// The key of the document.
         key: String,
@@ -34,10 +34,10 @@ pub enum Error {
         source: DocumentError,
     },
     /// There is no node at this path.
-    #[error("there is no node at {0}")]
+    #[error("there is no node at {}", printable(.0))]
     NoNode(NodePath),
     /// There is a node, and it is of the other kind.
-    #[error("{path} is {found}, not {wanted}")]
+    #[error("{} is {found}, not {wanted}", printable(.path))]
     WrongKind {
         /// The path of the node.
         path: NodePath,
@@ -47,7 +47,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// There is a node already, or one that stands in the way.
-    #[error("cannot create {path}: {reason}")]
+    #[error("cannot create {}: {}", printable(.path), printable(.reason))]
     InTheWay {
         /// The path of the node that was to be created.
         path: NodePath,
@@ -56,7 +56,8 @@ pub enum Error {
     },
     /// Erasing a node would erase a document of another format, which is in the same folder; nothing was erased.
     #[error(
-        "cannot erase {path}: `{key}` is a document of {format} and would go with it; nothing was erased"
+        "cannot erase {}: `{}` is a document of {format} and would go with it; nothing was erased",
+        printable(.path), printable(.key)
     )]
     OtherFormat {
         /// The path of the node that was to be erased.
@@ -67,7 +68,10 @@ pub enum Error {
         format: String,
     },
     /// The array cannot be used: everything about it that was not understood.
-    #[error("array {path} cannot be read or written: document `{key}`: {}", Listed(.problems))]
+    #[error(
+        "array {} cannot be read or written: document `{}`: {}",
+        printable(.path), printable(.key), Listed(.problems)
+    )]
     NotUnderstood {
         /// The path of the array.
         path: NodePath,
@@ -77,7 +81,11 @@ pub enum Error {
         problems: Vec<Problem>,
     },
     /// A chunk could not be encoded or decoded.
-    #[error("chunk {index:?} of {path} (key `{key}`){}: {source}", .codec.as_ref().map(|codec| format!(", codec `{codec}`")).unwrap_or_default())]
+    #[error(
+        "chunk {index:?} of {} (key `{}`){}: {source}",
+        printable(.path), printable(.key),
+        .codec.as_ref().map(|codec| format!(", codec `{}`", printable(codec))).unwrap_or_default()
+    )]
     Chunk {
         /// The path of the array.
         path: NodePath,
@@ -91,7 +99,10 @@ pub enum Error {
         source: Box<CodecError>,
     },
     /// It cannot be told which chunk of an array a stored key is of.
-    #[error("key `{key}`: which chunk of {path} it is of cannot be told: {source}")]
+    #[error(
+        "key `{}`: which chunk of {} it is of cannot be told: {}",
+        printable(.key), printable(.path), printable(.source)
+    )]
     ChunkKey {
         /// The path of the array.
         path: NodePath,
@@ -102,7 +113,8 @@ pub enum Error {
     },
     /// A chunk is not stored, and the array's fill value is undefined.
     #[error(
-        "chunk {index:?} of {path} is not stored, and {reason}; zeros are read when the context allows it"
+        "chunk {index:?} of {} is not stored, and {}; zeros are read when the context allows it",
+        printable(.path), printable(.reason)
     )]
     UndefinedFillValue {
         /// The path of the array.
@@ -113,16 +125,16 @@ pub enum Error {
         reason: String,
     },
     /// What was selected is not in the array, or makes no sense.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Selection(String),
     /// Elements do not fit: another type, or another number of them.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Elements(String),
     /// Something that this handle or this format does not do.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     NotSupported(String),
     /// The format cannot say this.
-    #[error("{format} cannot say this: {reason}")]
+    #[error("{format} cannot say this: {}", printable(.reason))]
     NotInFormat {
         /// The format.
         format: Format,
@@ -177,7 +189,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.place, self.reason)
+        write!(f, "`{}`: {}", printable(&self.place), printable(&self.reason))
     }
 }
 

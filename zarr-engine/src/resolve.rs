@@ -15,7 +15,7 @@ use zarr_spec::store::Store;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Prefix,
-    Reading, Value,
+    Reading, Value, printable,
 };
 
 use crate::context::{Context, FallbackPolicy};
@@ -52,7 +52,8 @@ pub struct UsedFallback {
 
 impl fmt::Display for UsedFallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} stands in for {}, which is not known", self.used, self.unknown)
+        let (used, unknown) = (printable(&self.used), printable(&self.unknown));
+        write!(f, "{used} stands in for {unknown}, which is not known")
     }
 }
 

@@ -8,6 +8,7 @@ use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
 use crate::json::Value;
 use crate::plugin::Creation;
+use crate::printable::printable;
 use crate::registry::{Registry, Unknown};
 use crate::representation::{ArrayRepresentation, Representation, Size, Units};
 
@@ -31,7 +32,7 @@ pub enum ChainProblem {
         unknown: Unknown,
     },
     /// The codec cannot be created here.
-    #[error("codec `{identifier}` at position {position}: {source}")]
+    #[error("codec `{}` at position {position}: {source}", printable(.identifier))]
     Codec {
         /// Position in the document's list, from 0.
         position: usize,
@@ -41,7 +42,7 @@ pub enum ChainProblem {
         source: CodecError,
     },
     /// The codecs do not form a chain.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Order(String),
 }
 

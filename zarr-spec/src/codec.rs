@@ -26,6 +26,7 @@ use crate::format::{Format, Invalid};
 use crate::json::{self, Object, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::printable::printable;
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
 pub use casts::Cast;
@@ -40,13 +41,13 @@ pub enum CodecError {
     #[error("invalid configuration: {0}")]
     InvalidConfiguration(#[from] Invalid),
     /// The codec does not work with this data type, shape or position.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Unsupported(String),
     /// The codec cannot represent this chunk.
-    #[error("chunk cannot be encoded: {0}")]
+    #[error("chunk cannot be encoded: {}", printable(.0))]
     Encode(BoxError),
     /// The encoded bytes are not what this codec writes.
-    #[error("chunk is corrupt: {0}")]
+    #[error("chunk is corrupt: {}", printable(.0))]
     Corrupt(BoxError),
     /// More came out than may.
     #[error(transparent)]

@@ -12,6 +12,7 @@ use crate::about::{About, says_what_it_is};
 use crate::format::{Format, Invalid, Mode, Reading};
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::printable::printable;
 use crate::representation::{ByteOrder, Elements, FillValue};
 
 pub use objects::ObjectNames;
@@ -28,10 +29,10 @@ pub enum DataTypeError {
     #[error("invalid data type: {0}")]
     InvalidConfiguration(#[from] Invalid),
     /// The fill value is none of this type.
-    #[error("invalid fill value: {0}")]
+    #[error("invalid fill value: {}", printable(.0))]
     FillValue(String),
     /// The format has no name for the type.
-    #[error("{format} has no form of data type {name}{hint}")]
+    #[error("{format} has no form of data type {}{}", printable(.name), printable(.hint))]
     NotInFormat {
         /// The type's own name.
         name: String,
@@ -41,7 +42,7 @@ pub enum DataTypeError {
         hint: String,
     },
     /// A data type inside this one is unknown.
-    #[error("unknown data type `{0}`")]
+    #[error("unknown data type `{}`", printable(.0))]
     Unknown(String),
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::json::Limits;
+use crate::printable::printable;
 
 /// One of the three storage formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,7 +64,7 @@ pub enum Mode {
 
 /// A document, or a part of one, that does not fit its specification. Says what, not where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", printable(.0))]
 pub struct Invalid(String);
 
 impl Invalid {
@@ -145,7 +146,7 @@ impl Reading {
 
     /// Notes something that a user should know and that is no error in any mode.
     pub fn warn(&self, what: impl Into<String>) {
-        let what = what.into();
+        let what = printable(what.into()).to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if !warnings.contains(&what) {
             warnings.push(what);

@@ -8,6 +8,7 @@ use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
 use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::printable::printable;
 use crate::subset::ArraySubset;
 
 /// Why a chunk grid could not be used.
@@ -18,7 +19,7 @@ pub enum GridError {
     #[error("invalid chunk grid: {0}")]
     InvalidConfiguration(#[from] Invalid),
     /// An index or element that the grid does not have.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     OutOfBounds(String),
 }
 

@@ -33,7 +33,9 @@ pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};
 pub use parse_error::{ParseError, ParseErrorKind};
 pub use ser::{SerError, to_value};
-pub use write::{WriteError, to_vec, to_vec_pretty};
+pub use write::{WriteError, to_printable_pretty, to_vec, to_vec_pretty};
+
+use crate::printable::printable;
 
 /// A [`Value`](crate::Value) as JSON is written, with expressions in the place of numbers and strings. A negative
 /// number stands in parentheses.
@@ -244,5 +246,5 @@ const MAX_STEP: usize = 200;
 
 /// "at /shape/0: " in front of a message; nothing for the whole document.
 fn write_place(f: &mut std::fmt::Formatter<'_>, path: &str) -> std::fmt::Result {
-    if path.is_empty() { Ok(()) } else { write!(f, "at {path}: ") }
+    if path.is_empty() { Ok(()) } else { write!(f, "at {}: ", printable(path)) }
 }

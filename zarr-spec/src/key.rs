@@ -4,10 +4,11 @@ use std::borrow::Borrow;
 use std::fmt;
 
 use crate::format::Format;
+use crate::printable::printable;
 
 /// Why a text is no key or prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}: {reason}")]
+#[error("`{}` is not a {what}: {reason}", printable(.text))]
 pub struct KeyError {
     /// The text as given.
     pub text: String,
@@ -28,7 +29,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// For the empty text, an empty segment, `.`, `..`, and control characters.
+    /// For the empty text, an empty segment, `.` and `..`. Control characters are allowed: a key is Unicode text
+    /// (V3-STORE-01), and other programs write them.
     pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
         check(&text, &text, "key")?;
@@ -226,15 +228,7 @@ fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError>
             _ => {}
         }
     }
-    // Control characters beyond ASCII are looked for only where there is anything beyond ASCII. All bytes are looked at,
-    // many at a time.
-    if !segments.bytes().fold(false, |found, byte| found | byte.is_ascii_control() | !byte.is_ascii()) {
-        return Ok(());
-    }
-    match segments.chars().find(|character| character.is_control()) {
-        Some(character) => Err(refused(text, what, format!("it has the control character {character:?}"))),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn check_characters(text: &str, format: Format, what: &'static str) -> Result<(), KeyError> {

@@ -33,6 +33,7 @@ pub mod path;
 pub mod pipeline;
 pub mod plugin;
 pub mod pool;
+pub mod printable;
 pub mod registry;
 pub mod representation;
 pub mod schema;
@@ -55,6 +56,7 @@ pub use output::{Buffer, LimitExceeded, Output};
 pub use path::NodePath;
 pub use plugin::{Creation, Identifiers, Origin};
 pub use pool::Pool;
+pub use printable::{printable, printable_path};
 pub use registry::Registry;
 pub use representation::{
     ArrayRepresentation, ByteOrder, Elements, FillValue, Representation, Size, Unit, Units,

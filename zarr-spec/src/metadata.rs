@@ -4,6 +4,7 @@ use crate::data_type::DataTypeDocument;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Invalid};
 use crate::json::{Object, Value};
+use crate::printable::printable;
 
 pub mod draft;
 mod draft_entry_point;
@@ -24,7 +25,7 @@ pub use text::{DocumentKind, parse_json, parse_json_member};
 /// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
 /// document adds the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", .member.as_deref().map(|member| format!("`{member}`: ")).unwrap_or_default())]
+#[error("{}{}", .member.as_deref().map(|member| format!("`{}`: ", printable(member))).unwrap_or_default(), printable(.reason))]
 pub struct DocumentError {
     /// The member as a path, such as `chunk_grid.configuration`; none for the document as a whole.
     pub member: Option<String>,

@@ -49,12 +49,19 @@ impl NodePath {
     ///
     /// If `format` has no such node name: empty, with `/`, of periods alone; in v2 only `.` and `..` are refused
     /// of the latter; in the draft any character but ASCII letters, digits and `-_.`; in v3 `zarr.json` and
-    /// names that begin with `__`.
+    /// names that begin with `__`. Control characters are allowed in v2 and v3 (V2-STORE-01, V3-NAME-01).
     pub fn child(&self, name: &str, format: Format) -> Result<Self, Invalid> {
         check_name(name, format)?;
+        Ok(self.listed_child(name))
+    }
+
+    /// The path of a folder called `name` below this one, whether or not a format has such node names. A listing
+    /// shows with it that there is something; [`NodePath::in_format`] tells why it is not a node.
+    #[must_use]
+    pub fn listed_child(&self, name: &str) -> Self {
         let mut names = self.0.clone();
         names.push(name.to_owned());
-        Ok(Self(names))
+        Self(names)
     }
 
     /// The name of the node; empty for the root.
@@ -97,9 +104,18 @@ impl NodePath {
     ///
     /// # Errors
     ///
-    /// If a name on the way is none in that format.
+    /// As [`NodePath::check`].
     pub fn in_format(&self, format: Format) -> Result<Self, Invalid> {
-        self.0.iter().try_fold(Self::root(), |path, name| path.child(name, format))
+        self.check(format).map(|()| self.clone())
+    }
+
+    /// Checks that `format` allows every name of the path.
+    ///
+    /// # Errors
+    ///
+    /// For the first name that [`NodePath::child`] refuses.
+    pub fn check(&self, format: Format) -> Result<(), Invalid> {
+        self.0.iter().try_for_each(|name| check_name(name, format))
     }
 }
 
@@ -111,7 +127,7 @@ impl fmt::Display for NodePath {
 
 fn check_name(name: &str, format: Format) -> Result<(), Invalid> {
     let refuse =
-        |reason: String| Err(Invalid::new(format!("`{name}` is no node name in {format}: {reason}")));
+        |reason: String| Err(Invalid::new(format!("`{name}` is not a node name in {format}: {reason}")));
     if name.is_empty() {
         return refuse("it is empty".to_owned());
     }
@@ -139,6 +155,6 @@ fn is_name_character(character: char, format: Format) -> bool {
     match format {
         Format::V3Draft => character.is_ascii_alphanumeric() || "-_.".contains(character),
         // v2 says ASCII, yet its writers emit any text: the hierarchy decides, by its reading mode.
-        Format::V2 | Format::V3 => !character.is_control(),
+        Format::V2 | Format::V3 => character != '/',
     }
 }

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::format::{Format, Invalid, Mode, Reading};
 use crate::json::{self, DeError, DeFault, Value};
+use crate::printable::printable;
 use crate::registry::Registry;
 use crate::schema;
 
@@ -56,8 +57,8 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.package)?;
-        if self.version.is_empty() { Ok(()) } else { write!(f, " {}", self.version) }
+        write!(f, "{}", printable(self.package))?;
+        if self.version.is_empty() { Ok(()) } else { write!(f, " {}", printable(self.version)) }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::key_encoding::ChunkKeyEncodingPlugin;
 use crate::layout::MemoryLayoutPlugin;
 use crate::metadata_encoding::MetadataEncodingPlugin;
 use crate::plugin::{Creation, Identifiers, Origin};
+use crate::printable::printable;
 use crate::representation::Representation;
 use crate::store::StorePlugin;
 use crate::transformer::StorageTransformerPlugin;
@@ -30,7 +31,7 @@ use table::{hint, not_in_this_build};
 
 /// An identifier that no plugin of this program has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{point} `{identifier}` is {}", .known_elsewhere.as_deref().unwrap_or("unknown"))]
+#[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
 pub struct Unknown {
     /// What it would have been.
     pub point: ExtensionPoint,
@@ -42,7 +43,7 @@ pub struct Unknown {
 
 /// Two plugins that claim one identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{point} `{identifier}` is in both {first} and {second}")]
+#[error("{point} `{}` is in both {first} and {second}", printable(.identifier))]
 pub struct DuplicateIdentifier {
     /// What both are.
     pub point: ExtensionPoint,

@@ -10,6 +10,7 @@ use crate::BoxError;
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key, KeyError, Prefix};
 use crate::output::{LimitExceeded, Output};
+use crate::printable::printable;
 
 mod opening;
 
@@ -22,7 +23,7 @@ pub use opening::{
 #[non_exhaustive]
 pub enum StoreError {
     /// The store does not have this operation.
-    #[error("{store} is {quality}")]
+    #[error("{} is {quality}", printable(.store))]
     NotSupported {
         /// Where the store is.
         store: String,
@@ -36,7 +37,7 @@ pub enum StoreError {
     #[error("{0}")]
     Invalid(#[from] Invalid),
     /// The value does not fit where it should go.
-    #[error("value of key `{key}`: {source}")]
+    #[error("value of key `{}`: {source}", printable(.key))]
     TooLarge {
         /// The key.
         key: String,
@@ -44,7 +45,7 @@ pub enum StoreError {
         source: LimitExceeded,
     },
     /// What the store is built on failed.
-    #[error("{operation} `{place}`: {source}")]
+    #[error("{operation} `{}`: {}", printable(.place), printable(.source))]
     Io {
         /// What was being done: "reading", "writing", "listing", "erasing".
         operation: &'static str,

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use zarr_spec::printable_path;
 use zarr_spec::store::StoreError;
 
 use crate::place::{Base, failed, parent, refused};
@@ -125,7 +126,7 @@ fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
             key,
             format!(
                 "`{}` is no folder: a file cannot be both a value and a folder of others",
-                base.below(folder).display()
+                printable_path(&base.below(folder))
             ),
         )),
         Look::Outside(real) => Err(outside(base, key, folder, &real)),
@@ -134,7 +135,10 @@ fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
 
 fn outside(base: &Base, key: &str, folder: &str, real: &Path) -> StoreError {
     let folder = base.below(folder);
-    refused(key, format!("`{}` lies outside of the store, at `{}`", folder.display(), real.display()))
+    refused(
+        key,
+        format!("`{}` lies outside of the store, at `{}`", printable_path(&folder), printable_path(real)),
+    )
 }
 
 /// What there is where a folder may be.

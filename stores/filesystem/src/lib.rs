@@ -17,8 +17,8 @@
 //!
 //! A named pipe, a socket or a device is a key that cannot be read: that is an error, and nobody waits for it.
 //!
-//! Keys are as case sensitive as the file system is. Files whose names are no keys (no Unicode, control characters)
-//! are not listed.
+//! Keys are as case sensitive as the file system is. Files whose names are not UTF-8 are not listed: they cannot
+//! be keys.
 //!
 //! Opened as `{"type": "filesystem", "path": …, "durable": …}`, a path, or a URL like `file:///my%20data`.
 //!
@@ -32,7 +32,7 @@ use serde::Deserialize;
 use zarr_spec::store::{
     Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, typetag};
+use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, printable_path, typetag};
 
 mod folders;
 mod handles;
@@ -96,7 +96,7 @@ impl FilesystemStore {
         let root = root.as_ref();
         let absolute = path::absolute(root).map_err(|error| failed("opening", root, error))?;
         if let Some(what) = State::at(&absolute).ok().and_then(|there| there.no_folder()) {
-            return Err(Invalid::new(format!("`{}` is {what}, not a folder", root.display())).into());
+            return Err(Invalid::new(format!("`{}` is {what}, not a folder", printable_path(root))).into());
         }
         Ok(Self {
             base: Base::new(&absolute),

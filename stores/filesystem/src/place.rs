@@ -5,7 +5,7 @@ use std::io;
 use std::path::{self, Path, PathBuf};
 
 use zarr_spec::store::StoreError;
-use zarr_spec::{Key, KeyError, Prefix};
+use zarr_spec::{Key, KeyError, Prefix, printable_path};
 
 /// What the names of files begin with while they are written.
 pub(crate) const TEMPORARY: &str = ".zarr-tmp-";
@@ -92,7 +92,7 @@ pub(crate) fn parent(text: &str) -> Option<&str> {
 
 /// A failure of the file system.
 pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> StoreError {
-    StoreError::Io { operation, place: path.display().to_string(), source: error.into() }
+    StoreError::Io { operation, place: printable_path(path).to_string(), source: error.into() }
 }
 
 /// A key that the store cannot have as things are.

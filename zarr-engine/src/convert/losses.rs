@@ -5,7 +5,7 @@ use std::fmt;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::metadata::ArrayMetadata;
-use zarr_spec::{Codec, Format, Mode, Object, Reading, Registry};
+use zarr_spec::{Codec, Format, Mode, Object, Reading, Registry, printable};
 
 use super::Conversion;
 use super::members::NAMES_ATTRIBUTE;
@@ -22,7 +22,7 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.member, self.reason)
+        write!(f, "`{}`: {}", printable(&self.member), printable(&self.reason))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Why an identifier is known, or is not.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use zarr_spec::{printable, printable_path};
 
 use super::refusal::Refusal;
 use super::search::{Place, Source};
@@ -31,7 +33,7 @@ pub struct Explained {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "`{}` was looked for at:", self.identifier)?;
+        writeln!(f, "`{}` was looked for at:", printable(&self.identifier))?;
         for Explained { place, manifests, verdicts } in &self.places {
             let source = match place.source {
                 Source::Given => "given",
@@ -44,9 +46,9 @@ impl fmt::Display for Explanation {
                 (_, []) => ": no manifest that provides it",
                 _ => "",
             };
-            writeln!(f, "  {} ({source}){empty}", place.path.display())?;
+            writeln!(f, "  {} ({source}){empty}", printable_path(&place.path))?;
             for (path, verdict) in verdicts {
-                let name = path.file_name().unwrap_or(path.as_os_str()).display();
+                let name = printable_path(path.file_name().map_or(path.as_path(), Path::new));
                 match verdict {
                     Ok(()) => writeln!(f, "    {name}: provides it")?,
                     Err(refusal) => writeln!(f, "    {name}: {refusal}")?,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zarr_spec::registry::stands_for;
-use zarr_spec::{About, Invalid};
+use zarr_spec::{About, Invalid, printable, printable_path};
 
 use super::explanation::{Explained, Explanation};
 use super::files::{
@@ -339,7 +339,7 @@ impl Loader {
         match before.next() {
             Some(first) => Err(Refusal::Claimed(format!(
                 "{} has `{identifier}`, too, and comes first",
-                first.path.display()
+                printable_path(&first.path)
             ))),
             None => Ok(()),
         }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use zarr_spec::{printable, printable_path};
 
 use super::files::{read_at_most, writable_by_others};
 use super::needs::Needed;
@@ -65,7 +66,7 @@ pub struct Quarantined {
 #[non_exhaustive]
 pub enum LockError {
     /// The system says no.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {source}", printable_path(.path))]
     Io {
         /// Which file.
         path: PathBuf,
@@ -73,7 +74,7 @@ pub enum LockError {
         source: io::Error,
     },
     /// It is not as it was written.
-    #[error("{}: {message}", .path.display())]
+    #[error("{}: {}", printable_path(.path), printable(.message))]
     Invalid {
         /// Which file.
         path: PathBuf,
@@ -81,7 +82,7 @@ pub enum LockError {
         message: String,
     },
     /// Whoever may write it could trust anything.
-    #[error("{} may be written by others than you and root; `chmod go-w` closes it", .path.display())]
+    #[error("{} may be written by others than you and root; `chmod go-w` closes it", printable_path(.path))]
     WritableByOthers {
         /// Which file or folder.
         path: PathBuf,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
+use zarr_spec::printable::is_printable;
 use zarr_spec::registry::ExtensionPoint;
 
 use super::files::sha256;
@@ -214,9 +215,12 @@ impl Manifest {
                 return Err(format!("provides[{number}] has neither uri, name nor id"));
             }
             if let Some(wrong) =
-                provides.identifiers().find(|text| text.is_empty() || text.contains(char::is_control))
+                provides.identifiers().find(|text| text.is_empty() || !text.chars().all(is_printable))
             {
                 return Err(format!("provides[{number}]: `{}` is no identifier", wrong.escape_debug()));
+            }
+            if !provides.summary.chars().all(is_printable) {
+                return Err(format!("provides[{number}]: its summary has characters that are not printable"));
             }
             let is_scheme = |alias: &String| alias.strip_suffix(':').is_some_and(|name| !name.contains(':'));
             if provides.kind == ExtensionPoint::Store

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use zarr_spec::{printable, printable_path};
+
 use crate::abi;
 
 /// Why a plugin is not used.
@@ -12,19 +14,19 @@ pub enum Refusal {
     #[error("loading plugins is switched off (policy `off`)")]
     Off,
     /// The manifest cannot be read.
-    #[error("its manifest is not right: {0}")]
+    #[error("its manifest is not right: {}", printable(.0))]
     Manifest(String),
     /// Another major version of the ABI.
     #[error("it speaks version {0} of the plugin ABI, and this program {ours}", ours = abi::ABI_MAJOR)]
     AbiMajor(u16),
     /// No library for this machine.
-    #[error("it has no library for {0}")]
+    #[error("it has no library for {}", printable(.0))]
     Platform(String),
     /// The manifest names a file outside of its folder.
-    #[error("its manifest names `{0}`, which leads out of its folder")]
+    #[error("its manifest names `{}`, which leads out of its folder", printable(.0))]
     LeadsOut(String),
     /// The library cannot be read.
-    #[error("its library {} cannot be read: {message}", .path.display())]
+    #[error("its library {} cannot be read: {}", printable_path(.path), printable(.message))]
     Unreadable {
         /// The library.
         path: PathBuf,
@@ -32,21 +34,22 @@ pub enum Refusal {
         message: String,
     },
     /// Others could have changed it.
-    #[error("{} may be written by others than you and root; `chmod go-w` closes it", .0.display())]
+    #[error("{} may be written by others than you and root; `chmod go-w` closes it", printable_path(.0))]
     WritableByOthers(PathBuf),
     /// A manifest of the same name was found before.
-    #[error("{} comes first", .0.display())]
+    #[error("{} comes first", printable_path(.0))]
     Shadowed(PathBuf),
     /// Another plugin has one of its identifiers.
-    #[error("{0}")]
+    #[error("{}", printable(.0))]
     Claimed(String),
     /// Nobody has trusted it.
-    #[error("it is not trusted yet; `zarrctl plugins trust {0}` says that you trust it")]
+    #[error("it is not trusted yet; `zarrctl plugins trust {}` says that you trust it", printable(.0))]
     Untrusted(String),
     /// It is not the library that was trusted.
     #[error(
-        "its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {pinned}; \
-         `zarrctl plugins trust` trusts the new one"
+        "its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {}; \
+         `zarrctl plugins trust` trusts the new one",
+        printable(.pinned)
     )]
     Changed {
         /// In the lock file.
@@ -56,8 +59,9 @@ pub enum Refusal {
     },
     /// The file is not the one that the manifest is for.
     #[error(
-        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {named}; \
-         install it again"
+        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {}; \
+         install it again",
+        printable(.named)
     )]
     OtherBytes {
         /// In the manifest.
@@ -66,28 +70,28 @@ pub enum Refusal {
         found: String,
     },
     /// It failed when it was tried.
-    #[error("it is in quarantine: {0}; `zarrctl plugins probe` lets it out when it passes")]
+    #[error("it is in quarantine: {}; `zarrctl plugins probe` lets it out when it passes", printable(.0))]
     Quarantined(String),
     /// It brings folders to search, or needs other libraries that cannot be used.
     #[error("{0}")]
     Needs(String),
     /// The system cannot open it.
-    #[error("its library cannot be opened: {0}")]
+    #[error("its library cannot be opened: {}", printable(.0))]
     Open(String),
     /// It is no plugin.
     #[error("its library has no symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
     NoSymbol,
     /// It failed to say what it has.
-    #[error("its library failed: {0}")]
+    #[error("its library failed: {}", printable(.0))]
     Failed(String),
     /// It has something else than its manifest says.
-    #[error("its library and its manifest do not agree: {0}")]
+    #[error("its library and its manifest do not agree: {}", printable(.0))]
     Disagree(String),
 }
 
 /// A plugin that is not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("plugin {} is not used: {refusal}", .manifest.display())]
+#[error("plugin {} is not used: {refusal}", printable_path(.manifest))]
 pub struct PassedOver {
     /// Where its manifest is.
     pub manifest: PathBuf,

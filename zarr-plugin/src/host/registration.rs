@@ -14,7 +14,7 @@ use zarr_spec::store::{Store, StoreDescriber, StoreOpener, StorePlugin};
 use zarr_spec::transformer::{StorageTransformerMaker, StorageTransformerPlugin};
 use zarr_spec::{
     About, CodecError, CodecPlugin, Creation, DataTypeError, DataTypePlugin, Format, Identifiers, Invalid,
-    Origin, Registry, Representation, Value,
+    Origin, Registry, Representation, Value, printable_path,
 };
 
 use super::library::Library;
@@ -41,8 +41,10 @@ impl Loader {
                 for (provides, identifier) in
                     manifest.provides.iter().flat_map(|it| it.identifiers().map(move |known| (it, known)))
                 {
-                    let hint =
-                        format!("in {who} ({}), which is not used: {refusal}", candidate.path.display());
+                    let hint = format!(
+                        "in {who} ({}), which is not used: {refusal}",
+                        printable_path(&candidate.path)
+                    );
                     registry.add_hint(provides.kind, identifier, &hint);
                 }
             }

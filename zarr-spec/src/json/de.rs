@@ -12,6 +12,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::{Number, Object, Value, inside, write_place};
+use crate::printable::printable;
 
 /// The type `T` that `value` describes.
 ///
@@ -67,7 +68,7 @@ impl DeError {
 impl fmt::Display for DeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_place(f, &self.path)?;
-        f.write_str(&self.message)
+        write!(f, "{}", printable(&self.message))
     }
 }
 

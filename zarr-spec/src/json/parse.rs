@@ -7,6 +7,7 @@ use super::memory::{TooMuchMemory, ValueMemory};
 use super::number::{BARE_TOKENS, NumberFault, scan};
 use super::parse_error::{ParseError, ParseErrorKind};
 use super::{Number, Object, Value, inside};
+use crate::printable::printable;
 
 /// The deepest nesting of arrays and objects that any [`Limits`] allow.
 pub const MAX_DEPTH: usize = 512;
@@ -73,8 +74,10 @@ impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrderMark => f.write_str("byte order mark before the document"),
-            Self::DuplicateMember { path } => write!(f, "member {path} occurs twice"),
-            Self::BareNonFinite { path, token } => write!(f, "{token} instead of a number at \"{path}\""),
+            Self::DuplicateMember { path } => write!(f, "member {} occurs twice", printable(path)),
+            Self::BareNonFinite { path, token } => {
+                write!(f, "{token} instead of a number at \"{}\"", printable(path))
+            }
         }
     }
 }

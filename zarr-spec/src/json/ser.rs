@@ -9,6 +9,7 @@ use serde::ser::{
 };
 
 use super::{MAX_DEPTH, Number, Object, Value, inside, write_place};
+use crate::printable::printable;
 
 /// The value that describes `value`: integers exactly, floats with the fewest digits that restore them.
 ///
@@ -39,7 +40,7 @@ impl SerError {
 impl fmt::Display for SerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_place(f, &self.path)?;
-        f.write_str(&self.message)
+        write!(f, "{}", printable(&self.message))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use super::{Object, Value, write_place};
+use crate::printable::is_printable;
 
 /// The widest line that an array of scalars may stand on, in characters.
 const LINE_WIDTH: usize = 100;
@@ -34,7 +35,9 @@ impl std::error::Error for WriteError {}
 /// [`WriteError`] for a bare `NaN` or infinity.
 pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
     checked(value)?;
-    Ok(value.to_string().into_bytes())
+    let mut text = String::with_capacity(USUAL_SIZE);
+    write_compact(&mut text, value);
+    Ok(text.into_bytes())
 }
 
 /// The document with an indent of two spaces, and short arrays of scalars on one line. No newline at the
@@ -50,17 +53,51 @@ pub fn to_vec_pretty(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
+/// The document as [`to_vec_pretty`] writes it, for people: characters that [`is_printable`] does not accept are
+/// escaped, so that a terminal shows all of them and obeys none. It is the same document to a program.
+///
+/// # Errors
+///
+/// [`WriteError`] for a bare `NaN` or infinity.
+pub fn to_printable_pretty(value: &Value) -> Result<String, WriteError> {
+    checked(value)?;
+    let mut text = String::with_capacity(USUAL_SIZE);
+    write_pretty(&mut text, value, 0);
+    Ok(escaped(text))
+}
+
+/// JSON text with an escape for each character that is not printable. Those are inside of strings, but for the newlines
+/// between lines, which stay.
+fn escaped(text: String) -> String {
+    let is_plain = |character| character == '\n' || is_printable(character);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + USUAL_SIZE);
+    for character in text.chars() {
+        if is_plain(character) {
+            escaped.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // Writing to a string does not fail.
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+    }
+    escaped
+}
+
 fn checked(value: &Value) -> Result<(), WriteError> {
     value.find_non_finite().map_or(Ok(()), |path| Err(WriteError { path }))
 }
 
-/// The value on one line, without white space. For messages: bare `NaN` and infinities are shown as they
-/// are.
+/// The value on one line, without white space. For messages: bare `NaN` and infinities are shown as they are, and
+/// characters that [`is_printable`] does not accept are escaped.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         write_compact(&mut text, self);
-        f.write_str(&text)
+        f.write_str(&escaped(text))
     }
 }
 
@@ -69,7 +106,7 @@ impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         write_compact_object(&mut text, self);
-        f.write_str(&text)
+        f.write_str(&escaped(text))
     }
 }
 

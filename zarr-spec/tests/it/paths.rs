@@ -56,12 +56,12 @@ fn a_name_has_no_limit_of_length() {
     names(Format::V3Draft, &[&long], &[]);
 }
 
-/// Tests V3-NAME-01, V3-NAME-02, V3-NAME-03, V3-NAME-04, V3-NAME-05.
+/// Tests V3-NAME-01, V3-NAME-02, V3-NAME-03, V3-NAME-04, V3-NAME-05, V3-NAME-12.
 #[test]
 fn a_name_of_v3_is_unicode_but_for_reserved_ones() {
     names(
         Format::V3,
-        &["é", "日本", ".a", "a..", "_a", "a__", "zarr.json.bak", "Zarr.json"],
+        &["é", "日本", ".a", "a..", "_a", "a__", "zarr.json.bak", "Zarr.json", "tab\tx", "\u{1b}"],
         &["", "a/b", ".", "..", "...", "__x", "__zarr", "zarr.json"],
     );
 }
