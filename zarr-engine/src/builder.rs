@@ -3,6 +3,7 @@
 mod building;
 mod chain;
 mod entries;
+mod printed;
 mod problems;
 
 use zarr_spec::metadata::ArrayMetadata;

@@ -41,7 +41,7 @@ use dialect::Dialect;
 use recent::{Last, Recent};
 
 pub use create::entry_point;
-pub use location::open_store;
+pub use location::{open_store, readable_location};
 pub use node::{Child, Kind, Node, OpenOptions, Unreadable};
 
 /// A hierarchy of nodes in a store. Cheap to clone; all its methods may be called on many threads.
@@ -169,6 +169,13 @@ impl Hierarchy {
         self.inner.dialect.description()
     }
 
+    /// Whether nodes are found and read by the consolidated metadata of the root. They are a copy, which may be out of
+    /// date.
+    #[must_use]
+    pub fn is_consolidated(&self) -> bool {
+        self.inner.dialect.is_consolidated()
+    }
+
     /// The entry point of a hierarchy of the draft, as it was read or written when the hierarchy was opened.
     #[must_use]
     pub fn entry_point(&self) -> Option<&EntryPoint> {
@@ -225,13 +232,14 @@ impl Hierarchy {
         })
     }
 
-    /// The path that `text` is in this format.
+    /// The path that `text` is in this format. The `/` at the beginning may be left out, and there may be one at the end.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for what is no path: [`NodePath::parse`] has the rules.
+    /// [`Error::Invalid`] for text that is not a path otherwise: [`NodePath::parse`] has the rules.
     pub fn path(&self, text: &str) -> Result<NodePath, Error> {
         let format = self.format();
+        let text = text.strip_suffix('/').unwrap_or(text);
         let is_relative = format != Format::V2 && !text.is_empty() && !text.starts_with('/');
         let path = if is_relative {
             NodePath::parse(&format!("/{text}"), format)
@@ -276,6 +284,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::array`].
     pub fn array_with(&self, path: &NodePath, options: ArrayOptions) -> Result<Array, Error> {
+        path.check(self.format())?;
         let found = self.inner.dialect.read(&self.inner.access, path)?;
         self.new_array(path, dialect::array_of(path, found)?, options)
     }
@@ -329,7 +338,7 @@ impl Hierarchy {
         };
         let found = match self.found(path) {
             Ok(found) => found,
-            Err(error @ Error::Document { .. }) => return unreadable(None, error),
+            Err(error @ (Error::Document { .. } | Error::Invalid(_))) => return unreadable(None, error),
             Err(error) => return Err(error),
         };
         match found.metadata {
@@ -419,6 +428,17 @@ impl Hierarchy {
         self.context().map(found, open).into_iter().collect()
     }
 
+    /// The metadata of a node as its own document has them now, whatever a consolidated copy says; `None` if there is no
+    /// document.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a name that the format does not allow, [`Error::Document`], [`Error::Store`].
+    pub fn stored_metadata(&self, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
+        path.check(self.format())?;
+        Ok(self.inner.dialect.read_stored(&self.inner.access, path)?.map(|found| found.metadata))
+    }
+
     /// The metadata of an array as its own document has it now, whatever a consolidated copy says.
     pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
         dialect::array_of(path, self.inner.dialect.read_stored(&self.inner.access, path)?)
@@ -439,6 +459,7 @@ impl Hierarchy {
     }
 
     fn found(&self, path: &NodePath) -> Result<dialect::Found, Error> {
+        path.check(self.format())?;
         self.inner.dialect.read(&self.inner.access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
 

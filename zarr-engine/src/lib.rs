@@ -40,7 +40,9 @@ pub use element::Element;
 pub use elements::ElementArray;
 pub use error::{Error, Problem};
 pub use group::Group;
-pub use hierarchy::{Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store};
+pub use hierarchy::{
+    Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store, readable_location,
+};
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{Along, Selection};

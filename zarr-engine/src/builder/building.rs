@@ -12,6 +12,7 @@ use zarr_spec::{
 
 use super::chain::sharding;
 use super::entries::{chunk_grid, entry};
+use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::convert::{
     Recipe, Step, data_type_document, emit, invalid, key_encoding, not_in_format, place_dimension_names,
@@ -346,20 +347,6 @@ impl Building<'_> {
     }
 }
 
-/// The document of v3 for a name that messages use, such as `numpy.datetime64[10us]` or `raw_bytes[3]`.
-fn printed_document(text: &str) -> Option<Value> {
-    let (name, parameter) = text.strip_suffix(']')?.split_once('[')?;
-    let digits = parameter.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = parameter.split_at(digits);
-    // No number before a unit is one of it.
-    let number = if number.is_empty() && !unit.is_empty() { 1 } else { number.parse::<u64>().ok()? };
-    let configuration: Value = match unit {
-        "" => [("length_bytes", Value::from(number))].into_iter().collect(),
-        unit => [("unit", Value::from(unit)), ("scale_factor", Value::from(number))].into_iter().collect(),
-    };
-    Some([("name", Value::from(name)), ("configuration", configuration)].into_iter().collect())
-}
-
 /// An identifier that no plugin of `table` has, and those that may have been meant.
 pub(super) fn unknown<P: Plugin>(member: &str, table: &Table<P>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
@@ -407,18 +394,6 @@ mod tests {
         assert_eq!(guess(&[0, 7], 4), [1, 7]);
         assert_eq!(guess(&[], 1 << 30), [0; 0]);
         assert_eq!(guess(&[3], 1 << 30), [1]);
-    }
-
-    #[test]
-    fn names_that_messages_use_have_documents() {
-        let document = |text: &str| printed_document(text).map(|document| document.to_string());
-        let unit = r#"{"name":"numpy.datetime64","configuration":{"unit":"us","scale_factor":10}}"#;
-        assert_eq!(document("numpy.datetime64[10us]").as_deref(), Some(unit));
-        let size = r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#;
-        assert_eq!(document("raw_bytes[3]").as_deref(), Some(size));
-        for text in ["raw_bytes", "raw_bytes[3", "raw_bytes3]", "raw_bytes[99999999999999999999]"] {
-            assert_eq!(document(text), None, "{text}");
-        }
     }
 
     #[test]

@@ -8,8 +8,11 @@ use rayon::prelude::*;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
-use zarr_spec::{BoxError, ByteRange, Format, Key, KeyError, NodePath, Output, Prefix, Reading, Value};
+use zarr_spec::{
+    BoxError, ByteRange, Format, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable,
+};
 
+use super::location::readable_location;
 use super::new_groups::NewGroups;
 use crate::array::hash;
 use crate::context::{Context, Threads};
@@ -42,7 +45,7 @@ impl Access {
     pub(super) fn new(store: Arc<dyn Store>, context: &Context) -> Self {
         let is_writeable = store.capabilities().writeable;
         let location = store.location();
-        let read_only = (!is_writeable).then(|| format!("{location} is not writeable"));
+        let read_only = (!is_writeable).then(|| format!("{} is not writeable", readable_location(&location)));
         Self {
             store,
             context: context.clone(),
@@ -77,7 +80,7 @@ impl Access {
 
     /// Keeps a warning once.
     pub(super) fn warn(&self, warning: impl Into<String>) {
-        let warning = warning.into();
+        let warning = printable(warning.into()).to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if warnings.len() < KEPT_WARNINGS && !warnings.contains(&warning) {
             warnings.push(warning);
@@ -102,9 +105,10 @@ impl Access {
         if self.store.capabilities().listable {
             return Ok(());
         }
-        let store = self.store.location();
+        let store = readable_location(&self.store.location());
         Err(Error::NotSupported(format!(
-            "{store} is not listable, which {purpose} takes; nodes open by their paths"
+            "{store} cannot list its keys, which {purpose} needs: give the path of a node, or consolidate the metadata \
+             where the data come from"
         )))
     }
 
@@ -150,17 +154,16 @@ impl Access {
         Ok(self.store.list_dir(prefix)?)
     }
 
-    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that no node of
-    /// `format` can have are left out, in v3 also those that begin with `__` (V3-STORE-07, V3-NAME-11).
+    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that `format`
+    /// does not allow are included: a listing shows them as unreadable (V3-NAME-03, V3-NAME-04, V3-NAME-11).
     pub(super) fn paths_below(
         &self,
         groups: &[NodePath],
-        format: Format,
         prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError> + Sync,
     ) -> Result<Vec<NodePath>, Error> {
         let below = |group: &NodePath| {
             let listed = self.store.list_dir(&keyed(prefix(group))?)?;
-            Ok(paths_in(group, listed, format).collect::<Vec<_>>())
+            Ok(paths_in(group, listed).collect::<Vec<_>>())
         };
         let paths: Vec<_> = if !self.is_local() {
             flight::map(groups, self.store.manner().concurrency, below)?
@@ -287,14 +290,10 @@ impl Access {
 }
 
 /// Where there may be nodes among what is `listed` directly below `group`, as [`Access::paths_below`] has it.
-pub(super) fn paths_in(
-    group: &NodePath,
-    listed: Directory,
-    format: Format,
-) -> impl Iterator<Item = NodePath> + '_ {
-    listed.prefixes.into_iter().filter_map(move |below| {
+pub(super) fn paths_in(group: &NodePath, listed: Directory) -> impl Iterator<Item = NodePath> + '_ {
+    listed.prefixes.into_iter().map(|below| {
         let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        group.child(name, format).ok()
+        group.listed_child(name)
     })
 }
 

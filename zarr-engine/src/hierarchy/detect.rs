@@ -11,6 +11,7 @@ use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::draft::Draft;
+use super::location::{is_archive_name, local_path, readable_location};
 use super::v2::V2;
 use super::v3::V3;
 use super::{Hierarchy, OpenOptions};
@@ -214,13 +215,19 @@ fn nothing(access: &Access, options: OpenOptions) -> Result<Error, Error> {
         Some(Format::V3Draft) => "there is no entry point `zarr.json`",
     };
     let location = access.store.location();
-    let instead = match names(access)? {
-        None => String::new(),
-        Some(names) if names.is_empty() && !exists(&location) => "; the place does not exist".to_owned(),
-        Some(names) if names.is_empty() => "; nothing is there at all".to_owned(),
-        Some(names) => format!("; there are {}{}{}", names.join(", "), hint(access)?, elsewhere(access)?),
+    let is_far_archive = access.store.manner().concurrency > 0 && is_archive_name(&location);
+    let reason = match names(access)? {
+        Some(names) if names.is_empty() && !exists(&location) => "there is no such folder".to_owned(),
+        Some(names) if !names.is_empty() => {
+            format!("{looked_for}; there are {}{}{}", names.join(", "), hint(access)?, elsewhere(access)?)
+        }
+        _ if is_far_archive => {
+            "its name is that of a zip archive, and archives are only read from local files: download it first".to_owned()
+        }
+        Some(_) => format!("{looked_for}; the store is empty"),
+        None => looked_for.to_owned(),
     };
-    Ok(Error::NoHierarchy { location, reason: format!("{looked_for}{instead}") })
+    Ok(Error::NoHierarchy { location: readable_location(&location), reason })
 }
 
 /// Some of the names directly in the store; `None` if it cannot list.
@@ -271,7 +278,7 @@ fn elsewhere(access: &Access) -> Result<String, Error> {
         if !found.is_empty() {
             let there = found.join(", ");
             return Ok(format!(
-                "; what is below {there} is a hierarchy: open that folder, or a store of type `prefix` around this one"
+                "; these folders hold hierarchies: {there}; open one of them, or a store of type `prefix` around this one"
             ));
         }
         match (folders.pop(), folders.is_empty()) {
@@ -284,11 +291,7 @@ fn elsewhere(access: &Access) -> Result<String, Error> {
 
 /// Whether a location that is a folder of this machine is there; others are taken to be.
 fn exists(location: &str) -> bool {
-    match location.strip_prefix("file://") {
-        // An encoded name may look as if it were not there, so that only plain ones are asked for.
-        Some(path) if !path.contains('%') => Path::new(path).exists(),
-        _ => true,
-    }
+    local_path(location).is_none_or(|path| Path::new(&path).exists())
 }
 
 /// An array of version 1 has the keys `meta` and `attrs`, and none of those of later versions.

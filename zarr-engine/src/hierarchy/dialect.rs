@@ -73,6 +73,11 @@ pub(super) trait Dialect: Debug + Send + Sync {
         self.format().to_string()
     }
 
+    /// Whether documents are read from a copy of all of them.
+    fn is_consolidated(&self) -> bool {
+        false
+    }
+
     /// What only the draft has.
     fn entry_point(&self) -> Option<&EntryPoint> {
         None

@@ -171,7 +171,11 @@ impl Draft {
     /// The explicit nodes at and below `path` among `keys`; where one is both, it is an array.
     fn explicit(&self, access: &Access, keys: &[Key]) -> BTreeMap<NodePath, Kind> {
         let mut nodes = BTreeMap::new();
-        for (path, kind) in keys.iter().filter_map(|key| self.keys.node_of(key)) {
+        for key in keys {
+            let Some((path, kind)) = self.keys.node_of(key) else {
+                self.warn_of_name(access, key);
+                continue;
+            };
             let kind = match kind {
                 NodeKind::Array => Kind::Array,
                 NodeKind::Group => Kind::Group,
@@ -184,6 +188,15 @@ impl Draft {
             }
         }
         nodes
+    }
+
+    /// Warns of a document in a place that no node can have because of its name (D3-PATH-07, D3-PATH-08).
+    fn warn_of_name(&self, access: &Access, key: &Key) {
+        let name = key.name().strip_suffix(&self.entry_point.key_suffix);
+        let is_document = |name: &str| name.ends_with(".array") || name.ends_with(".group");
+        if name.is_some_and(is_document) {
+            access.warn(format!("`{key}` is left out: a name in it is not a node name in v3-draft"));
+        }
     }
 }
 

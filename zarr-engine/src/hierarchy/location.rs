@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use zarr_spec::json::{self, ParseOptions};
 use zarr_spec::store::{Caching, Store, StoreConfiguration, StoreDescriber, StorePlugin, open_described};
-use zarr_spec::{Invalid, Registry, Value};
+use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::Error;
 
@@ -55,6 +55,31 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
         Some((path, At::Archive)) => open_archive(registry, path),
         Some((_, At::Nothing(reason))) => Err(Invalid::new(reason).into()),
     }
+}
+
+/// A location as people write it: of a `file:` URL the path, without escapes. Others stay as they are.
+#[must_use]
+pub fn readable_location(location: &str) -> String {
+    local_path(location).unwrap_or_else(|| location.to_owned())
+}
+
+/// The path that a `file:` URL of this machine names, if it is Unicode.
+pub(super) fn local_path(location: &str) -> Option<String> {
+    let path = location.strip_prefix("file://").filter(|path| path.starts_with('/') && !cfg!(windows))?;
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether a location is called like a zip archive.
+pub(super) fn is_archive_name(location: &str) -> bool {
+    let extension = Path::new(location.trim_end_matches('/')).extension();
+    extension.is_some_and(|extension| ARCHIVE_NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
 }
 
 /// Opens a zip archive with the store that says it is for those.
@@ -192,10 +217,8 @@ enum At {
 }
 
 fn at(path: &Path) -> At {
-    let shown = path.display();
-    let is_named_so = path
-        .extension()
-        .is_some_and(|extension| ARCHIVE_NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)));
+    let shown = printable_path(path);
+    let is_named_so = path.to_str().is_some_and(is_archive_name);
     let (is_file, is_there) = match fs::metadata(path) {
         Ok(metadata) => (metadata.is_file(), true),
         Err(_) => (false, false),
@@ -282,6 +305,26 @@ mod tests {
             assert!(nested.contains("store `nothing` is unknown; there are `files`"), "{nested}");
         }
         assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
+    }
+
+    #[test]
+    fn file_urls_are_shown_as_paths() {
+        let readable = readable_location("file:///a/Donn%C3%A9es%20100%25.zarr");
+        assert_eq!(
+            readable,
+            if cfg!(windows) { "file:///a/Donn%C3%A9es%20100%25.zarr" } else { "/a/Données 100%.zarr" }
+        );
+        for other in [
+            "s3://a/b%20c",
+            "file://host/a",
+            "zip:/a%20b",
+            "file:///a%",
+            "file:///a%f",
+            "file:///%ff",
+            "memory:",
+        ] {
+            assert_eq!(readable_location(other), other);
+        }
     }
 
     #[test]

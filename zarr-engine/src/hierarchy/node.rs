@@ -18,7 +18,8 @@ pub enum Kind {
     Group,
     /// A group of the draft that has no document of its own, only nodes below it.
     ImplicitGroup,
-    /// There is a document, and it does not say of what, or the store cannot read it.
+    /// There is a document that does not say of what it is, or that the store cannot read, or its place is not that of a
+    /// node: the format does not allow the name.
     Unreadable,
 }
 

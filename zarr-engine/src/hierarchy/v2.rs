@@ -185,7 +185,7 @@ impl V2 {
         }
         let list = || {
             access.check_listable("finding the children of a group")?;
-            access.paths_below(std::slice::from_ref(path), Format::V2, prefix)
+            access.paths_below(std::slice::from_ref(path), prefix)
         };
         Ok(Below::Paths(access.checked(check, list)?))
     }
@@ -211,6 +211,10 @@ impl V2 {
 impl Dialect for V2 {
     fn format(&self) -> Format {
         Format::V2
+    }
+
+    fn is_consolidated(&self) -> bool {
+        self.snapshot.is_there()
     }
 
     fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
@@ -288,7 +292,7 @@ impl Dialect for V2 {
         if self.snapshot.is_there() {
             return self.arrays(access, &root);
         }
-        arrays_at(access, paths_in(&root, listing?, Format::V2).collect())
+        arrays_at(access, paths_in(&root, listing?).collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {

@@ -5,7 +5,7 @@ use zarr_spec::metadata::v2::{
     array_key, attributes_key, group_key, parse_array, parse_attributes, parse_group, prefix,
 };
 use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
-use zarr_spec::{Format, Key, NodePath, Object, Value};
+use zarr_spec::{Key, NodePath, Object, Value};
 
 use super::access::{Access, keyed};
 use super::dialect::{Found, FoundArray, array_of};
@@ -36,7 +36,7 @@ impl Documents {
 
 /// The nodes directly below all of `groups`, with one batch of requests. Their documents need not be readable.
 pub(super) fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
-    children_at(access, access.paths_below(groups, Format::V2, prefix)?)
+    children_at(access, access.paths_below(groups, prefix)?)
 }
 
 /// The nodes that there are at `paths`.

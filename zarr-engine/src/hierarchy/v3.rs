@@ -65,6 +65,10 @@ impl Dialect for V3 {
         Format::V3
     }
 
+    fn is_consolidated(&self) -> bool {
+        self.snapshot.is_there()
+    }
+
     fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
         keyed(node_key(path))
     }
@@ -130,7 +134,7 @@ impl Dialect for V3 {
         if self.snapshot.is_there() {
             return self.arrays(access, &root);
         }
-        let paths = paths_in(&root, listing?, Format::V3).collect();
+        let paths = paths_in(&root, listing?).collect();
         let arrays = Self::there(access, paths, |path, listed| found_array(access, path, listed))?;
         Ok(arrays.into_iter().flatten().collect())
     }
@@ -274,6 +278,10 @@ impl Dialect for V3 {
             let mut found = Vec::new();
             let below = Self::listed(access, &level, |path, listed| (path, listed.document(access)))?;
             for (path, document) in below {
+                if let Err(reason) = path.check(Format::V3) {
+                    access.warn(format!("{path} is left out of the consolidated metadata: {reason}"));
+                    continue;
+                }
                 // A second look, as an error this time.
                 let document = match document {
                     Some(document) => document,

@@ -40,11 +40,11 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
 const REFUSED: &[(&str, &str, &str)] = &[
     ("v2-geometries", "v3-draft", "has the character ' '"),
     ("v2-pipelines", "v3", "`crc32c` of final v3 puts the checksum behind the bytes"),
-    ("v2-tree", "v3-draft", "is no node name in v3-draft"),
+    ("v2-tree", "v3-draft", "is not a node name in v3-draft"),
     ("v2-types", "v3-draft", "has the character '['"),
-    ("v3-fills", "v3-draft", "is no node name in v3-draft"),
+    ("v3-fills", "v3-draft", "is not a node name in v3-draft"),
     ("v3-nan-fills", "v2", "v2 has no form of the NaN"),
-    ("v3-tree", "v3-draft", "is no node name in v3-draft"),
+    ("v3-tree", "v3-draft", "is not a node name in v3-draft"),
     ("v3-types", "v3-draft", "only counts of one unit have one"),
 ];
 

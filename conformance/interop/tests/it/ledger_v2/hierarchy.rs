@@ -57,6 +57,17 @@ fn members_of_a_group_are_one_level_down_and_have_documents() {
     assert_eq!(names(&stored.open(), "foo/bar"), ["deep"]);
 }
 
+/// Tests V2-STORE-01.
+#[test]
+fn names_with_control_characters_are_those_of_nodes() {
+    let stored =
+        tree().json("foo/tab\tx/.zarray", &za(&json!({}))).json("__x/.zgroup", &json!({"zarr_format": 2}));
+    let hierarchy = stored.open();
+    assert_eq!(names(&hierarchy, ""), ["__x", "foo"]);
+    assert_eq!(names(&hierarchy, "foo"), ["bar", "baz", "tab\tx"]);
+    assert_eq!(hierarchy.array("foo/tab\tx").unwrap().shape(), hierarchy.array("foo/baz").unwrap().shape());
+}
+
 /// Tests V2-HIER-24.
 #[test]
 fn no_key_begins_with_a_slash() {

@@ -6,7 +6,7 @@ use serde_json::json;
 use zarr_interop::CountingStore;
 use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
 use zarr_kit::spec::{ByteRange, Key, NodePath, Object, Output, Prefix};
-use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, OpenOptions, Selection, open_store};
+use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, Node, OpenOptions, Selection, open_store};
 
 use super::support::Stored;
 use super::{ar, gr, stored};
@@ -82,12 +82,57 @@ fn unusual_names_are_written_with_a_warning() {
     assert!(stored.strictly().open().group("/é").is_ok());
 }
 
-/// Tests V3-NAME-11, V3-STORE-07.
+/// Tests V3-NAME-03, V3-NAME-04, V3-NAME-11.
 #[test]
-fn children_are_the_prefixes_with_a_document_that_are_not_reserved() {
+fn a_document_in_a_place_that_no_node_can_have_is_listed_as_unreadable() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("__x/zarr.json", &gr())
+        .json("__x/inside/zarr.json", &gr())
+        .json(".../zarr.json", &ar(&json!({})))
+        .json("zarr.json.d/zarr.json", &gr());
+    let hierarchy = stored.open();
+    let expected = [("...", Kind::Unreadable), ("__x", Kind::Unreadable), ("zarr.json.d", Kind::Group)];
+    let found = hierarchy.children(&NodePath::root()).unwrap();
+    let found: Vec<_> = found.iter().map(|child| (child.path.name(), child.kind)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(walked(&hierarchy), ["/", "/...", "/__x", "/zarr.json.d"]);
+    let reserved = NodePath::root().listed_child("__x");
+    let Node::Unreadable(unreadable) = hierarchy.node_at(&reserved).unwrap() else { panic!("it was opened") };
+    assert!(unreadable.error.to_string().contains("names that begin with `__` are reserved"));
+    assert!(hierarchy.group_at(&reserved).is_err() && hierarchy.array_at(&reserved).is_err());
+    // Copies hold nodes only, and arrays are those that can be opened: both say what they leave out.
+    assert!(hierarchy.group("/").unwrap().arrays().unwrap().is_empty());
+    hierarchy.consolidate("/").unwrap();
+    let told = hierarchy.warnings().join("\n");
+    for part in ["/... is left out: ", "/__x is left out of the consolidated metadata: "] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    assert_eq!(walked(&stored.open()), ["/", "/zarr.json.d"]);
+}
+
+/// Tests V3-NAME-01, V3-NAME-12.
+#[test]
+fn names_with_control_characters_are_those_of_nodes() {
+    let stored = Stored::new()
+        .json("zarr.json", &gr())
+        .json("tab\tx/zarr.json", &ar(&json!({})))
+        .json("\u{1b}[31m/zarr.json", &gr());
+    let hierarchy = stored.open();
+    assert_eq!(names(&hierarchy, "/"), ["\u{1b}[31m", "tab\tx"]);
+    assert_eq!(hierarchy.array("/tab\tx").unwrap().shape(), [4]);
+    let error = hierarchy.array("/\u{1b}[31m").unwrap_err().to_string();
+    assert!(error.starts_with(r"/\u{1b}[31m is "), "{error}");
+    hierarchy.create_group("/a\nerror: b", Object::new()).unwrap();
+    assert!(stored.keys().contains(&"a\nerror: b/zarr.json".to_owned()));
+    assert!(hierarchy.warnings()[0].contains(r"the name `a\nerror: b`"));
+}
+
+/// Tests V3-STORE-07.
+#[test]
+fn children_are_the_prefixes_with_a_document() {
+    let stored = Stored::new()
+        .json("zarr.json", &gr())
         .json("a/zarr.json", &gr())
         .json("_b/zarr.json", &gr())
         .json("array/zarr.json", &ar(&json!({})))
