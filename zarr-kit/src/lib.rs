@@ -26,14 +26,14 @@ pub use zarr_engine::{
     Along, Array, ArrayBuilder, ArrayOptions, Child, Context, Element, ElementArray, Error, FallbackPolicy,
     Group, Hierarchy, Kind, Limits, Loss, Memory, Node, OpenOptions, Order, OutOfMemory, Problem, Selection,
     UndefinedFill, Unreadable, UsedFallback, Values, conversion_losses, conversion_problems,
-    convert_metadata, entry_point, open_store,
+    convert_metadata, entry_point, open_store, readable_location,
 };
 pub use zarr_spec as spec;
 pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
 #[cfg(feature = "store-filesystem")]
 pub use zarr_store_filesystem::FilesystemStore;
 #[cfg(feature = "store-zip")]
-pub use zarr_store_zip::{ZipStore, pack};
+pub use zarr_store_zip::{Packed, ZipStore, pack};
 #[cfg(feature = "transformer-prefix")]
 pub use zarr_transformer_prefix::PrefixStore;
 

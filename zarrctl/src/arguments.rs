@@ -107,6 +107,9 @@ pub(crate) struct Reading {
     /// Also opens hierarchies of neighbouring generations of the draft
     #[arg(long)]
     compat: bool,
+    /// Reads the document of each node, not its copy in consolidated metadata
+    #[arg(long)]
+    pub(crate) no_consolidated: bool,
     /// The format to open, where a folder holds more than one
     #[arg(long = "as", value_name = "FORMAT", value_parser = values::format())]
     pub(crate) as_format: Option<Format>,
@@ -163,9 +166,13 @@ pub(crate) enum Form {
     Raw,
     /// NumPy's own file format
     Npy,
-    /// Nested arrays of elements, in the forms that fill values have in metadata
+    /// Nested arrays, the same for every format of the store: floats with the fewest digits that restore them, times in
+    /// ISO 8601 ("NaT" for none), spans of time as counts, structures as objects, bytes in Base64. NumPy's `S` is a
+    /// string where it is UTF-8, else {"base64": …}
     Json,
-    /// One line for each row (RFC 4180); at most two dimensions
+    /// One line for each row (RFC 4180); at most two dimensions. Structures in one dimension have a column for each
+    /// field, and a header. Text is not changed: a spreadsheet may take cells that begin with `=`, `+`, `-` or `@` for
+    /// formulas
     Csv,
 }
 
@@ -191,10 +198,13 @@ pub(crate) struct Get {
     /// Where to write; `-`, and no FILE at all, is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How to write. Default: by the ending of FILE (.npy, .json, .csv, .raw or .bin); for standard output and pipes raw,
-    /// and json on a terminal
+    /// How to write. Default: by the ending of FILE (.npy, .json, .csv, .raw or .bin), else raw (on a terminal: the corners of
+    /// a large array)
     #[arg(long, value_enum)]
     pub(crate) format: Option<Form>,
+    /// Prints all elements on a terminal, as JSON unless --format is given
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -206,7 +216,7 @@ pub(crate) struct Bench {
     /// Path of the array
     pub(crate) path: String,
     /// About how long each way of reading is measured; everything is read a few times in any case
-    #[arg(long, default_value = "2", value_parser = values::seconds)]
+    #[arg(long, default_value = "2", value_parser = values::seconds, allow_hyphen_values = true)]
     pub(crate) seconds: Duration,
     /// Prints a JSON object
     #[arg(long)]

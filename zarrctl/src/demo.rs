@@ -3,7 +3,7 @@
 mod items;
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use zarr_kit::spec::{Elements, Object, Value};
@@ -13,6 +13,7 @@ use crate::describe::{Describer, Stored, codec_names};
 use crate::failure::Failure;
 use crate::opening::context;
 use crate::preview;
+use crate::printer::{Printer, stdout};
 use crate::terminal::size;
 use crate::verbs::tree;
 use items::{Content, Item};
@@ -37,7 +38,7 @@ pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
         None => temporary_folder()?,
     };
     let context = context()?;
-    let mut output = io::stdout().lock();
+    let mut output = stdout();
     writeln!(output, "Three hierarchies in {}, one in each format", folder.display())?;
     let mut differing = Vec::new();
     for (number, format) in [Format::V3, Format::V2, Format::V3Draft].into_iter().enumerate() {
@@ -81,7 +82,7 @@ fn show(
     context: &Context,
     format: Format,
     is_first: bool,
-    output: &mut dyn Write,
+    output: &mut Printer<StdoutLock<'static>>,
 ) -> Result<Vec<String>, Failure> {
     let location = place.display().to_string();
     let items = items::all(format);
@@ -106,7 +107,7 @@ fn show(
     if is_first {
         let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         writeln!(output, "\n{PICTURE}, read from its shards:\n")?;
-        write!(output, "{}", preview::draw(&hierarchy.array(PICTURE)?, colours)?)?;
+        output.write_own(&preview::draw(&hierarchy.array(PICTURE)?, colours)?)?;
     }
     Ok(differing)
 }

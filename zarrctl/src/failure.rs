@@ -3,11 +3,20 @@
 use std::error::Error;
 use std::io;
 
+use zarr_kit::spec::printable;
+
 /// Why a verb did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The data or the request is at fault.
     Fault(Box<dyn Error + Send + Sync>),
+    /// As [`Failure::Fault`], for several reasons: each gets its own line.
+    Listed {
+        /// What is not done.
+        head: String,
+        /// Why not.
+        reasons: Vec<String>,
+    },
     /// Standard output, or the file that is being read or written, fails.
     Io(io::Error),
     /// Nobody reads standard output any more.
@@ -36,10 +45,14 @@ impl Failure {
         }
     }
 
-    /// The message, if there is something to say.
+    /// The message, if there is something to say. Only newlines between reasons are left in it.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
             Self::Fault(error) => Some(chain(&**error)),
+            Self::Listed { head, reasons } => {
+                let reasons = reasons.iter().map(|reason| format!("\n  {}", printable(reason)));
+                Some(format!("{}:{}", printable(head), reasons.collect::<String>()))
+            }
             Self::Io(error) => Some(format!("writing to standard output: {}", chain(error))),
             Self::NobodyReads => None,
         }
@@ -80,7 +93,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A message with all its causes, each once: many messages hold that of their cause already.
+/// A message with all its causes, each once: many messages hold that of their cause already. It is printable.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = without_code(error.to_string());
     let mut cause = error.source();
@@ -91,7 +104,7 @@ pub(crate) fn chain(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    text
+    printable(text).to_string()
 }
 
 /// Without the number that the system has for an error, which stands behind its words.
@@ -135,6 +148,14 @@ mod tests {
             chain(&Layer("cannot open", Some(Box::new(middle)))),
             "cannot open: reading `a`: no such file"
         );
+    }
+
+    #[test]
+    fn only_newlines_between_reasons_are_left_in_a_message() {
+        let reasons = vec!["/a\n: x".to_owned(), "/b\u{1b}".to_owned()];
+        let listed = Failure::Listed { head: "nothing is copied".to_owned(), reasons };
+        assert_eq!(listed.message().unwrap(), "nothing is copied:\n  /a\\n: x\n  /b\\u{1b}");
+        assert_eq!(Failure::fault("a\nerror: b").message().unwrap(), "a\\nerror: b");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Elements as files: raw bytes, NumPy's format, JSON, CSV.
 
 pub(crate) mod csv;
+pub(crate) mod element;
 pub(crate) mod json;
 pub(crate) mod npy;
 pub(crate) mod python;
 pub(crate) mod raw;
+pub(crate) mod summary;
 
 use std::io::Write;
 

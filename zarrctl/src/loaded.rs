@@ -1,9 +1,11 @@
 //! Plugins that are loaded at run time: where they are, and which of them the user trusts.
 
 use std::path::Path;
+use std::sync::Once;
 
 use zarr_kit::Registry;
 use zarr_kit::loaded::{Candidate, Loader, Lock, LockFiles, Manifest, Policy, Refusal, Search};
+use zarr_kit::spec::printable_path;
 
 use crate::failure::{Failure, chain};
 use crate::terminal::warn;
@@ -21,7 +23,9 @@ impl Installed {
         let search = Search::from_environment();
         let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
         let lock = lock.unwrap_or_else(|error| {
-            warn(&format!("no plugin is trusted: {}", chain(&error)));
+            // Some verbs look twice.
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| warn(&format!("no plugin is trusted: {}", chain(&error))));
             Lock::default()
         });
         Self { loader: Loader::new(&search, Policy::Pinned, lock), search }
@@ -41,7 +45,7 @@ impl Installed {
                 continue;
             }
             if let Err(refusal) = self.loader.open(candidate) {
-                warn(&format!("plugin {} is not used: {refusal}", candidate.path.display()));
+                warn(&format!("plugin {} is not used: {refusal}", printable_path(&candidate.path)));
             }
         }
     }

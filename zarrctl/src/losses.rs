@@ -3,6 +3,7 @@
 use std::fmt;
 
 use zarr_kit::NodePath;
+use zarr_kit::spec::printable;
 
 /// Nodes that are named beside what they lose.
 const SHOWN: usize = 3;
@@ -14,7 +15,8 @@ pub(crate) struct Losses(Vec<(String, Vec<String>)>);
 impl Losses {
     /// Adds one of the node at `path`.
     pub(crate) fn add(&mut self, path: &NodePath, what: impl ToString) {
-        let (what, path) = (what.to_string(), path.to_string());
+        let what = printable(what.to_string()).to_string();
+        let path = printable(path).to_string();
         match self.0.iter_mut().find(|(known, _)| *known == what) {
             Some((_, paths)) => paths.push(path),
             None => self.0.push((what, vec![path])),
@@ -26,7 +28,7 @@ impl Losses {
     }
 }
 
-/// A line for each.
+/// A line for each. The text is printable, but for the newlines between lines.
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (what, paths)) in self.0.iter().enumerate() {

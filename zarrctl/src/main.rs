@@ -10,6 +10,7 @@ mod loaded;
 mod losses;
 mod opening;
 mod preview;
+mod printer;
 mod salvage;
 mod slabs;
 mod target;
@@ -20,22 +21,37 @@ mod transfer;
 mod values;
 mod verbs;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+use zarr_kit::spec::printable::printable_bytes;
+
 use arguments::{Arguments, Verb};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    // Wrong usage ends here, with status 2.
-    let arguments = Arguments::parse();
+    let arguments = match parsed(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let message = run(arguments.verb).err().and_then(|failure| failure.message());
     let Some(message) = message else { return ExitCode::SUCCESS };
-    // Where nobody reads it, the status has to do.
-    let _unread = writeln!(io::stderr(), "error: {message}");
+    printer::print_error(&message);
     ExitCode::FAILURE
+}
+
+/// The command line. Errors repeat what was given, so they are those of the command line in printable form.
+fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(&given).map_err(|error| {
+        let shown = given.iter().map(|argument| printable_bytes(argument.as_encoded_bytes()).to_string());
+        match Arguments::try_parse_from(shown) {
+            Err(shown) if shown.kind() == error.kind() => shown,
+            _ => clap::Error::raw(error.kind(), printable_bytes(error.to_string().as_bytes())),
+        }
+    })
 }
 
 fn run(verb: Verb) -> Result<(), Failure> {

@@ -4,14 +4,15 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
+use zarr_kit::spec::metadata::NodeMetadata;
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Context, FallbackPolicy, Format, Hierarchy, OpenOptions, Registry, UndefinedFill, open_store,
+    Array, Context, FallbackPolicy, Format, Hierarchy, OpenOptions, Registry, UndefinedFill, open_store,
 };
 
 use crate::arguments::Reading;
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::terminal::warn;
 
 /// How locations of zip archives begin.
@@ -78,6 +79,23 @@ pub(crate) fn open_documents(location: &str, reading: &Reading) -> Result<Opened
     open_with(location, reading, false, |store| store)
 }
 
+/// Warns if the consolidated metadata, by which `array` was opened, are not those of its own document.
+pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
+    if !hierarchy.is_consolidated() {
+        return;
+    }
+    let what = match hierarchy.stored_metadata(array.path()) {
+        Ok(Some(NodeMetadata::Array(own))) if *own == *array.metadata() => return,
+        Ok(Some(_)) => "differ from its own document".to_owned(),
+        Ok(None) => "name it, but it has no document of its own".to_owned(),
+        Err(error) => format!("cannot be compared with its own document: {}", chain(&error)),
+    };
+    warn(&format!(
+        "{}: the consolidated metadata {what}; `--no-consolidated` ignores them, `zarrctl consolidate` recreates them",
+        array.path()
+    ));
+}
+
 /// The same for what is to be changed, which no archive is.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
@@ -101,7 +119,7 @@ fn open_in(
     reading: &Reading,
     consolidated: bool,
 ) -> Result<Opened, Failure> {
-    let mut options = OpenOptions::new().consolidated(consolidated);
+    let mut options = OpenOptions::new().consolidated(consolidated && !reading.no_consolidated);
     if let Some(format) = reading.as_format {
         options = options.format(format);
     }

@@ -95,7 +95,8 @@ fn boundary(along: &Along, from: u64, fitting: u64, chunk: u64) -> u64 {
     if aligned > from && aligned < end { aligned } else { end }
 }
 
-fn length(along: &Along) -> u64 {
+/// Number of entries.
+pub(crate) fn length(along: &Along) -> u64 {
     match along {
         Along::Range { start, stop, step } => stop.saturating_sub(*start).div_ceil((*step).max(1)),
         Along::Index(_) => 1,

@@ -89,12 +89,14 @@ fn overlapping<T: Send>(
     // Nothing waits in the channel: what was read is in the hands of the reader until it is written.
     let (send, receive) = sync_channel(0);
     thread::scope(|scope| {
-        let reader = scope.spawn(move || {
+        let reading = move || {
             each(&mut |index| {
                 let sent = send.send(read(index)?);
                 sent.map_err(|_| Failure::fault("what is read is not written any more"))
             })
-        });
+        };
+        let started = thread::Builder::new().spawn_scoped(scope, reading);
+        let reader = started.map_err(|error| Failure::fault(format!("starting a thread: {error}")))?;
         let written = receive.into_iter().try_for_each(write);
         let read = reader.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         // If writing has ended, that is why reading did.

@@ -38,7 +38,7 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
 /// Seconds, also parts of them.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| format!("`{text}` is no number of seconds"))
+    seconds.ok_or_else(|| format!("`{text}` is not a number of seconds, which is 0 or more"))
 }
 
 /// A number of seconds, minutes, hours or days: `90s`, `10m`, `2h`, `7d`.

@@ -26,12 +26,18 @@ mod guide;
 mod loaded;
 #[path = "it/looking.rs"]
 mod looking;
+#[path = "it/messages.rs"]
+mod messages;
+#[path = "it/names.rs"]
+mod names;
 #[path = "it/new.rs"]
 mod new;
 #[path = "it/numpy.rs"]
 mod numpy;
 #[path = "it/packing.rs"]
 mod packing;
+#[path = "it/printable.rs"]
+mod printable;
 #[cfg(target_os = "linux")]
 #[path = "it/probed.rs"]
 mod probed;

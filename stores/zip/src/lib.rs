@@ -27,7 +27,9 @@ use zarr_spec::store::{
     Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
     Version,
 };
-use zarr_spec::{BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, typetag};
+use zarr_spec::{
+    BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
+};
 
 mod directory;
 mod inflate;
@@ -36,7 +38,7 @@ mod packing;
 
 use directory::{Entries, Entry, Form};
 use inflate::Inflater;
-pub use packing::pack;
+pub use packing::{Packed, pack};
 
 zarr_spec::register!(
     StorePlugin::new("zip", &["zip"], open)
@@ -69,13 +71,15 @@ impl ZipStore {
         let path = path.as_ref();
         let opening = |error: io::Error| StoreError::Io {
             operation: "opening",
-            place: path.display().to_string(),
+            place: printable_path(path).to_string(),
             source: error.into(),
         };
         let file = File::open(path).map_err(opening)?;
         let state = file.metadata().map_err(opening)?;
         if !state.is_file() {
-            return Err(Invalid::new(format!("`{}` is a folder, and no zip archive", path.display())).into());
+            return Err(
+                Invalid::new(format!("`{}` is a folder, and no zip archive", printable_path(path))).into()
+            );
         }
         let since = state.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         let changed = since.map_or(0, |since| since.as_secs() << 30 | u64::from(since.subsec_nanos()));

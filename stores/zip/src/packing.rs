@@ -18,12 +18,23 @@ const EARLIEST: i64 = 315_532_800;
 /// Names of documents, in all formats; those of the draft lie below `meta/` besides.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
 
+/// How far [`pack`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packed {
+    /// Bytes of values that were written since the last call.
+    pub bytes: u64,
+    /// Values that are done.
+    pub values: usize,
+    /// All values.
+    pub of: usize,
+}
+
 /// Writes an archive of all values below `prefix`, under what follows it in their keys, and returns how many there are.
 ///
 /// Values are stored as they are, without compression: chunks are compressed already. Documents come first, those of
 /// higher nodes before those of lower ones, so that readers find `zarr.json` of the root at the beginning. `comment` is
-/// that of the archive. At most 32 MiB of values are in memory, and some 100 bytes for each key. `progress` is told of the
-/// bytes of values that were written since it was told last.
+/// that of the archive. At most 32 MiB of values are in memory, and some 100 bytes for each key. `progress` is called
+/// after each part of a value.
 ///
 /// # Errors
 ///
@@ -34,20 +45,22 @@ pub fn pack(
     prefix: &Prefix,
     to: impl Write,
     comment: &str,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(Packed),
 ) -> Result<usize, StoreError> {
     let mut keys = store.list_prefix(prefix)?;
     keys.sort_by_cached_key(|key| rank(prefix.strip(key.as_str()).unwrap_or_default()));
     let mut archive = ZipArchiveWriter::new(to);
     archive.set_comment(comment);
     let mut buffer = Buffer::new();
-    for key in &keys {
+    for (number, key) in keys.iter().enumerate() {
         let packing = |error: rawzip::Error| failed(key.as_str(), error.into());
         let name = prefix.strip(key.as_str()).unwrap_or_default();
         let file = archive.new_file(path_of(name)?).last_modified(UtcDateTime::from_unix(EARLIEST));
         let (mut entry, config) = file.start().map_err(packing)?;
         let mut encoder = config.wrap(&mut entry);
-        add(store, key, &mut buffer, &mut encoder, progress)?;
+        add(store, key, &mut buffer, &mut encoder, &mut |bytes| {
+            progress(Packed { bytes, values: number, of: keys.len() });
+        })?;
         let (_, written) = encoder.finish().map_err(packing)?;
         entry.finish(written).map_err(packing)?;
     }

@@ -421,10 +421,14 @@ fn an_archive_is_packed_with_documents_first() {
         ("zarr.json", b"{\"root\": 1}"),
     ];
     let source = MinimalStore::with_values(Capabilities::ALL, values);
-    let (mut bytes, mut told) = (Vec::new(), 0);
-    let count = pack(&source, &Prefix::root(), &mut bytes, "a comment", &mut |more| told += more).unwrap();
+    let mut bytes = Vec::new();
+    let mut told = Vec::new();
+    let count =
+        pack(&source, &Prefix::root(), &mut bytes, "a comment", &mut |packed| told.push(packed)).unwrap();
     let total: usize = values.iter().map(|(_, value)| value.len()).sum();
-    assert_eq!((count, told), (values.len(), total as u64));
+    assert_eq!(count, values.len());
+    assert_eq!(told.iter().map(|packed| packed.bytes).sum::<u64>(), total as u64);
+    assert!(told.iter().all(|packed| packed.of == count) && told.is_sorted_by_key(|packed| packed.values));
     assert!(bytes.ends_with(b"a comment"));
     // The first day of 1980, in the first header.
     assert_eq!(bytes[10..14], [0, 0, 0x21, 0]);

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use zarr_spec::metadata::v3::{node_key, prefix};
 use zarr_spec::metadata::{DocumentKind, NodeMetadata, parse_json_member};
-use zarr_spec::store::StoreError;
 use zarr_spec::{Format, Key, NodePath, Value};
 
 use super::access::{Access, keyed};
@@ -19,13 +18,10 @@ pub(super) enum Listed<'a> {
     Read(Value),
     /// As it is stored.
     Stored(&'a Key, &'a [u8]),
-<<<<<<< HEAD
-    /// There is one, and the store cannot read it.
+    /// The store cannot read it.
     Failed(Error),
-=======
-    /// Not to be used: its name is not allowed, or its value cannot be read. The reason is told when the node is opened.
+    /// Not to be used: its name is not allowed. The reason is told when the node is opened.
     Unreadable,
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
 }
 
 impl Listed<'_> {
@@ -34,14 +30,11 @@ impl Listed<'_> {
         match self {
             Self::Read(document) => Some(document),
             Self::Stored(key, value) => access.parse(key, value, DocumentKind::V3).ok(),
-<<<<<<< HEAD
             Self::Failed(error) => {
                 access.warn(error.to_string());
                 None
             }
-=======
             Self::Unreadable => None,
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
         }
     }
 
@@ -49,12 +42,10 @@ impl Listed<'_> {
         match self {
             Self::Read(document) => kind_of(document),
             Self::Stored(key, value) => stored_kind(access, key, value),
-<<<<<<< HEAD
             Self::Failed(error) => {
                 access.warn(error.to_string());
                 Kind::Unreadable
             }
-=======
             Self::Unreadable => Kind::Unreadable,
         }
     }
@@ -64,7 +55,6 @@ impl Listed<'_> {
         match path.check(Format::V3) {
             Ok(()) => Listed::Stored(key, value),
             Err(_) => Listed::Unreadable,
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
         }
     }
 }
@@ -112,43 +102,25 @@ impl V3 {
             // Each document is done with before the next one is read.
             let one = |path: NodePath| {
                 let key = keyed(node_key(&path))?;
-<<<<<<< HEAD
                 Ok(match access.get(&key) {
-                    Ok(value) => value.map(|value| made(path, Listed::Stored(&key, &value))),
+                    Ok(value) => value.map(|value| made(path.clone(), Listed::of(&path, &key, &value))),
+                    // One document that cannot be read does not hide the others.
                     Err(error) => Some(made(path, Listed::Failed(error))),
                 })
-=======
-                match access.get(&key) {
-                    Ok(Some(value)) => Ok(Some(made(path.clone(), Listed::of(&path, &key, &value)))),
-                    Ok(None) => Ok(None),
-                    // One document that cannot be read does not hide the others.
-                    Err(Error::Store(StoreError::Io { .. }) | Error::Document { .. }) => {
-                        Ok(Some(made(path, Listed::Unreadable)))
-                    }
-                    Err(error) => Err(error),
-                }
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
             };
             return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
         }
         let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
         let values = access.get_each(&keys);
         let there = paths.into_iter().zip(keys).zip(values);
-<<<<<<< HEAD
         let there = there.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
         Ok(access.context.map(
             there,
             |(path, key, value): (NodePath, Key, Result<Bytes, Error>)| match value {
-                Ok(value) => made(path, Listed::Stored(&key, &value)),
+                Ok(value) => made(path.clone(), Listed::of(&path, &key, &value)),
                 Err(error) => made(path, Listed::Failed(error)),
             },
         ))
-=======
-        let there = there.filter_map(|((path, key), value)| Some((path, key, value?))).collect();
-        Ok(access.context.map(there, |(path, key, value): (NodePath, Key, Bytes)| {
-            made(path.clone(), Listed::of(&path, &key, &value))
-        }))
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
     }
 }
 
@@ -179,14 +151,12 @@ pub(super) fn child(path: NodePath, document: &Value) -> Child {
 
 /// An array, of what may be any node.
 pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
-<<<<<<< HEAD
-    if let Listed::Failed(error) = listed {
-        return Some((path, Err(error)));
-=======
     if let Err(reason) = path.check(Format::V3) {
         access.warn(format!("{path} is left out: {reason}"));
         return None;
->>>>>>> 18852cf (Hierarchies: nothing is left out of a listing without a word)
+    }
+    if let Listed::Failed(error) = listed {
+        return Some((path, Err(error)));
     }
     let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
     let node = parse(access, &path, &document);

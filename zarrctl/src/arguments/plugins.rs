@@ -62,7 +62,7 @@ pub(crate) enum PluginsVerb {
         #[arg(long)]
         uri: Option<String>,
         /// Where the crates of this framework come from: `path:FOLDER`, `git:URL`, `git:URL#REVISION`, or `registry` once they
-        /// are published. Default: the source tree that this program was built from
+        /// are published. Default: the source tree that this program or the current folder lies in
         #[arg(long, value_name = "SOURCE")]
         deps: Option<Source>,
         /// The folder to make; that of the crate's name, here, if left out

@@ -1,18 +1,18 @@
-//! Nested JSON arrays of elements, in the forms that fill values have in metadata.
+//! Nested JSON arrays of elements.
 
 use std::io::Write;
 
 use zarr_kit::ElementArray;
-use zarr_kit::spec::{ByteOrder, Format};
+use zarr_kit::spec::ByteOrder;
 
 use super::Writer;
+use super::element::to_json;
 use crate::failure::Failure;
 
 /// The innermost dimension on one line.
 #[derive(Debug)]
 pub(crate) struct JsonWriter {
     shape: Vec<u64>,
-    format: Format,
     /// In which the bytes of elements stand where a form holds them.
     order: ByteOrder,
     /// Number of elements that were written.
@@ -20,9 +20,9 @@ pub(crate) struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// For elements of a shape; `format` says which forms of fill values.
-    pub(crate) fn new(shape: &[u64], format: Format, order: ByteOrder) -> Self {
-        Self { shape: shape.to_vec(), format, order, position: 0 }
+    /// For elements of a shape.
+    pub(crate) fn new(shape: &[u64], order: ByteOrder) -> Self {
+        Self { shape: shape.to_vec(), order, position: 0 }
     }
 
     /// How many arrays begin, or end, at a position.
@@ -51,8 +51,7 @@ impl Writer for JsonWriter {
                 let indent = if self.position == 0 { 0 } else { rank - opening };
                 write!(to, "{:indent$}{}", "", "[".repeat(opening))?;
             }
-            // Where a form holds bytes, these are little endian, as in the raw form.
-            let value = elements.data_type().fill_value_json(element, self.format, &self.order);
+            let value = to_json(elements.data_type(), element, &self.order);
             let value =
                 value.map_err(|error| Failure::fault(format!("element {}: {error}", self.position)))?;
             write!(to, "{value}")?;
@@ -91,7 +90,7 @@ mod tests {
     fn arrays_without_elements_keep_their_nesting() {
         let text = |shape: &[u64]| {
             let mut text = Vec::new();
-            JsonWriter::new(shape, Format::V3, ByteOrder::Little).finish(&mut text).unwrap();
+            JsonWriter::new(shape, ByteOrder::Little).finish(&mut text).unwrap();
             String::from_utf8(text).unwrap()
         };
         assert_eq!(text(&[0]), "[]\n");
@@ -101,7 +100,7 @@ mod tests {
 
     #[test]
     fn arrays_begin_and_end_where_their_lengths_say() {
-        let writer = JsonWriter::new(&[2, 3], Format::V3, ByteOrder::Little);
+        let writer = JsonWriter::new(&[2, 3], ByteOrder::Little);
         let boundaries: Vec<_> = (0..7).map(|position| writer.boundaries(position)).collect();
         assert_eq!(boundaries, [2, 0, 0, 1, 0, 0, 2]);
     }

@@ -5,18 +5,20 @@ mod boxes;
 mod measure;
 mod tape;
 
+use std::error::Error as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use zarr_kit::Array;
 use zarr_kit::spec::codec::Codec;
-use zarr_kit::spec::{CodecChain, Number, Object, Value, json};
+use zarr_kit::spec::{CodecChain, Number, Object, Value, json, printable};
 
 use crate::arguments;
 use crate::describe::{self, Describer, chunk_shape};
 use crate::failure::Failure;
 use crate::opening::{Opened, open_through};
+use crate::printer::stdout;
 use crate::slabs;
 use crate::terminal::{self, Progress, size};
 
@@ -49,6 +51,7 @@ struct Report {
 }
 
 pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
+    start_threads()?;
     let mut tape = None;
     let hierarchy = open_through(&arguments.store, &arguments.reading, |store| {
         let around = Arc::new(Tape::new(store));
@@ -57,11 +60,11 @@ pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
     })?;
     let tape = tape.ok_or_else(|| Failure::fault("the store was not opened"))?;
     let report = report(hierarchy, tape, arguments)?;
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(stdout());
     if arguments.json {
-        let text = json::to_vec_pretty(&value(&report)).map_err(|error| Failure::fault(error.to_string()))?;
-        output.write_all(&text)?;
-        writeln!(output)?;
+        let text =
+            json::to_printable_pretty(&value(&report)).map_err(|error| Failure::fault(error.to_string()))?;
+        writeln!(output, "{text}")?;
     } else {
         write(&report, &mut output)?;
     }
@@ -149,7 +152,8 @@ fn is_raw(chain: &CodecChain) -> bool {
 
 fn write(report: &Report, to: &mut dyn Write) -> Result<(), Failure> {
     let subject = &report.subject;
-    writeln!(to, "{}  {} [{}]", report.path, report.type_name, describe::shape(&report.shape))?;
+    let shape = describe::shape(&report.shape);
+    writeln!(to, "{}  {} [{shape}]", printable(&report.path), printable(&report.type_name))?;
     let (kind, outer) = if subject.has_shards { ("inner chunk", "shards") } else { ("chunk", "chunks") };
     let stored = match (report.stored, report.all) {
         (Some(stored), Some(all)) => format!("{stored} of {all} {outer} are stored"),
@@ -180,8 +184,10 @@ fn write(report: &Report, to: &mut dyn Write) -> Result<(), Failure> {
         }
         writeln!(to)?;
     }
-    let width = terminal::width();
-    Ok(report.advice.iter().try_for_each(|sentence| writeln!(to, "- {}", in_lines(sentence, 2, width)))?)
+    let width = terminal::width().unwrap_or(PAGE);
+    Ok(report.advice.iter().try_for_each(|sentence| {
+        writeln!(to, "- {}", in_lines(&printable(sentence).to_string(), 2, width))
+    })?)
 }
 
 fn write_row(subject: &Subject, measured: &Measured, to: &mut dyn Write) -> io::Result<()> {
@@ -203,6 +209,18 @@ fn write_row(subject: &Subject, measured: &Measured, to: &mut dyn Write) -> io::
     }
     writeln!(to, "  {limit}")
 }
+
+/// Starts the threads that requests are repeated on.
+fn start_threads() -> Result<(), Failure> {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Err(error) if error.source().is_some() => Err(Failure::fault(format!("starting threads: {error}"))),
+        // An error without a source says that they are started.
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Columns of lines where standard output is not a terminal.
+const PAGE: usize = 100;
 
 /// Words in lines that are no longer than `width`, all but the first one behind so many blanks.
 fn in_lines(sentence: &str, indent: usize, width: usize) -> String {

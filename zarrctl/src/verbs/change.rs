@@ -1,6 +1,6 @@
 //! `erase`, `resize`, `attrs` and `consolidate`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use zarr_kit::Node;
 use zarr_kit::spec::{Object, Value, json};
@@ -8,6 +8,7 @@ use zarr_kit::spec::{Object, Value, json};
 use crate::arguments::{Attributes, Consolidate, Erase, Resize};
 use crate::failure::Failure;
 use crate::opening::{open, open_to_change};
+use crate::printer::stdout;
 use crate::terminal::Progress;
 use crate::values::Counts;
 
@@ -85,11 +86,8 @@ pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
     if is_change {
         return Ok(hierarchy.set_attributes(&arguments.path, changed(before, arguments)?)?);
     }
-    let text =
-        json::to_vec_pretty(&Value::Object(before)).map_err(|error| Failure::fault(error.to_string()))?;
-    let mut output = io::stdout().lock();
-    output.write_all(&text)?;
-    Ok(writeln!(output)?)
+    let text = json::to_printable_pretty(&Value::Object(before));
+    Ok(writeln!(stdout(), "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?)
 }
 
 fn changed(mut attributes: Object, arguments: &Attributes) -> Result<Object, Failure> {

@@ -1,12 +1,14 @@
 //! `clean`: what interrupted writes left behind.
 
-use std::io::{self, Write};
+use std::io::Write;
 
+use zarr_kit::spec::printable_path;
 use zarr_kit::{FilesystemStore, open_store};
 
 use crate::arguments::Clean;
 use crate::failure::Failure;
 use crate::opening::context;
+use crate::printer::stdout;
 use crate::terminal::{Progress, size};
 
 pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
@@ -26,13 +28,13 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     let (old, recent): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|leftover| leftover.age >= arguments.older_than);
     drop(looking);
-    let mut output = io::stdout().lock();
+    let mut output = stdout();
     let mut freed = 0_u64;
     for leftover in &old {
         if !arguments.dry_run {
             leftover.remove().map_err(failed)?;
         }
-        writeln!(output, "{}", leftover.path.display())?;
+        writeln!(output, "{}", printable_path(&leftover.path))?;
         freed = freed.saturating_add(leftover.size);
     }
     let done = if arguments.dry_run { "would be removed" } else { "removed" };

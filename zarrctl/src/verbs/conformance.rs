@@ -1,7 +1,7 @@
 //! `conformance`: plugins of this build and stores held to the rules of their kind, and readers to stored hierarchies.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use zarr_conformance::stores::suite_of;
@@ -21,6 +21,7 @@ use super::plugins;
 use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
 use crate::failure::Failure;
 use crate::opening::context;
+use crate::printer::stdout;
 
 pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
     match verb {
@@ -111,7 +112,7 @@ fn run_and_tell(suites: &[Suite], told: &Told, title: &str, again: &str) -> Resu
         return Err(Failure::fault(format!("a badge is for one plugin, and these are {}", suites.len())));
     }
     let report = Report::of(suites, told.level);
-    write!(io::stdout().lock(), "{report}")?;
+    write!(stdout(), "{report}")?;
     write_to(told.json.as_deref(), || pretty(&report.to_json()))?;
     write_to(told.html.as_deref(), || {
         let command = format!("zarrctl conformance {again} --level {}", told.level);

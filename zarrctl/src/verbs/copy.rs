@@ -1,6 +1,6 @@
 //! `copy`: a hierarchy, or a part of it, to another store, format or chunking.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use zarr_kit::spec::extension::ExtensionDocument;
@@ -10,6 +10,7 @@ use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Object, format};
 use zarr_kit::{
     Array, Child, Context, FallbackPolicy, Format, Group, Hierarchy, Kind, Mode, Node, NodePath, open_store,
+    readable_location,
 };
 
 use crate::arguments::{Copy, Reading};
@@ -17,9 +18,10 @@ use crate::describe::problems;
 use crate::failure::{Failure, chain};
 use crate::losses::Losses;
 use crate::opening::{self, Opened, existing, open_documents};
+use crate::printer::{note_lines, stdout};
 use crate::slabs;
 use crate::target;
-use crate::terminal::{Progress, warn};
+use crate::terminal::Progress;
 use crate::transfer::transfer;
 
 /// Nodes that a message names.
@@ -53,7 +55,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         return tell(&losses);
     }
     if !losses.is_empty() {
-        warn(&format!("the copy does not say all of it:\n{losses}"));
+        note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
     }
     let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
     write(&planned, &destination)
@@ -76,7 +78,7 @@ fn writing_context(reading: &Reading) -> Result<Context, Failure> {
 /// Prints what a copy would not say any more.
 fn tell(losses: &Losses) -> Result<(), Failure> {
     let text = if losses.is_empty() { "  nothing".to_owned() } else { losses.to_string() };
-    Ok(writeln!(io::stdout(), "the copy would not say:\n{text}")?)
+    Ok(writeln!(stdout(), "the copy would not say:\n{text}")?)
 }
 
 /// The entry point of the copy, if that is of the draft and new; and what of the source's it does not say.
@@ -154,9 +156,13 @@ fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Fail
     }
 }
 
-/// The folder that a store is, without links on the way. A name that is encoded is compared as it is.
+/// The folder that a store is, without links on the way.
 pub(crate) fn folder(location: &str) -> Option<PathBuf> {
-    let path = Path::new(location.strip_prefix("file://")?);
+    if !location.starts_with("file://") {
+        return None;
+    }
+    let readable = readable_location(location);
+    let path = Path::new(readable.strip_prefix("file://").unwrap_or(&readable));
     path.ancestors().find_map(|above| {
         let real = above.canonicalize().ok()?;
         Some(
@@ -191,12 +197,11 @@ fn refuse(refused: &[String]) -> Result<(), Failure> {
     if refused.is_empty() {
         return Ok(());
     }
-    let shown: Vec<_> = refused.iter().take(SHOWN).map(|what| format!("\n  {what}")).collect();
-    let more = match refused.len() - shown.len() {
-        0 => String::new(),
-        more => format!("\n  and {more} more"),
-    };
-    Err(Failure::fault(format!("nothing is copied:{}{more}", shown.concat())))
+    let mut reasons: Vec<_> = refused.iter().take(SHOWN).cloned().collect();
+    if refused.len() > SHOWN {
+        reasons.push(format!("and {} more", refused.len() - SHOWN));
+    }
+    Err(Failure::Listed { head: "nothing is copied".to_owned(), reasons })
 }
 
 fn plan_node(

@@ -4,17 +4,19 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use zarr_kit::{Along, Array, Format, Selection};
+use zarr_kit::{Along, Array, Selection};
 
 use crate::arguments::{Form, Get};
-use crate::describe::stored_order;
+use crate::describe::{self, stored_order};
 use crate::failure::Failure;
 use crate::forms::Writer;
 use crate::forms::csv::CsvWriter;
 use crate::forms::json::JsonWriter;
 use crate::forms::npy::NpyWriter;
 use crate::forms::raw::RawWriter;
-use crate::opening::open;
+use crate::forms::summary::summarise;
+use crate::opening::{open, warn_of_old_copy};
+use crate::printer::{note, stdout};
 use crate::slabs;
 use crate::terminal::{Progress, size};
 
@@ -24,18 +26,46 @@ const STANDARD: &str = "-";
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let array = hierarchy.array(&arguments.path)?;
+    warn_of_old_copy(&hierarchy, &array);
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
+    if is_looked_at(arguments) {
+        return show(&array, &along, &shape);
+    }
     check_size(&array, &along, arguments.select.is_some())?;
     let file = arguments.output.as_deref().filter(|file| file.as_os_str() != STANDARD);
     let form = arguments.format.map_or_else(|| default_form(file), Ok)?;
-    let mut writer = writer(form, &array, &shape, hierarchy.format())?;
+    let mut writer = writer(form, &array, &shape)?;
     match file {
         Some(file) => to_file(&array, &along, &mut *writer, file),
-        None => {
-            let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-            write(&array, &along, &mut *writer, &mut output)
-        }
+        None => write(&array, &along, &mut *writer, &mut standard_output()),
+    }
+}
+
+/// Whether elements go to a terminal, for a person to look at, and not everything was asked for.
+fn is_looked_at(arguments: &Get) -> bool {
+    let is_plain = arguments.output.is_none() && arguments.format.is_none() && !arguments.all;
+    is_plain && io::stdout().is_terminal()
+}
+
+/// Shows the corners of what is selected.
+fn show(array: &Array, along: &[Along], shape: &[u64]) -> Result<(), Failure> {
+    let summary = summarise(array, along)?;
+    let mut output = stdout();
+    output.write_all(summary.text.as_bytes())?;
+    output.flush()?;
+    if summary.is_cut {
+        let shape = describe::shape(shape);
+        note(&format!("{shape} elements; --all prints all of them, -o FILE writes them to a file"));
+    }
+    Ok(())
+}
+
+/// Standard output: a pipe gets elements as they are, a terminal gets no control characters.
+fn standard_output() -> Box<dyn Write> {
+    match io::stdout().is_terminal() {
+        true => Box::new(BufWriter::with_capacity(1 << 16, stdout())),
+        false => Box::new(BufWriter::with_capacity(1 << 16, io::stdout().lock())),
     }
 }
 
@@ -87,12 +117,12 @@ fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
-fn writer(form: Form, array: &Array, shape: &[u64], format: Format) -> Result<Box<dyn Writer>, Failure> {
+fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, Failure> {
     Ok(match form {
         Form::Raw => Box::new(RawWriter),
         Form::Npy => Box::new(NpyWriter::new(&**array.data_type(), shape)?),
-        Form::Json => Box::new(JsonWriter::new(shape, format, stored_order(array.codecs()))),
-        Form::Csv => Box::new(CsvWriter::new(shape)?),
+        Form::Json => Box::new(JsonWriter::new(shape, stored_order(array.codecs()))),
+        Form::Csv => Box::new(CsvWriter::new(&**array.data_type(), shape)?),
     })
 }
 

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::spec::{Number, Object, Value, json};
-use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable};
+use zarr_kit::spec::{Number, Object, Value, json, printable};
+use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable, readable_location};
 
 use crate::arguments::Info;
 use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
 use crate::failure::Failure;
-use crate::opening::open;
+use crate::opening::{open, warn_of_old_copy};
+use crate::printer::stdout;
 use crate::salvage;
 use crate::terminal::{Progress, size};
 
@@ -59,18 +60,20 @@ pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let mut known = match hierarchy.node(&arguments.path)? {
         Node::Group(group) => of_group(&group),
-        Node::Array(array) => of_array(&hierarchy, &array)?,
+        Node::Array(array) => {
+            warn_of_old_copy(&hierarchy, &array);
+            of_array(&hierarchy, &array)?
+        }
         Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),
     };
     if let Some(entry_point) = hierarchy.entry_point().filter(|_| known.path == "/") {
         known.hierarchy = Describer::of(&hierarchy).hierarchy_parts(entry_point);
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(stdout());
     if arguments.json {
         let value = Value::Object(object(&hierarchy, &known));
-        let text = json::to_vec_pretty(&value).map_err(|error| Failure::fault(error.to_string()))?;
-        output.write_all(&text)?;
-        writeln!(output)?;
+        let text = json::to_printable_pretty(&value).map_err(|error| Failure::fault(error.to_string()))?;
+        writeln!(output, "{text}")?;
     } else {
         write(&hierarchy, &known, &mut output)?;
     }
@@ -165,11 +168,20 @@ fn of_unreadable(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Known {
 }
 
 fn write(hierarchy: &Hierarchy, known: &Known, to: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(to, "{}", known.path)?;
-    let mut line = |label: &str, text: &str| writeln!(to, "  {label:INDENT$}{text}");
+    writeln!(to, "{}", printable(&known.path))?;
+    let mut line = |label: &str, text: &str| {
+        let label = printable(label).to_string();
+        writeln!(to, "  {label:INDENT$}{}", printable(text))
+    };
     line("kind", known.kind)?;
     line("format", &hierarchy.description())?;
-    line("store", &hierarchy.store().location())?;
+    line("store", &readable_location(&hierarchy.store().location()))?;
+    if hierarchy.format() != Format::V3Draft {
+        line(
+            "metadata",
+            if hierarchy.is_consolidated() { "consolidated" } else { "a document for each node" },
+        )?;
+    }
     let mut last = "";
     for part in &known.hierarchy {
         let label = label(part.member);
@@ -317,6 +329,7 @@ fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
     object.insert("format", hierarchy.format().name());
     object.insert("description", hierarchy.description().as_str());
     object.insert("store", hierarchy.store().location().as_str());
+    object.insert("consolidated", hierarchy.is_consolidated());
     for part in known.hierarchy.iter().filter(|part| part.member == "metadata_encoding") {
         object.insert(part.member, part_value(part));
         let extensions = known.hierarchy.iter().filter(|part| part.member == "hierarchy_extensions");

@@ -3,8 +3,8 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use zarr_kit::spec::{Prefix, json};
-use zarr_kit::{Format, Node, NodePath, pack};
+use zarr_kit::spec::{Prefix, json, printable_path};
+use zarr_kit::{Format, Node, NodePath, Packed, pack};
 
 use crate::arguments::Pack;
 use crate::failure::Failure;
@@ -26,12 +26,8 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
         ));
     }
     let beside = free_place(&source.store().location(), &arguments.file)?;
-    let progress = Progress::unknown("packing");
-    let mut done = 0;
-    let mut told = |bytes| {
-        done += bytes;
-        progress.say(&format!("packing, {}", size(done)));
-    };
+    let mut shown = Shown { progress: Progress::unknown("listing keys"), values: None, bytes: 0 };
+    let mut told = |packed| shown.update(packed);
     let at = |error: std::io::Error| Failure::Io(error).while_at(&arguments.file.display().to_string());
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -44,9 +40,34 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Progress of packing, whose total is known when the keys are listed.
+struct Shown {
+    progress: Progress,
+    /// Values that were done the last time, once the total is known.
+    values: Option<usize>,
+    bytes: u64,
+}
+
+impl Shown {
+    fn update(&mut self, packed: Packed) {
+        if self.values.is_none() {
+            self.progress = Progress::of(packed.of as u64, "packing");
+        }
+        let before = self.values.replace(packed.values).unwrap_or(0);
+        self.bytes = self.bytes.saturating_add(packed.bytes);
+        self.progress.add((packed.values - before) as u64);
+        self.progress.say(&format!("packing, {}", size(self.bytes)));
+    }
+}
+
 /// The folder that the archive is to be in, where nothing has its name, and which is not in what is packed.
 fn free_place(source: &str, file: &Path) -> Result<PathBuf, Failure> {
-    let shown = file.display();
+    let shown = printable_path(file);
+    if file.to_str().is_some_and(|file| file.contains("://")) {
+        return Err(Failure::fault(format!(
+            "`{shown}` is a URL, but an archive is written to a local file: give a path, and upload the file"
+        )));
+    }
     if file.symlink_metadata().is_ok() {
         return Err(Failure::fault(format!(
             "`{shown}` is there already; an archive is written where nothing is"

@@ -19,13 +19,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json};
+use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json, printable, printable_path};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 use crate::arguments::LoadedVerb;
 use crate::arguments::{Plugins, PluginsVerb};
 use crate::failure::Failure;
+use crate::printer::stdout;
 use crate::templates::NewPlugin;
 use crate::terminal;
 
@@ -101,7 +102,7 @@ fn without_kind(feature: &str) -> Option<&str> {
 }
 
 pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(stdout());
     match &arguments.verb {
         Some(PluginsVerb::New { kind, name, uri, deps, folder }) => {
             let plugin = NewPlugin::new(*kind, name, uri.as_deref()).map_err(Failure::fault)?;
@@ -151,7 +152,8 @@ fn list(long: bool, json: bool, to: &mut dyn Write) -> Result<(), Failure> {
     }
     for Library { name, version, manifest, refusal, .. } in &known.libraries {
         let state = refusal.as_ref().map_or("trusted".to_owned(), |refusal| format!("not used: {refusal}"));
-        writeln!(to, "  {name} {version}  {}: {state}", manifest.display())?;
+        let manifest = printable_path(manifest);
+        writeln!(to, "  {}", printable(format_args!("{name} {version}  {manifest}: {state}")))?;
     }
     Ok(())
 }
@@ -241,9 +243,8 @@ fn known(_wanted: Option<&str>) -> Result<Known, Failure> {
 }
 
 fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
-    let text = json::to_vec_pretty(value).map_err(|error| Failure::fault(error.to_string()))?;
-    to.write_all(&text)?;
-    Ok(writeln!(to)?)
+    let text = json::to_printable_pretty(value).map_err(|error| Failure::fault(error.to_string()))?;
+    Ok(writeln!(to, "{text}")?)
 }
 
 /// The kinds and names of the plugins that `id` stands for.
@@ -323,14 +324,15 @@ fn write(
     Ok(())
 }
 
-/// A line for each plugin that is no longer than the terminal is wide.
+/// A line for each plugin: on a terminal no longer than that is wide, else as long as it is.
 fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     let width = terminal::width();
     let longest = rows.iter().map(|row| row.short_name().chars().count()).max().unwrap_or(0);
     rows.iter().try_for_each(|row| {
         let from = row.library.as_ref().map_or(String::new(), |_| format!("(library {}) ", row.origin));
         let line = format!("  {:longest$}  {from}{}", row.short_name(), row.about.summary);
-        writeln!(to, "{}", cut(line.trim_end(), width))
+        let line = line.trim_end();
+        writeln!(to, "{}", width.map_or_else(|| line.to_owned(), |width| cut(line, width)))
     })
 }
 

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use zarr_kit::spec::{Object, Value, json};
+use zarr_kit::spec::{Object, Value, json, printable};
 use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
 
 use crate::arguments::Tree;
 use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
 use crate::failure::Failure;
 use crate::opening::open;
+use crate::printer::stdout;
 use crate::terminal::Progress;
 
 pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
@@ -17,14 +18,11 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     let progress = Progress::unknown("listing nodes");
     let nodes = hierarchy.walk(&path)?;
     drop(progress);
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(stdout());
     if arguments.json {
-        let nodes: Vec<Value> =
-            nodes.iter().map(|node| member(&hierarchy, node)).collect::<Result<_, _>>()?;
-        let text =
-            json::to_vec_pretty(&Value::Array(nodes)).map_err(|error| Failure::fault(error.to_string()))?;
-        output.write_all(&text)?;
-        writeln!(output)?;
+        let nodes: Vec<Value> = nodes.iter().map(|node| member(&hierarchy, node)).collect();
+        let text = json::to_printable_pretty(&Value::Array(nodes));
+        writeln!(output, "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?;
     } else {
         write(&hierarchy, &nodes, &mut output)?;
     }
@@ -39,7 +37,7 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[Child], to: &mut dyn Write) 
     for (number, node) in nodes.iter().enumerate() {
         let depth = node.path.names().len() - base;
         if depth == 0 {
-            writeln!(to, "{}{}", node.path, label(hierarchy, node)?)?;
+            writeln!(to, "{}{}", printable(&node.path), printable(label(hierarchy, node)))?;
             continue;
         }
         let more = has_sibling_behind(&nodes[number + 1..], &node.path);
@@ -47,7 +45,8 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[Child], to: &mut dyn Write) 
         let stems: String = open.iter().map(|&open| if open { "│  " } else { "   " }).collect();
         open.push(more);
         let branch = if more { "├─ " } else { "└─ " };
-        writeln!(to, "{stems}{branch}{}{}", node.path.name(), label(hierarchy, node)?)?;
+        let label = label(hierarchy, node);
+        writeln!(to, "{stems}{branch}{}{}", printable(node.path.name()), printable(label))?;
     }
     Ok(())
 }
@@ -58,9 +57,17 @@ fn has_sibling_behind(nodes: &[Child], path: &NodePath) -> bool {
     behind.is_some_and(|node| node.path.names().len() == depth)
 }
 
-/// What stands behind a name, with the space between.
-fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
-    Ok(match (child.kind, hierarchy.node_at(&child.path)?) {
+/// What follows a name, with the space between. One node that cannot be read does not hide the others.
+fn label(hierarchy: &Hierarchy, child: &Child) -> String {
+    let unreadable = |error: &zarr_kit::Error| format!(" unreadable: {}", problems(error).join("; "));
+    match hierarchy.node_at(&child.path) {
+        Ok(node) => label_of(hierarchy, child, node).unwrap_or_else(|error| unreadable(&error)),
+        Err(error) => unreadable(&error),
+    }
+}
+
+fn label_of(hierarchy: &Hierarchy, child: &Child, node: Node) -> Result<String, zarr_kit::Error> {
+    Ok(match (child.kind, node) {
         (Kind::ImplicitGroup, _) => " (implicit group)".to_owned(),
         (_, Node::Group(_)) => match child.path.is_root() {
             true => format!(" ({})", hierarchy.description()),
@@ -88,11 +95,19 @@ fn label(hierarchy: &Hierarchy, child: &Child) -> Result<String, Failure> {
     })
 }
 
-fn member(hierarchy: &Hierarchy, child: &Child) -> Result<Value, Failure> {
+fn member(hierarchy: &Hierarchy, child: &Child) -> Value {
     let mut object = Object::new();
     object.insert("path", child.path.to_string().as_str());
     let mut kind = |kind: &str| object.insert("kind", kind);
-    match hierarchy.node_at(&child.path)? {
+    let node = match hierarchy.node_at(&child.path) {
+        Ok(node) => node,
+        Err(error) => {
+            kind("unreadable");
+            object.insert("problems", problems(&error).iter().map(String::as_str).collect::<Value>());
+            return Value::Object(object);
+        }
+    };
+    match node {
         Node::Group(_) if child.kind == Kind::ImplicitGroup => drop(kind("implicit group")),
         Node::Group(_) => drop(kind("group")),
         Node::Array(array) => {
@@ -112,5 +127,5 @@ fn member(hierarchy: &Hierarchy, child: &Child) -> Result<Value, Failure> {
             object.insert("problems", problems.iter().map(String::as_str).collect::<Value>());
         }
     }
-    Ok(Value::Object(object))
+    Value::Object(object)
 }

@@ -145,6 +145,58 @@ fn json_has_the_forms_of_fill_values_nested_by_shape() {
     assert_eq!(text(&["get", &store, "/a", "--select", "0:0", "--format", "json"]), "[]\n");
 }
 
+/// One element of a type, as each format stores it.
+fn element(format: &str, dtype: &str, raw: &[u8]) -> [String; 2] {
+    let place = Place::new();
+    let store = created(&place, format, "1", dtype);
+    bytes(&["put", &store, "/a", &place.file("raw", raw)]);
+    ["json", "csv"].map(|form| text(&["get", &store, "/a", "--format", form]))
+}
+
+#[test]
+fn elements_are_the_same_in_json_whatever_the_format_of_the_store() {
+    let float = 15.536_119_f32.to_le_bytes();
+    let time = 978_307_205_i64.to_le_bytes();
+    let none = i64::MIN.to_le_bytes();
+    for format in ["v2", "v3", "v3-draft"] {
+        let shown = |dtype: &str, raw: &[u8]| element(format, dtype, raw);
+        assert_eq!(shown("float32", &float), ["[15.536119]\n", "15.536119\r\n"]);
+        assert_eq!(shown("<M8[s]", &time), ["[\"2001-01-01T00:00:05\"]\n", "2001-01-01T00:00:05\r\n"]);
+        assert_eq!(shown("<M8[s]", &none), ["[\"NaT\"]\n", "NaT\r\n"]);
+        assert_eq!(shown("<m8[s]", &[5, 0, 0, 0, 0, 0, 0, 0]), ["[5]\n", "5 s\r\n"]);
+        assert_eq!(shown("<m8[s]", &none), ["[\"NaT\"]\n", "NaT\r\n"]);
+        assert_eq!(shown("|S3", b"\xc3\xa9\0"), ["[\"é\"]\n", "é\r\n"]);
+        assert_eq!(shown("|S2", b"a\xff")[0], "[{\"base64\":\"Yf8=\"}]\n");
+    }
+}
+
+#[test]
+fn structures_are_objects_in_json_and_columns_in_csv() {
+    let dtype = r#"[["n","<i2"],["when","<M8[s]"],["what, where","|S3"]]"#;
+    let raw = [&7_i16.to_le_bytes()[..], &978_307_205_i64.to_le_bytes(), b"a,b"].concat();
+    for format in ["v2", "v3", "v3-draft"] {
+        let [json, csv] = element(format, dtype, &raw);
+        assert_eq!(
+            json, "[{\"n\":7,\"when\":\"2001-01-01T00:00:05\",\"what, where\":\"a,b\"}]\n",
+            "{format}"
+        );
+        assert_eq!(csv, "n,when,\"what, where\"\r\n7,2001-01-01T00:00:05,\"a,b\"\r\n", "{format}");
+    }
+    // v3 has no fields that are arrays.
+    let [json, csv] = element("v2", r#"[["a","|i1",[2,2]],["b","|i1"]]"#, &[1, 2, 3, 4, 5]);
+    assert_eq!(json, "[{\"a\":[[1,2],[3,4]],\"b\":5}]\n");
+    assert_eq!(csv, "a,b\r\n\"[1, 2, 3, 4]\",5\r\n");
+}
+
+#[test]
+fn cells_that_a_spreadsheet_takes_for_formulas_are_data_and_stay_as_they_are() {
+    let place = Place::new();
+    let store = created(&place, "v3", "1", "string");
+    let output = run_with_input(&["put", &store, "/a", "-"], b"\x05\0\0\0=A1+1");
+    assert!(output.status.success());
+    assert_eq!(text(&["get", &store, "/a", "--format", "csv"]), "=A1+1\r\n");
+}
+
 #[test]
 fn csv_has_a_line_for_each_row() {
     let place = Place::new();

@@ -1,7 +1,7 @@
 //! `conformance format`: any program that reads Zarr, held to the stored examples.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
@@ -13,6 +13,7 @@ use super::{generated, pretty, write_to};
 use crate::arguments::ConformanceFormat;
 use crate::failure::Failure;
 use crate::opening::context;
+use crate::printer::stdout;
 
 pub(super) fn run(arguments: &ConformanceFormat) -> Result<(), Failure> {
     let made = generated(arguments)?;
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &ConformanceFormat) -> Result<(), Failure> {
     let threads = available_parallelism().map_or(1, usize::from);
     let readings = reader.read_all(&examples, &folder, threads)?;
     let scores = Scores { reader: reader.name, command: reader.command, readings };
-    write!(io::stdout().lock(), "{scores}")?;
+    write!(stdout(), "{scores}")?;
     write_to(arguments.json.as_deref(), || pretty(&scores.to_json()))?;
     write_to(arguments.html.as_deref(), || Ok(scores.to_html().into_bytes()))?;
     write_to(arguments.junit.as_deref(), || Ok(scores.to_junit().into_bytes()))?;
@@ -98,7 +99,7 @@ fn write_all(made: &[Made], folder: &Path) -> Result<(), Failure> {
 }
 
 fn list(examples: &[&Example]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     for example in examples {
         writeln!(
             out,

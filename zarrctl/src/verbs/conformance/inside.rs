@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use zarr_conformance::stores::suite_of;
@@ -13,6 +12,7 @@ use zarr_kit::spec::{Key, Prefix};
 use super::run_and_tell;
 use crate::arguments::ConformanceStore;
 use crate::failure::Failure;
+use crate::printer::note;
 
 /// Every value that is none of ours, and its size. What a store that breaks a rule did to them is found by that.
 type Others = BTreeMap<Key, Option<u64>>;
@@ -20,13 +20,11 @@ type Others = BTreeMap<Key, Option<u64>>;
 pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result<(), Failure> {
     let prefix = new_prefix(&*store)?;
     let before = others(&*store, &prefix).map_err(zarr_kit::Error::from)?;
-    // Where nobody reads it, the rules hold all the same.
-    let _unread = writeln!(
-        io::stderr(),
+    note(&format!(
         "the rules are looked at below `{prefix}` of `{}`; of the {} other values none is touched",
         arguments.store,
         before.len()
-    );
+    ));
     let below = Arc::new(PrefixStore::new(Arc::clone(&store), prefix.clone()));
     let suite = suite_of(&arguments.store, below);
     let told =

@@ -112,7 +112,7 @@ pub(super) fn run(
     let source = match source {
         Some(Source::Path(folder)) => Source::Path(source_tree(folder)?),
         Some(source) => source.clone(),
-        None => Source::Path(source_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?),
+        None => Source::Path(own_source_tree()?),
     };
     is_new(plugin)?;
     let package = package(plugin);
@@ -180,9 +180,25 @@ fn format(sources: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     }
 }
 
+/// The source tree that this program or the current folder lies in.
+fn own_source_tree() -> Result<PathBuf, Failure> {
+    let places = [std::env::current_exe()?, std::env::current_dir()?];
+    let tree = places.iter().flat_map(|place| place.ancestors()).find(|folder| is_source_tree(folder));
+    tree.map(Path::to_owned).ok_or_else(|| {
+        Failure::fault(
+            "the crates of the framework are not published yet, and neither this program nor the current folder lies in \
+             their source tree: --deps path:FOLDER names a source tree, --deps git:URL a repository",
+        )
+    })
+}
+
+fn is_source_tree(folder: &Path) -> bool {
+    folder.join("zarr-spec/Cargo.toml").is_file()
+}
+
 /// The folder of a source tree of the framework, absolute.
 fn source_tree(folder: &Path) -> Result<PathBuf, Failure> {
-    let tree = folder.canonicalize().ok().filter(|tree| tree.join("zarr-spec/Cargo.toml").is_file());
+    let tree = folder.canonicalize().ok().filter(|tree| is_source_tree(tree));
     tree.ok_or_else(|| {
         Failure::fault(format!(
             "{} is no source tree of this framework; --deps path:FOLDER names one, and --deps git:URL a repository",

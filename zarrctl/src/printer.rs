@@ -1,0 +1,163 @@
+//! Standard output and standard error as people read them.
+//!
+//! Names, identifiers and messages come from stores, plugins and servers. The verbs escape them where they put them into
+//! a line. [`Printer`] is the last filter: no other character reaches a terminal, whatever a verb forgot.
+
+use std::io::{self, StdoutLock, Write};
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use zarr_kit::spec::printable::{is_printable, printable, printable_bytes};
+
+use crate::arguments::Arguments;
+
+/// Bytes of a character of UTF-8 at most.
+const CHARACTER: usize = 4;
+
+/// Lets printable characters, newlines and tabs through, and escapes everything else.
+#[derive(Debug)]
+pub(crate) struct Printer<W: Write> {
+    to: W,
+    /// The beginning of a character whose other bytes are not there yet.
+    begun: Vec<u8>,
+}
+
+/// Standard output through a filter.
+pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
+    Printer::new(io::stdout().lock())
+}
+
+/// Writes a line to standard error, with newlines escaped. Errors are ignored: without a reader, messages are of no use.
+pub(crate) fn note(line: &str) {
+    let _unread = writeln!(io::stderr(), "{}", printable(line));
+}
+
+/// As [`note`] for text of several lines that the caller has made printable.
+pub(crate) fn note_lines(text: &str) {
+    let _unread = writeln!(Printer::new(io::stderr()), "{text}");
+}
+
+/// Prints "error: …" to standard error, in the colours that wrong usage has there.
+pub(crate) fn print_error(message: &str) {
+    let mut text = Vec::new();
+    // A vector takes everything.
+    let _written = Printer::new(&mut text).write_all(message.as_bytes());
+    let message = format!("{}\n", String::from_utf8_lossy(&text));
+    let error = clap::Error::raw(ErrorKind::Io, message).with_cmd(&Arguments::command());
+    let _unread = error.print();
+}
+
+impl<W: Write> Printer<W> {
+    pub(crate) fn new(to: W) -> Self {
+        Self { to, begun: Vec::new() }
+    }
+
+    /// Writes what this program made itself, such as colours.
+    pub(crate) fn write_own(&mut self, text: &str) -> io::Result<()> {
+        self.end_character()?;
+        self.to.write_all(text.as_bytes())
+    }
+
+    /// Writes the bytes of a character that never became whole.
+    fn end_character(&mut self) -> io::Result<()> {
+        let begun = std::mem::take(&mut self.begun);
+        write!(self.to, "{}", printable_bytes(&begun))
+    }
+
+    fn write_text(&mut self, text: &str) -> io::Result<()> {
+        let passes = |character| matches!(character, '\n' | '\t') || is_printable(character);
+        let mut rest = text;
+        while let Some(at) = rest.find(|character| !passes(character)) {
+            let (plain, after) = rest.split_at(at);
+            let next = after.chars().next().map_or(0, char::len_utf8);
+            write!(self.to, "{plain}{}", printable(&after[..next]))?;
+            rest = &after[next..];
+        }
+        self.to.write_all(rest.as_bytes())
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.write_text(chunk.valid())?;
+            let invalid = chunk.invalid();
+            match chunks.peek().is_none() && may_continue(invalid) {
+                true => self.begun = invalid.to_vec(),
+                false => write!(self.to, "{}", printable_bytes(invalid))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Printer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.begun.is_empty() {
+            self.write_bytes(bytes)?;
+        } else {
+            let all = [&*std::mem::take(&mut self.begun), bytes].concat();
+            self.write_bytes(&all)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Drop for Printer<W> {
+    fn drop(&mut self) {
+        // Who wanted to know of an error has flushed.
+        let _unwritten = self.end_character();
+    }
+}
+
+/// Whether bytes that are not a character by themselves may be the beginning of one.
+fn may_continue(bytes: &[u8]) -> bool {
+    let length = match bytes.first() {
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf4) => CHARACTER,
+        _ => 0,
+    };
+    bytes.len() < length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(parts: &[&[u8]]) -> String {
+        let mut bytes = Vec::new();
+        let mut printer = Printer::new(&mut bytes);
+        parts.iter().for_each(|part| printer.write_all(part).unwrap());
+        drop(printer);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn only_printable_characters_newlines_and_tabs_pass() {
+        assert_eq!(
+            printed(&[b"a\tb\nc\x1b[31m\x07\r\x7f\xc2\x9b"]),
+            "a\tb\nc\\u{1b}[31m\\u{7}\\r\\u{7f}\\u{9b}"
+        );
+        assert_eq!(printed(&["é 日本 \u{202e}".as_bytes()]), "é 日本 \\u{202e}");
+        assert_eq!(printed(&[b"a\xff\xc3", b"b"]), "a\\xff\\xc3b");
+    }
+
+    #[test]
+    fn a_character_may_come_in_parts() {
+        let text = "é日🌍\u{9b}".as_bytes();
+        let parts: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(printed(&parts), "é日🌍\\u{9b}");
+        assert_eq!(printed(&[b"a\xe6", b"\x97"]), "a\\xe6\\x97");
+    }
+
+    #[test]
+    fn own_text_passes_as_it_is() {
+        let mut bytes = Vec::new();
+        Printer::new(&mut bytes).write_own("\x1b[0m").unwrap();
+        assert_eq!(bytes, b"\x1b[0m");
+    }
+}
