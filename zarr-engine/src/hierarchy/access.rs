@@ -107,8 +107,8 @@ impl Access {
         }
         let store = readable_location(&self.store.location());
         Err(Error::NotSupported(format!(
-            "{store} cannot list its keys, which {purpose} needs: give the path of a node, or consolidate the metadata \
-             where the data come from"
+            "{store} is not listable, but {purpose} needs a list of its keys: give the path of a node, or consolidate the \
+             metadata where the data come from"
         )))
     }
 
@@ -154,7 +154,7 @@ impl Access {
         Ok(self.store.list_dir(prefix)?)
     }
 
-    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that `format`
+    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that the format
     /// does not allow are included: a listing shows them as unreadable (V3-NAME-03, V3-NAME-04, V3-NAME-11).
     pub(super) fn paths_below(
         &self,

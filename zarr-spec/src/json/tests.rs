@@ -336,11 +336,25 @@ fn values_are_collected_from_elements_and_members() {
 #[test]
 fn strings_are_written_with_the_escapes_they_need() {
     let string = "\0\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f} \"\\/\u{7f}é€😀";
-    let text = Value::from(string).to_string();
+    let text = String::from_utf8(to_vec(&Value::from(string)).unwrap()).unwrap();
     assert_eq!(text, "\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f \\\"\\\\/\u{7f}é€😀\"");
     assert_eq!(read(&text).as_str(), Some(string));
     let every: String = ('\0'..='\u{ffff}').collect();
     assert_eq!(read(&Value::from(every.as_str()).to_string()).as_str(), Some(every.as_str()));
+}
+
+/// Documents keep these characters as they are; people get escapes, of the same text.
+#[test]
+fn text_for_people_escapes_what_a_terminal_obeys() {
+    let value = crate::json!({"\u{9b}31m": ["\u{7f}", "\u{202e}é", "\u{e0041}", "\n"]});
+    let escaped = r#"{"\u009b31m":["\u007f","\u202eé","\udb40\udc41","\n"]}"#;
+    assert_eq!(value.to_string(), escaped);
+    assert_eq!(value.as_object().unwrap().to_string(), escaped);
+    let pretty = to_printable_pretty(&value).unwrap();
+    assert_eq!(pretty, "{\n  \"\\u009b31m\": [\"\\u007f\", \"\\u202eé\", \"\\udb40\\udc41\", \"\\n\"]\n}");
+    assert_eq!(read(&pretty), value);
+    let stored = String::from_utf8(to_vec_pretty(&value).unwrap()).unwrap();
+    assert!(stored.contains("\u{9b}31m") && stored.contains("\u{202e}é"), "{stored}");
 }
 
 #[test]
