@@ -3,14 +3,29 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import tensorstore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "interop" / "python"))
 from raw import raw_bytes
+
+
+class Bytes:
+    """The memory of an array as unsigned bytes."""
+
+    def __init__(self, elements: np.ndarray) -> None:
+        self.elements = elements
+        self.__array_interface__ = elements.__array_interface__ | {"typestr": "|u1", "descr": [("", "|u1")]}
+
+
+def with_bytes(elements: np.ndarray) -> np.ndarray:
+    """The elements. Those of type `byte` come labelled as `|V0`, which has no bytes, although they have one each."""
+    return np.asarray(Bytes(elements)) if elements.dtype.itemsize == 0 else elements
+
 
 store, path, out = sys.argv[1:]
 folder = Path(store).joinpath(*path.strip("/").split("/"))
 driver = "zarr" if (folder / ".zarray").exists() else "zarr3"
 spec = {"driver": driver, "kvstore": {"driver": "file", "path": f"{folder}/"}}
 elements = tensorstore.open(spec, open=True, read=True).result().read().result()
-Path(out).write_bytes(raw_bytes(elements))
+Path(out).write_bytes(raw_bytes(with_bytes(elements)))

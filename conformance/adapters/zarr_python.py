@@ -3,11 +3,20 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import zarr
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "interop" / "python"))
 from raw import raw_bytes
 
+
+def with_texts(elements: np.ndarray) -> np.ndarray:
+    """The elements; of objects those that are neither text nor bytes as text, so that they count as the elements they are."""
+    if elements.dtype.kind != "O":
+        return elements
+    return np.array([it if isinstance(it, str | bytes) else str(it) for it in elements.ravel()], dtype=object)
+
+
 store, path, out = sys.argv[1:]
 array = zarr.open_array(store, path=path.strip("/"), mode="r")
-Path(out).write_bytes(raw_bytes(array[...]))
+Path(out).write_bytes(raw_bytes(with_texts(np.asarray(array[...]))))

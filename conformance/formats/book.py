@@ -32,10 +32,12 @@ class Book:
         elements: bytes | None = None,
         *,
         may_refuse: bool = False,
+        is_usual: bool = False,
         array: str = "/",
         origin: str = BY_HAND,
     ) -> None:
-        """Writes an example unless it is there. Without elements it has to be refused. Files are bytes, text, or JSON."""
+        """Writes an example unless it is there. Without elements it has to be refused; usual ones are common practice that
+        no text requires. Files are bytes, text, or JSON."""
         if self.has(name):
             return
         for path, content in files.items():
@@ -44,13 +46,25 @@ class Book:
             if not isinstance(content, bytes | str):
                 content = json.dumps(content, ensure_ascii=False)
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        self.note(name, rows, about, elements, may_refuse=may_refuse, array=array, origin=origin)
+        self.note(
+            name, rows, about, elements, may_refuse=may_refuse, is_usual=is_usual, array=array, origin=origin
+        )
 
     def note(
-        self, name: str, rows: str, about: str, elements: bytes | None, *, may_refuse: bool, array: str, origin: str
+        self,
+        name: str,
+        rows: str,
+        about: str,
+        elements: bytes | None,
+        *,
+        may_refuse: bool,
+        is_usual: bool = False,
+        array: str,
+        origin: str,
     ) -> None:
         """Puts an example whose files are there into the index."""
-        expect = "refused" if elements is None else "either" if may_refuse else "values"
+        valid = "usual" if is_usual else "either" if may_refuse else "values"
+        expect = "refused" if elements is None else valid
         entry = {"id": name, "rows": rows.split(), "about": about, "origin": origin, "array": array, "expect": expect}
         self.entries.append(entry if elements is None else {**entry, "elements": elements.hex()})
 

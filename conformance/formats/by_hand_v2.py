@@ -325,7 +325,7 @@ def objects(book: Book) -> None:
         "Texts whose last chunk reaches past the array; the first one is not stored, and the fill value 0 is the empty text.",
         {".zarray": document([3], "|O", [2], filters=[{"id": "vlen-utf8"}]), "1": items(b"abc", b"outside")},
         raw(b"", b"", b"abc"),
-        may_refuse=True,
+        is_usual=True,
     )
     wrong = [
         ("cut-off", items(*words)[:-1], "V2-OBJ-02", "The last text is cut off."),

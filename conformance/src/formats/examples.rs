@@ -58,8 +58,18 @@ pub enum Expectation {
     Values(Vec<u8>),
     /// It says that it cannot read this.
     Refused,
-    /// It gives these elements, or says that it does not know something that it need not know.
+    /// It gives these elements, or says that it does not support something that it need not support.
     Either(Vec<u8>),
+    /// It gives these elements if it follows common practice, which no text requires.
+    Usual(Vec<u8>),
+}
+
+impl Expectation {
+    /// Whether the example is valid.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        *self != Self::Refused
+    }
 }
 
 /// A hierarchy with an array, and what a reader has to do with it.
@@ -101,6 +111,7 @@ enum Expect {
     Values,
     Refused,
     Either,
+    Usual,
 }
 
 /// Every example, by format and in the order of the indexes.
@@ -126,6 +137,7 @@ fn parse(format: FormatName, text: &str) -> Result<Vec<Example>, String> {
         let expectation = match (entry.expect, entry.elements) {
             (Expect::Values, Some(digits)) => Expectation::Values(crate::hex(&digits)),
             (Expect::Either, Some(digits)) => Expectation::Either(crate::hex(&digits)),
+            (Expect::Usual, Some(digits)) => Expectation::Usual(crate::hex(&digits)),
             (Expect::Refused, None) => Expectation::Refused,
             _ => return Err(format!("{what}: elements are there where some are expected, and else not")),
         };

@@ -38,7 +38,7 @@ impl Known {
         let surprise = |reading: &Reading| {
             let known = self.0.iter().find(|(id, _)| *id == reading.example.id).map(|(_, outcome)| *outcome);
             let is_as_known = match known {
-                None => reading.outcome.is_right(),
+                None => !reading.outcome.is_failure(),
                 Some(known) => known == reading.outcome,
             };
             let known = known.map_or_else(String::new, |known| format!(", and was known as {known}"));
@@ -63,10 +63,10 @@ mod tests {
         let text = format!("{} wrong-elements # always\n\n# all\n", first.id);
         assert_eq!(known(&text).unwrap().surprises(&readings), Vec::<String>::new());
         assert_eq!(
-            known(&format!("{} crashed\n{} hung", first.id, second.id)).unwrap().surprises(&readings),
+            known(&format!("{} crashed\n{} timed-out", first.id, second.id)).unwrap().surprises(&readings),
             [
                 format!("{}: wrong-elements, and was known as crashed", first.id),
-                format!("{}: right, and was known as hung", second.id)
+                format!("{}: right, and was known as timed-out", second.id)
             ]
         );
         assert_eq!(known("").unwrap().surprises(&readings), [format!("{}: wrong-elements", first.id)]);

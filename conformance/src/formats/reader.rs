@@ -14,8 +14,10 @@ use crate::child::{Ended, ended, is_out_of_memory};
 pub enum Outcome {
     /// It gave the elements.
     Right,
-    /// It said that it cannot read what is not valid, or what it need not know.
+    /// It said that it cannot read what is not valid.
     Refused,
+    /// It did not read what is valid but need not be supported.
+    NotSupported,
     /// It gave other elements, and no error.
     WrongElements,
     /// It gave elements of what is not valid, and no error.
@@ -24,29 +26,36 @@ pub enum Outcome {
     RefusedValid,
     /// A signal ended it: a segmentation fault, an abort.
     Crashed,
-    /// It did not end in time.
-    Hung,
-    /// It wanted more memory than it may have.
+    /// It exceeded the limit of time.
+    TimedOut,
+    /// It exceeded the limit of memory.
     OutOfMemory,
 }
 
 impl Outcome {
     /// Good ones first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Right,
         Self::Refused,
+        Self::NotSupported,
         Self::WrongElements,
         Self::Accepted,
         Self::RefusedValid,
         Self::Crashed,
-        Self::Hung,
+        Self::TimedOut,
         Self::OutOfMemory,
     ];
 
-    /// Whether a reader has to do this.
+    /// Whether this is what the example asks for.
     #[must_use]
     pub fn is_right(self) -> bool {
         matches!(self, Self::Right | Self::Refused)
+    }
+
+    /// Whether a reader must not do this. What it does not support is neither right nor a failure.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        !self.is_right() && self != Self::NotSupported
     }
 
     /// What it says about a reader.
@@ -54,13 +63,14 @@ impl Outcome {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Right => "the right elements",
-            Self::Refused => "an error where one is due",
+            Self::Refused => "an error for what is not valid",
+            Self::NotSupported => "valid, but not read; readers need not support it",
             Self::WrongElements => "other elements, and no error",
             Self::Accepted => "elements of what is not valid, and no error",
             Self::RefusedValid => "an error for what is valid",
             Self::Crashed => "ended by a signal",
-            Self::Hung => "did not end in time",
-            Self::OutOfMemory => "wanted more memory than it may have",
+            Self::TimedOut => "exceeded the time limit",
+            Self::OutOfMemory => "exceeded the memory limit",
         }
     }
 }
@@ -70,11 +80,12 @@ impl fmt::Display for Outcome {
         f.write_str(match self {
             Self::Right => "right",
             Self::Refused => "refused",
+            Self::NotSupported => "not-supported",
             Self::WrongElements => "wrong-elements",
             Self::Accepted => "accepted",
             Self::RefusedValid => "refused-valid",
             Self::Crashed => "crashed",
-            Self::Hung => "hung",
+            Self::TimedOut => "timed-out",
             Self::OutOfMemory => "out-of-memory",
         })
     }
@@ -226,21 +237,29 @@ fn judge(expectation: &Expectation, ended: Ended, elements: Option<&[u8]>, text:
     let last = || last_line(text.lines());
     let mut of_memory = text.lines().filter(|line| is_out_of_memory(line)).peekable();
     match (ended, expectation) {
-        (Ended::Late, _) => (Outcome::Hung, last()),
+        (Ended::Late, _) => (Outcome::TimedOut, last()),
         (Ended::Status(_) | Ended::Signal(_), _) if of_memory.peek().is_some() => {
             (Outcome::OutOfMemory, last_line(of_memory))
         }
         (Ended::Signal(signal), _) => (Outcome::Crashed, format!("signal {signal}: {}", last())),
         (Ended::Status(_), Expectation::Values(_)) => (Outcome::RefusedValid, last()),
-        (Ended::Status(_), _) => (Outcome::Refused, last()),
+        (Ended::Status(_), Expectation::Either(_) | Expectation::Usual(_)) => (Outcome::NotSupported, last()),
+        (Ended::Status(_), Expectation::Refused) => (Outcome::Refused, last()),
         (Ended::Well, Expectation::Refused) => {
             (Outcome::Accepted, elements.map_or_else(|| "no elements".to_owned(), shown))
         }
-        (Ended::Well, Expectation::Values(wanted) | Expectation::Either(wanted)) => match elements {
-            Some(elements) if elements == wanted => (Outcome::Right, String::new()),
-            Some(elements) => (Outcome::WrongElements, format!("{}, not {}", shown(elements), shown(wanted))),
-            None => (Outcome::WrongElements, "status 0, and no elements".to_owned()),
-        },
+        (
+            Ended::Well,
+            Expectation::Values(wanted) | Expectation::Either(wanted) | Expectation::Usual(wanted),
+        ) => {
+            let is_usual = matches!(expectation, Expectation::Usual(_));
+            let wrong = if is_usual { Outcome::NotSupported } else { Outcome::WrongElements };
+            match elements {
+                Some(elements) if elements == wanted => (Outcome::Right, String::new()),
+                Some(elements) => (wrong, format!("{}, not {}", shown(elements), shown(wanted))),
+                None => (Outcome::WrongElements, "status 0, and no elements".to_owned()),
+            }
+        }
     }
 }
 
@@ -305,11 +324,24 @@ mod tests {
         assert_eq!(outcome("exit 3", invalid()), Outcome::Refused);
         assert_eq!(outcome("kill -SEGV $$", invalid()), Outcome::Crashed);
         assert_eq!(outcome("sh -c 'kill -ABRT $$'; exit $?", invalid()), Outcome::Crashed);
-        assert_eq!(outcome("sleep 20 & sleep 20", invalid()), Outcome::Hung);
+        assert_eq!(outcome("sleep 20 & sleep 20", invalid()), Outcome::TimedOut);
         assert_eq!(
             outcome("echo MemoryError >&2; echo Aborted >&2; exit 1", invalid()),
             Outcome::OutOfMemory
         );
+    }
+
+    #[test]
+    fn a_valid_example_that_is_refused_never_counts_as_right() {
+        let other = |is: fn(&Expectation) -> bool| all().iter().find(|it| is(&it.expectation)).unwrap();
+        let either = other(|it| matches!(it, Expectation::Either(_)));
+        let usual = other(|it| matches!(it, Expectation::Usual(_)));
+        let outcome = |command: &str, example| read(command, example).outcome;
+        assert_eq!(outcome("exit 3", either), Outcome::NotSupported);
+        assert_eq!(outcome("printf x > {out}", either), Outcome::WrongElements);
+        assert_eq!(outcome("exit 3", usual), Outcome::NotSupported);
+        assert_eq!(outcome("printf x > {out}", usual), Outcome::NotSupported);
+        assert!(!Outcome::NotSupported.is_right() && !Outcome::NotSupported.is_failure());
     }
 
     #[test]

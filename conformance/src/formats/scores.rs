@@ -4,11 +4,11 @@ use std::fmt::{self, Write as _};
 
 use zarr_spec::json::{Object, Value};
 
-use super::{Expectation, FormatName, Outcome, Reading};
+use super::{FormatName, Outcome, Reading};
 use crate::suite::{VERSION, escaped};
 
 /// The version of the JSON form.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 /// A reader, and what came of each example.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,22 +24,25 @@ pub struct Scores {
 impl Scores {
     /// What the reader should not have done.
     pub fn failures(&self) -> impl Iterator<Item = &Reading> {
-        self.readings.iter().filter(|reading| !reading.outcome.is_right())
+        self.readings.iter().filter(|reading| reading.outcome.is_failure())
     }
 
-    /// What the reader said that it cannot read, and need not know.
-    pub fn unknown(&self) -> impl Iterator<Item = &Reading> {
-        let is_unknown = |reading: &&Reading| {
-            reading.outcome == Outcome::Refused
-                && matches!(reading.example.expectation, Expectation::Either(_))
-        };
-        self.readings.iter().filter(is_unknown)
+    /// What the reader does not support, and need not support.
+    pub fn not_supported(&self) -> impl Iterator<Item = &Reading> {
+        self.readings.iter().filter(|reading| reading.outcome == Outcome::NotSupported)
     }
 
-    /// How many examples came out well, and how many there are.
+    /// The number of examples that came out right, and the number of all of them.
     fn counts(&self, of: impl Fn(&Reading) -> bool) -> (usize, usize) {
         let all = || self.readings.iter().filter(|reading| of(reading));
         (all().filter(|reading| reading.outcome.is_right()).count(), all().count())
+    }
+
+    /// The counts of the valid examples of a format, or of those that are not valid.
+    fn counts_of(&self, format: FormatName, is_valid: bool) -> (usize, usize) {
+        self.counts(|Reading { example, .. }| {
+            example.format == format && example.expectation.is_valid() == is_valid
+        })
     }
 
     /// The command that reads one example again.
@@ -82,16 +85,18 @@ impl Scores {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"zarr-conformance format\">\n",
         );
         for format in FormatName::ALL {
-            let (right, count) = self.counts(|reading| reading.example.format == format);
+            let of_format = |reading: &&Reading| reading.example.format == format;
+            let count = self.readings.iter().filter(of_format).count();
             if count == 0 {
                 continue;
             }
+            let failures = self.failures().filter(of_format).count();
+            let skipped = self.not_supported().filter(of_format).count();
             let name = escaped(&format!("{} {format}", self.reader));
             put(
                 &mut xml,
                 format_args!(
-                    "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\" skipped=\"0\">\n",
-                    count - right
+                    "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" skipped=\"{skipped}\">\n"
                 ),
             );
             for reading in self.readings.iter().filter(|reading| reading.example.format == format) {
@@ -103,6 +108,15 @@ impl Scores {
                     continue;
                 }
                 let (about, note) = (escaped(&example.about), escaped(note));
+                if !outcome.is_failure() {
+                    put(
+                        &mut xml,
+                        format_args!(
+                            "{head}>\n      <skipped message=\"{outcome}: {note}\"/>\n    </testcase>\n"
+                        ),
+                    );
+                    continue;
+                }
                 put(
                     &mut xml,
                     format_args!(
@@ -122,14 +136,15 @@ impl Scores {
     pub fn to_html(&self) -> String {
         let title = escaped(&format!("Zarr formats as {} reads them", self.reader));
         let (right, count) = self.counts(|_| true);
+        let not_supported = self.not_supported().count();
         let mut page = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-             <style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<p>{right} of {count} examples, of \
-             version {VERSION} of the suite.</p>\n</header>\n<section>\n<h2>What went wrong</h2>\n",
+             <style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<p>{right} of {count} examples are right \
+             and {not_supported} not supported, of version {VERSION} of the suite.</p>\n</header>\n<section>\n<h2>What went wrong</h2>\n",
             include_str!("../suite/report/page.css"),
         );
-        if right == count {
+        if self.failures().next().is_none() {
             page.push_str("<p>Nothing.</p>\n");
         }
         for reading in self.failures() {
@@ -137,7 +152,7 @@ impl Scores {
                 &mut page,
                 format_args!(
                     "<article>\n<h3><code>{}</code>: {}</h3>\n<p>{} <small>{}</small></p>\n\
-                     <p><code>{}</code></p>\n<p>Again: <code class=\"again\">{}</code></p>\n</article>\n",
+                     <p><code>{}</code></p>\n<p>To reproduce it: <code class=\"again\">{}</code></p>\n</article>\n",
                     escaped(&reading.example.id),
                     reading.outcome.meaning(),
                     escaped(&reading.example.about),
@@ -150,7 +165,11 @@ impl Scores {
         page.push_str("</section>\n<section>\n<h2>All examples</h2>\n<table>\n<thead><tr><th>Example</th>");
         page.push_str("<th>What it is</th><th>Outcome</th></tr></thead>\n<tbody>\n");
         for Reading { example, outcome, .. } in &self.readings {
-            let class = if outcome.is_right() { "good" } else { "bad" };
+            let class = match (outcome.is_right(), outcome.is_failure()) {
+                (true, _) => "good",
+                (false, true) => "bad",
+                (false, false) => "skipped",
+            };
             put(
                 &mut page,
                 format_args!(
@@ -168,7 +187,7 @@ impl Scores {
     #[must_use]
     pub fn badge(&self) -> Value {
         let (right, count) = self.counts(|_| true);
-        let color = match count - right {
+        let color = match self.failures().count() {
             0 => "brightgreen",
             some if some * 10 <= count => "yellow",
             _ => "orange",
@@ -182,17 +201,23 @@ impl Scores {
     }
 }
 
-/// How many examples came out well in each format, and then what went wrong, with the command that shows it again.
+/// How many examples came out right in each format, and then what went wrong, with the command that reproduces it.
 impl fmt::Display for Scores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for format in FormatName::ALL {
-            let (right, count) = self.counts(|reading| reading.example.format == format);
-            if count > 0 {
-                writeln!(f, "{}: {format}: {right} of {count}", self.reader)?;
+            let (read, valid) = self.counts_of(format, true);
+            let (refused, invalid) = self.counts_of(format, false);
+            let counts = [
+                (valid > 0).then(|| format!("{read} of {valid} valid ones read")),
+                (invalid > 0).then(|| format!("{refused} of {invalid} others refused")),
+            ];
+            let counts: Vec<String> = counts.into_iter().flatten().collect();
+            if !counts.is_empty() {
+                writeln!(f, "{}: {format}: {}", self.reader, counts.join(", "))?;
             }
         }
-        for Reading { example, note, .. } in self.unknown() {
-            writeln!(f, "  not known, and need not be: {}: {note}", example.id)?;
+        for Reading { example, note, .. } in self.not_supported() {
+            writeln!(f, "  not supported: {}: {note}", example.id)?;
         }
         for reading in self.failures() {
             let Reading { example, outcome, note, .. } = reading;
@@ -201,7 +226,7 @@ impl fmt::Display for Scores {
             if !note.is_empty() {
                 writeln!(f, "  {note}")?;
             }
-            writeln!(f, "  again: {}", self.again(reading))?;
+            writeln!(f, "  to reproduce it: {}", self.again(reading))?;
         }
         Ok(())
     }
@@ -213,19 +238,19 @@ impl fmt::Display for Scores {
 pub fn page(all: &[Scores]) -> String {
     let mut page = String::from(HEAD);
     page.push_str("| reader |");
-    FormatName::ALL.iter().for_each(|format| put(&mut page, format_args!(" {format} |")));
-    page.push_str("\n|---|--:|--:|--:|\n");
+    FormatName::ALL.iter().for_each(|it| put(&mut page, format_args!(" {it} valid | {it} not valid |")));
+    put(&mut page, format_args!("\n|---|{}\n", "--:|".repeat(2 * FormatName::ALL.len())));
     for scores in all {
         put(&mut page, format_args!("| {} |", scores.reader));
-        for format in FormatName::ALL {
-            match scores.counts(|reading| reading.example.format == format) {
+        for (format, is_valid) in FormatName::ALL.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+            match scores.counts_of(format, is_valid) {
                 (_, 0) => page.push_str(" – |"),
                 (right, count) => put(&mut page, format_args!(" {right} of {count} |")),
             }
         }
         page.push('\n');
     }
-    page.push_str("\n## What came of the examples\n\n| reader |");
+    page.push_str("\n## Outcomes\n\n| reader |");
     Outcome::ALL.iter().for_each(|outcome| put(&mut page, format_args!(" {outcome} |")));
     put(&mut page, format_args!("\n|---|{}\n", "--:|".repeat(Outcome::ALL.len())));
     for scores in all {
@@ -244,7 +269,7 @@ pub fn page(all: &[Scores]) -> String {
         put(
             &mut page,
             format_args!(
-                "\n## {}\n\nEach line is shown again by\n\n```sh\nzarrctl conformance format --reader '{}' --only EXAMPLE\n\
+                "\n## {}\n\nTo reproduce a line:\n\n```sh\nzarrctl conformance format --reader '{}' --only EXAMPLE\n\
                  ```\n\n| example | outcome | what the example is | rows |\n|---|---|---|---|\n",
                 scores.reader, scores.command
             ),
@@ -275,7 +300,10 @@ in `conformance/adapters`; `python` is one with the packages of `conformance/int
 A score is no judgement of a project: the examples are hard cases on purpose. Some stand on readings of the texts that the
 requirements give reasons for. Where a reader does not know a format at all, there is a dash.
 
-## Examples that came out well
+Valid examples and those that are not valid are counted apart: the former must be read, the latter must be refused. A reader
+need not support every valid example. One that it refuses counts as not supported, and never as read.
+
+## Right outcomes
 
 ";
 
@@ -290,7 +318,7 @@ fn put(to: &mut String, text: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::all;
+    use super::super::{Expectation, all};
     use super::*;
 
     fn scores() -> Scores {
@@ -299,15 +327,15 @@ mod tests {
         Scores {
             reader: "a <b>".to_owned(),
             command: "read 'x' {store}".to_owned(),
-            readings: vec![reading(0, Outcome::Right, ""), reading(1, Outcome::Hung, "<script>")],
+            readings: vec![reading(0, Outcome::Right, ""), reading(1, Outcome::TimedOut, "<script>")],
         }
     }
 
     #[test]
     fn what_went_wrong_is_told_with_the_command_that_shows_it_again() {
         let (text, id) = (scores().to_string(), &all()[1].id);
-        assert!(text.starts_with("a <b>: v2: 1 of 2\n"), "{text}");
-        assert!(text.contains(&format!("\n{id}: hung (did not end in time)\n")), "{text}");
+        assert!(text.starts_with("a <b>: v2: 1 of 2 valid ones read\n"), "{text}");
+        assert!(text.contains(&format!("\n{id}: timed-out (exceeded the time limit)\n")), "{text}");
         let again = format!(r"zarrctl conformance format --reader 'read '\''x'\'' {{store}}' --only {id}");
         assert!(text.contains(&again), "{text}");
     }
@@ -323,7 +351,7 @@ mod tests {
     #[test]
     fn programs_read_the_outcome_of_each_example() {
         let json = scores().to_json().to_string();
-        assert!(json.contains(r#""outcome":"hung","right":false"#), "{json}");
+        assert!(json.contains(r#""outcome":"timed-out","right":false"#), "{json}");
         assert!(scores().badge().to_string().contains(r#""message":"1/2","color":"orange""#));
         assert!(scores().to_junit().contains("tests=\"2\" failures=\"1\""));
     }
@@ -331,7 +359,27 @@ mod tests {
     #[test]
     fn the_page_has_a_dash_for_a_format_that_was_not_read() {
         let page = page(&[scores()]);
-        assert!(page.contains("| a <b> | 1 of 2 | – | – |\n"), "{page}");
-        assert!(page.contains(&format!("| `{}` | hung |", all()[1].id)), "{page}");
+        assert!(page.contains("| a <b> | 1 of 2 | – | – | – | – | – |\n"), "{page}");
+        assert!(page.contains(&format!("| `{}` | timed-out |", all()[1].id)), "{page}");
+    }
+
+    #[test]
+    fn a_reader_that_refuses_everything_reads_no_valid_example() {
+        let refused = |example: &'static super::super::Example| {
+            let outcome = match &example.expectation {
+                Expectation::Values(_) => Outcome::RefusedValid,
+                Expectation::Refused => Outcome::Refused,
+                Expectation::Either(_) | Expectation::Usual(_) => Outcome::NotSupported,
+            };
+            Reading::new(example, outcome, String::new())
+        };
+        let scores = Scores { readings: all().iter().map(refused).collect(), ..scores() };
+        for format in FormatName::ALL {
+            assert_eq!(scores.counts_of(format, true).0, 0);
+            let (right, count) = scores.counts_of(format, false);
+            assert_eq!(right, count);
+        }
+        assert!(scores.not_supported().count() > 0);
+        assert!(!scores.failures().any(|reading| reading.outcome == Outcome::NotSupported));
     }
 }

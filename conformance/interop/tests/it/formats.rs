@@ -105,7 +105,7 @@ fn read(reader: &Measured) -> Vec<Reading> {
 /// What a reader gets wrong, as a list of expectations.
 fn list(reader: &Measured, readings: &[Reading]) -> String {
     let mut text = format!("# What {} gets wrong. Written by `cargo xtask scores`.\n", reader.name);
-    for Reading { example, outcome, .. } in readings.iter().filter(|reading| !reading.outcome.is_right()) {
+    for Reading { example, outcome, .. } in readings.iter().filter(|reading| reading.outcome.is_failure()) {
         writeln!(text, "{} {outcome}", example.id).unwrap();
     }
     text
