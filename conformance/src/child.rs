@@ -19,7 +19,7 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    fn of(status: ExitStatus) -> Self {
+    pub(crate) fn of(status: ExitStatus) -> Self {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             return Self::Signal(signal);

@@ -5,14 +5,17 @@
 //! report says why.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use zarr_spec::Registry;
 use zarr_spec::registry::{ExtensionPoint, Plugin};
 
 pub(crate) mod allocations;
+mod attempt;
 mod chunk_grid;
 mod chunk_key_encoding;
 mod codec;
@@ -21,6 +24,7 @@ mod documents;
 mod elements;
 mod extension;
 mod fuzzed;
+mod guarded;
 mod harness;
 mod isolation;
 mod memory_layout;
@@ -29,9 +33,11 @@ mod report;
 mod storage_transformer;
 mod store;
 mod tried;
+mod worker;
+mod workers;
 
 pub use allocations::{CountingAllocator, highest, requests};
-pub use codec::Fixture;
+pub use codec::{Fixture, FixtureError, add_fixtures, fixtures_in};
 #[cfg(feature = "proptest")]
 pub(crate) use elements::payloads;
 pub(crate) use fuzzed::fuzz_targets;
@@ -39,6 +45,8 @@ pub use harness::{report_of_linked, run_linked};
 pub use isolation::Again;
 pub(crate) use report::escaped;
 pub use report::{Expectations, Report, ReportError};
+pub use worker::{is_worker, serve};
+pub use workers::{Crash, End, Listed, WorkerOptions, Workers};
 
 /// The version of the rules. A rule that is added, or asks for more than before, makes a new minor version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -148,7 +156,7 @@ pub struct Cases {
 }
 
 /// A case in which a rule was broken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What was tried, so that it can be tried again.
     pub case: String,
@@ -160,14 +168,16 @@ pub struct Failure {
 const MOST_FAILURES: usize = 20;
 
 impl Cases {
-    /// Notes what came of a case.
+    /// Notes what came of a case. A failure that is already known is not repeated.
     pub fn check(&mut self, case: impl fmt::Display, result: Result<(), String>) {
-        match result {
-            Ok(()) => self.passed += 1,
-            Err(what) if self.failures.len() < MOST_FAILURES => {
-                self.failures.push(Failure { case: case.to_string(), what });
-            }
-            Err(_) => {}
+        attempt::record(|| format!("after {case}"));
+        let Err(what) = result else {
+            self.passed += 1;
+            return;
+        };
+        let failure = Failure { case: case.to_string(), what };
+        if self.failures.len() < MOST_FAILURES && !self.failures.contains(&failure) {
+            self.failures.push(failure);
         }
     }
 
@@ -208,7 +218,7 @@ impl Cases {
 }
 
 /// What became of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It holds.
     Passed {
@@ -313,14 +323,32 @@ pub fn suites_of(registry: &Registry) -> Vec<Suite> {
     suites
 }
 
-/// What a panic says.
+thread_local! {
+    /// Where this thread panicked last, if [`note_panic`] is the hook.
+    static PANICKED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// A hook that notes where a thread panics, for the report of the rule. Threads other than the first one also print it,
+/// since a plugin may have started them.
+fn note_panic(info: &PanicHookInfo<'_>) {
+    let place = info.location().map(ToString::to_string);
+    if std::thread::current().name() != Some("main") {
+        eprintln!("{info}");
+    }
+    PANICKED_AT.set(place);
+}
+
+/// What a panic says, and where it happened if that is known.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text.as_str(),
         _ => "of an unknown kind",
     };
-    format!("a panic: {text}")
+    match PANICKED_AT.take() {
+        Some(place) => format!("a panic at {place}: {text}"),
+        None => format!("a panic: {text}"),
+    }
 }
 
 #[cfg(test)]

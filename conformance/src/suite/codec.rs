@@ -10,7 +10,9 @@ use zarr_spec::{
     Representation, Size, Value,
 };
 
+use super::attempt::{placement, record, shown};
 use super::elements::Sample;
+use super::guarded::{Input, written};
 use super::tried::{Makes, RuleOf, Tried, suite};
 use super::{Cases, Suite};
 use crate::chains::{StepByStep, with_checksum, without_checksum};
@@ -21,12 +23,14 @@ mod documents;
 mod fixtures;
 pub(super) mod fuzzed;
 mod hostile;
+mod large;
+mod leaks;
 mod promises;
 mod robustness;
 mod round_trips;
+mod threads;
 
-pub use fixtures::Fixture;
-pub(super) use fixtures::add_fixtures;
+pub use fixtures::{Fixture, FixtureError, add_fixtures, fixtures_in};
 pub(super) use hostile::Hostile;
 
 type CodecOnTrial = Tried<CodecPlugin>;
@@ -56,7 +60,10 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
             documents::RULES,
             round_trips::RULES,
             chains::RULES,
+            large::RULES,
             robustness::RULES,
+            threads::RULES,
+            leaks::RULES,
             fixtures::RULES,
             promises::RULES,
         ];
@@ -116,41 +123,62 @@ impl CodecOnTrial {
     /// The uses of codecs that compute something, chains inside of them and checksums included.
     fn computing(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = self.uses(cases);
-        uses.retain(|used| match used.codec {
-            Codec::ArrayToArray(_)
-            | Codec::ArrayToBytes(_)
-            | Codec::Composite(_)
-            | Codec::BytesToBytes(_)
-            | Codec::Checksum(_) => true,
-            _ => {
+        uses.retain(|used| {
+            let computes = Use::computes(&used.codec);
+            if !computes {
                 cases.skip("the engine does what this codec says");
-                false
             }
+            computes
         });
         uses
     }
 }
 
 impl Use<'_> {
+    /// Whether the codec has functions that encode and decode.
+    fn computes(codec: &Codec) -> bool {
+        matches!(
+            codec,
+            Codec::ArrayToArray(_)
+                | Codec::ArrayToBytes(_)
+                | Codec::Composite(_)
+                | Codec::BytesToBytes(_)
+                | Codec::Checksum(_)
+        )
+    }
+
     /// Encodes into a buffer that grows. The error is a panic.
     fn encode(&self, decoded: &[u8]) -> Answer {
+        self.record("encoding", decoded);
         answer(|| {
-            let mut encoded = Output::at_most(usize::MAX);
-            match &self.codec {
-                Codec::Checksum(checksum) => with_checksum(&**checksum, decoded, &mut encoded)?,
-                codec => encoded.put(&crate::codecs::encode(codec, &self.array, decoded)?)?,
-            }
-            Ok(encoded.into_written())
+            let input = Input::of(decoded);
+            written(usize::MAX, |encoded| self.encode_to(&input, encoded))
         })
+    }
+
+    fn encode_to(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        match &self.codec {
+            Codec::ArrayToArray(codec) => codec.encode(&self.array, decoded, encoded),
+            Codec::ArrayToBytes(codec) => codec.encode(&self.array, decoded, encoded),
+            Codec::Composite(codec) => codec.encode(&self.array, decoded, encoded, &mut StepByStep),
+            Codec::BytesToBytes(codec) => codec.encode(decoded, encoded),
+            Codec::Checksum(checksum) => with_checksum(&**checksum, decoded, encoded),
+            _ => Err(CodecError::Unsupported("this kind of codec computes nothing".to_owned())),
+        }
     }
 
     /// Decodes into a buffer that grows to at most `limit` bytes. The error is a panic.
     fn decode(&self, encoded: &[u8], limit: usize) -> Answer {
+        self.record("decoding", encoded);
         answer(|| {
-            let mut decoded = Output::at_most(limit);
-            self.decode_to(encoded, &mut decoded)?;
-            Ok(decoded.into_written())
+            let input = Input::of(encoded);
+            written(limit, |decoded| self.decode_to(&input, decoded))
         })
+    }
+
+    /// Records what is about to be done with `bytes`.
+    fn record(&self, action: &str, bytes: &[u8]) {
+        record(|| format!("{action} {} with {self}{}", shown(bytes), placement().note()));
     }
 
     fn decode_to(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {

@@ -367,10 +367,16 @@ fn elements(trial: &TypeOnTrial, cases: &mut Cases) {
             Some(Kind::Complex) => &[4, 8, 16],
             _ => continue,
         };
-        cases.holds(&used.label, sizes.contains(&size), || {
-            format!("elements of {size} bytes are of kind {:?}", used.data_type.kind())
-        });
+        cases.holds(&used.label, sizes.contains(&size), || wrong_kind(used.data_type.kind(), sizes, size));
     }
+}
+
+fn wrong_kind(kind: Option<Kind>, sizes: &[usize], size: usize) -> String {
+    let kind = kind.map_or_else(|| "nothing".to_owned(), |kind| format!("{kind:?}"));
+    let (last, others) = sizes.split_last().map_or((0, &[][..]), |(last, others)| (*last, others));
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let sizes = if others.is_empty() { last.to_string() } else { format!("{} or {last}", others.join(", ")) };
+    format!("`kind` says {kind}, which is for elements of {sizes} bytes, and these have {size}; return None")
 }
 
 fn fill_value(trial: &TypeOnTrial, cases: &mut Cases) {

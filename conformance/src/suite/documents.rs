@@ -29,7 +29,8 @@ static EXAMPLES: Rule = Rule {
     id: "examples",
     level: Level::L0,
     sentence: "There is an example for each format that has an identifier, and each is made strictly and without a \
-               warning for all types and shapes that it names.",
+               warning for all types and shapes that it names (restrict them with `Example::with_data_types` and \
+               `Example::with_shape`).",
     source: "`zarr_spec::Example`",
     since: "0.1",
 };

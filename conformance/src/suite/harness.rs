@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::{env, fs, io};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};
@@ -12,6 +13,8 @@ use zarr_spec::Registry;
 use zarr_spec::registry::DuplicateIdentifier;
 
 use super::codec::{Fixture, add_fixtures};
+use super::worker::{is_worker, serve};
+use super::workers::{Listed, WorkerOptions, Workers};
 use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, suites_of};
 
 /// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
@@ -38,6 +41,15 @@ use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, sui
 ///
 /// Where the environment variable `ZARR_CONFORMANCE_REPORT` names a file, a report is written to it: a page (`.html`), JSON
 /// (`.json`), JUnit's XML (`.xml`), or text. A relative path begins in the folder of the crate.
+///
+/// Rules are checked in other processes of the same program, so that an abort, a stack overflow or an endless loop fails the
+/// rule that it happens in, and the other rules are still checked. These environment variables change that:
+///
+/// | variable | effect |
+/// |---|---|
+/// | `ZARR_CONFORMANCE_TIME_LIMIT` | seconds that one rule may take; 240 if it is not set |
+/// | `ZARR_CONFORMANCE_THOROUGH` | if set, codecs are checked twice, with buffers that end at a guard page and that start after one, and with large chunks of every example |
+/// | `ZARR_CONFORMANCE_IN_PROCESS` | if set, rules are checked in the process of the test, for a debugger |
 ///
 /// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
 #[macro_export]
@@ -82,6 +94,9 @@ pub fn run_linked(
         let served = Registry::linked().map_err(|error| error.to_string()).and_then(|it| Again::serve(&it));
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
+    if is_worker() {
+        return work(package, fixtures);
+    }
     let arguments = Arguments::from_args();
     let collected = Collected::default();
     let mut subjects = Vec::new();
@@ -99,11 +114,16 @@ pub fn run_linked(
             }));
         }
         Ok(mut suites) => {
-            if let Ok(again) = Again::with(&[]) {
-                again.isolate(&mut suites);
-            }
+            isolate(&mut suites);
             subjects = suites.iter().map(|suite| suite.subject.clone()).collect();
-            let of_one = |(number, suite)| tests_of(number, suite, &collected);
+            let workers = match workers() {
+                Ok(workers) => workers,
+                Err(what) => {
+                    eprintln!("error: {what}");
+                    return ExitCode::FAILURE;
+                }
+            };
+            let of_one = |(number, suite)| tests_of(number, suite, &collected, workers.as_ref());
             tests.extend(suites.into_iter().enumerate().flat_map(of_one));
         }
         Err(error) => {
@@ -119,6 +139,51 @@ pub fn run_linked(
     }
     status
 }
+
+/// What this process does if it was started to check rules.
+fn work(package: Option<&str>, fixtures: &'static [Fixture]) -> ExitCode {
+    let suites = linked(package, fixtures).map_err(|error| error.to_string()).map(|mut suites| {
+        isolate(&mut suites);
+        suites
+    });
+    match serve(suites) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("error: {what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn isolate(suites: &mut [Suite]) {
+    if let Ok(again) = Again::with(&[]) {
+        again.isolate(suites);
+    }
+}
+
+/// Processes that check rules; none if the environment or the system asks for this one.
+fn workers() -> Result<Option<Arc<Workers>>, String> {
+    if !cfg!(unix) || env::var_os(IN_PROCESS).is_some() {
+        return Ok(None);
+    }
+    let mut options = WorkerOptions { is_thorough: env::var_os(THOROUGH).is_some(), ..Default::default() };
+    if let Some(seconds) = env::var_os(TIME_LIMIT) {
+        let parsed = seconds.to_str().and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
+        let what = || format!("{TIME_LIMIT} is {seconds:?}; expected a number of seconds from 1 on");
+        options.time = Duration::from_secs(parsed.ok_or_else(what)?);
+    }
+    let again = Again::with(&[]).map_err(|error| error.to_string())?;
+    Ok(Some(Arc::new(Workers::new(again, options))))
+}
+
+/// Set to check all rules in the process of the test, for a debugger.
+const IN_PROCESS: &str = "ZARR_CONFORMANCE_IN_PROCESS";
+
+/// Set to check codecs next to guard pages and with more large chunks.
+const THOROUGH: &str = "ZARR_CONFORMANCE_THOROUGH";
+
+/// How many seconds a rule may take.
+const TIME_LIMIT: &str = "ZARR_CONFORMANCE_TIME_LIMIT";
 
 /// Names the file that a report is written to.
 const REPORT: &str = "ZARR_CONFORMANCE_REPORT";
@@ -177,13 +242,23 @@ fn linked(package: Option<&str>, fixtures: &'static [Fixture]) -> Result<Vec<Sui
     Ok(suites)
 }
 
-fn tests_of(number: usize, suite: Suite, collected: &Collected) -> impl Iterator<Item = Test> + use<> {
-    let (subject, collected) = (suite.subject.to_string(), collected.clone());
+fn tests_of(
+    number: usize,
+    suite: Suite,
+    collected: &Collected,
+    workers: Option<&Arc<Workers>>,
+) -> impl Iterator<Item = Test> + use<> {
+    let listed = Arc::new(Listed::of(&suite));
+    let (collected, workers) = (collected.clone(), workers.cloned());
     suite.trials.into_iter().enumerate().map(move |(place, trial)| {
         let (rule, collected) = (trial.rule(), collected.clone());
-        let name = format!("{subject}: {} {}", rule.level, rule.id);
+        let (listed, workers) = (Arc::clone(&listed), workers.clone());
+        let name = format!("{}: {} {}", listed.subject, rule.level, rule.id);
         let run = move || {
-            let outcome = trial.run();
+            let outcome = match &workers {
+                Some(workers) => workers.outcome(number, place, &listed),
+                None => trial.run(),
+            };
             collected.add(number, place, outcome.clone());
             outcome.verdict
         };

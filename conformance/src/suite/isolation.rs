@@ -67,6 +67,13 @@ impl Again {
         Ok(Self { program: env::current_exe()?, arguments })
     }
 
+    /// Starts this program with those arguments.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+
     /// Whether this process was started to decode hostile input.
     #[must_use]
     pub fn is_asked_for() -> bool {
@@ -112,7 +119,7 @@ impl Again {
         let file = |path: &Path| fs::File::create(path).map_err(failed);
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env(VARIABLE, name).env("MALLOC_ARENA_MAX", "1");
-        command.env_remove("RUST_BACKTRACE");
+        command.env_remove("RUST_BACKTRACE").env_remove(super::worker::VARIABLE);
         command.stdin(Stdio::null()).stdout(file(&said)?).stderr(file(&complaints)?);
         let ended = ended(&mut command, TIME).map_err(failed)?;
         let read = |path: &Path| -> Result<String, String> {
@@ -267,7 +274,7 @@ fn grown_undeclared(hostile: &Hostile<'_>, room: u64) -> Result<Option<String>, 
 }
 
 /// Bytes of address space that this process has, and the most that it ever had.
-fn address_space() -> Result<(u64, u64), String> {
+pub(super) fn address_space() -> Result<(u64, u64), String> {
     let status =
         fs::read_to_string("/proc/self/status").map_err(|error| format!("/proc/self/status: {error}"))?;
     let bytes = |name: &str| {

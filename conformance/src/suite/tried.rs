@@ -11,6 +11,7 @@ use zarr_spec::{
     Value, json,
 };
 
+use super::attempt::record;
 use super::{Cases, Rule, Subject, Suite, Trial, documents};
 
 /// How `T` is held to a rule.
@@ -187,6 +188,7 @@ impl<P: Plugin> Tried<P> {
         document: &'a ExtensionDocument,
         reading: &'a Reading,
     ) -> Creation<'a> {
+        record(|| format!("creating `{}` in {format} from {}", document.identifier, document.configuration));
         Creation {
             format,
             identifier: &document.identifier,
@@ -200,19 +202,21 @@ impl<P: Plugin> Tried<P> {
     /// The arrays that an example is for: its types, or some, in its shape, or in some. What has a type that is not
     /// linked is skipped.
     pub(super) fn arrays(&self, example: &Example, cases: &mut Cases) -> Vec<ArrayRepresentation> {
-        let types = if example.data_types.is_empty() { &ANY_TYPES[..] } else { example.data_types };
         let one = [example.shape];
         let shapes = if example.shape.is_empty() { &ANY_SHAPES[..] } else { &one };
+        let of_type = |array: ArrayRepresentation| {
+            shapes.iter().map(move |shape| ArrayRepresentation { shape: shape.to_vec(), ..array.clone() })
+        };
+        self.elements(example, cases).into_iter().flat_map(of_type).collect()
+    }
+
+    /// Arrays without dimensions of each type that an example is for. A type that is not linked is skipped.
+    pub(super) fn elements(&self, example: &Example, cases: &mut Cases) -> Vec<ArrayRepresentation> {
+        let types = if example.data_types.is_empty() { &ANY_TYPES[..] } else { example.data_types };
         let mut arrays = Vec::new();
         for name in types {
             match self.array(&[], name) {
-                Ok(array) => {
-                    arrays.extend(
-                        shapes
-                            .iter()
-                            .map(|shape| ArrayRepresentation { shape: shape.to_vec(), ..array.clone() }),
-                    );
-                }
+                Ok(array) => arrays.push(array),
                 Err(error) => cases.skip(format!("data type `{name}`: {error}")),
             }
         }

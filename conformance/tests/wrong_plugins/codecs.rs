@@ -36,6 +36,7 @@ const WRONG: &[Wrong] = &[
     ("stops-at-the-limit", &["codec-limit"]),
     ("remembers-failures", &["codec-deterministic"]),
     ("shares-scratch", &["codec-threads"]),
+    ("forgets-the-end-of-large-chunks", &["codec-large-chunks"]),
     ("writes-before-its-place", &["codec-exact-destination", "codec-range"]),
     ("promises-another-size", &["codec-size"]),
     ("trusts-sizes", &["codec-allocation", "codec-claims"]),
@@ -324,12 +325,16 @@ impl BytesToBytesCodec for Framed {
         let differs = (self.is("remembers-failures") && self.has_failed.load(Ordering::Relaxed))
             || (self.is("shares-scratch") && scratch.is_err());
         encoded.put(&[u8::from(differs)])?;
-        let stored = decoded.iter().map(|byte| match self.wrong.as_str() {
-            "loses-more-than-it-says" => byte & 0xfc,
-            "loses-again-and-again" => byte / 2,
-            _ => *byte,
-        });
-        Ok(encoded.put(&stored.collect::<Vec<u8>>())?)
+        let change: fn(u8) -> u8 = match self.wrong.as_str() {
+            "loses-more-than-it-says" => |byte| byte & 0xfc,
+            "loses-again-and-again" => |byte| byte / 2,
+            _ => |byte| byte,
+        };
+        let mut stored: Vec<u8> = decoded.iter().map(|byte| change(*byte)).collect();
+        if self.is("forgets-the-end-of-large-chunks") {
+            stored.iter_mut().skip(1 << 20).for_each(|byte| *byte = 0);
+        }
+        Ok(encoded.put(&stored)?)
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {

@@ -32,6 +32,10 @@ pub(crate) struct ConformancePlugin {
     /// What a document of any format calls it, or its crate or feature; all plugins if there is none. Or one file: a library that
     /// is loaded for this, whoever trusts it, or its manifest
     pub(crate) ids: Vec<String>,
+    /// A folder with chunks of other programs that codecs must decode: tables that end in `.tsv`, as docs/plugins.md
+    /// describes. For a library, the folder `fixtures` next to it if left out
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) fixtures: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) told: Told,
 }

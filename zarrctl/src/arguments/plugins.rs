@@ -160,13 +160,19 @@ pub(crate) enum LoadedVerb {
         /// The highest level of rules that it is held to: L0 to L4
         #[arg(long, default_value = "L4")]
         level: Level,
+        /// A folder with chunks of other programs that codecs must decode: tables that end in `.tsv`, as
+        /// docs/plugins.md describes. The folder `fixtures` next to the library or manifest if left out
+        #[arg(long, value_name = "FOLDER")]
+        fixtures: Option<PathBuf>,
     },
-    /// What `probe` runs in a process of its own.
+    /// What `probe` runs in other processes.
     #[command(hide = true)]
     ProbeHere {
-        /// Where the library lies, and where it is written what came of it
+        /// Where the library lies
         folder: PathBuf,
-        level: Level,
+        /// Chunks of other programs
+        #[arg(long)]
+        fixtures: Option<PathBuf>,
     },
     /// Lists the folders that plugins are looked for in, and where it is written which of them you trust.
     ///

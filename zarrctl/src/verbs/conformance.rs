@@ -3,9 +3,16 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+use std::path::PathBuf;
 
 use zarr_conformance::stores::suite_of;
-use zarr_conformance::suite::{Again, Expectations, Report, Suite, suites_of};
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+use zarr_conformance::suite::End;
+use zarr_conformance::suite::{
+    Again, Expectations, Listed, Report, Suite, WorkerOptions, Workers, add_fixtures, fixtures_in, is_worker,
+    serve, suites_of,
+};
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 use zarr_kit::Registry;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -39,14 +46,19 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
             .extension()
             .is_some_and(|extension| ["so", "toml", "wasm"].iter().any(|it| extension == *it))
     {
-        return library(file, &arguments.told);
+        return library(Path::new(file), arguments);
     }
     let context = context()?;
     if Again::is_asked_for() {
         return Again::serve(context.registry()).map_err(Failure::fault);
     }
     let mut suites = suites_of(context.registry());
-    Again::with(&["conformance", "plugin"])?.isolate(&mut suites);
+    if let Some(folder) = &arguments.fixtures {
+        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
+        add_fixtures(context.registry(), fixtures, &mut suites);
+    }
+    let again = again(&arguments.ids, arguments.fixtures.as_deref())?;
+    again.isolate(&mut suites);
     if !arguments.ids.is_empty() {
         let mut wanted = Vec::new();
         for id in &arguments.ids {
@@ -56,14 +68,62 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
             wanted.iter().any(|(point, name)| (*point, name) == (suite.subject.point, &suite.subject.name))
         });
     }
-    run_and_tell(&suites, &arguments.told, "Conformance of Zarr plugins", "plugin {subject}")
+    if is_worker() {
+        return serve(Ok(suites)).map_err(Failure::fault);
+    }
+    let expected = expected(&arguments.told, suites.len())?;
+    let report = match cfg!(unix) {
+        true => {
+            let listed: Vec<_> = suites.iter().map(Listed::of).collect();
+            Workers::new(again, WorkerOptions::default()).report(&listed, arguments.told.level)
+        }
+        false => Report::of(&suites, arguments.told.level),
+    };
+    tell(&report, &arguments.told, &expected, "Conformance of Zarr plugins", "plugin {subject}")
 }
 
-/// A library that is loaded, or the one that a manifest names: every rule again, through the C ABI. Examples may name what is
-/// linked, unless the library has the same itself.
+/// How this program is started again for the same plugins.
+fn again(ids: &[String], fixtures: Option<&Path>) -> Result<Again, Failure> {
+    let mut arguments = vec!["conformance", "plugin"];
+    arguments.extend(ids.iter().map(String::as_str));
+    let fixtures = fixtures.map(Path::to_string_lossy);
+    if let Some(fixtures) = &fixtures {
+        arguments.extend(["--fixtures", fixtures]);
+    }
+    Ok(Again::with(&arguments)?)
+}
+
+/// A library that is loaded, or the one that a manifest names: every rule again, through the C ABI. It is loaded in other
+/// processes only, which may crash.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
-fn library(file: &str, told: &Told) -> Result<(), Failure> {
-    let loader = Loader::of_one(Path::new(file))?;
+fn library(file: &Path, arguments: &ConformancePlugin) -> Result<(), Failure> {
+    let fixtures = arguments.fixtures.clone().or_else(|| fixtures_next_to(file));
+    let again = again(&arguments.ids, fixtures.as_deref())?;
+    if Again::is_asked_for() {
+        return Again::serve(&registry_of(file)?.0).map_err(Failure::fault);
+    }
+    if is_worker() {
+        let suites = suites_of_library(file, fixtures.as_deref(), &again);
+        return serve(suites.map_err(|failure| failure.message().unwrap_or_default()))
+            .map_err(Failure::fault);
+    }
+    let workers = Workers::new(again, WorkerOptions { is_thorough: true, ..WorkerOptions::default() });
+    let told = &arguments.told;
+    let listed = workers.list().map_err(|crash| match crash.end {
+        End::Refused(why) => Failure::fault(why),
+        end => Failure::fault(format!("{}: while it was loaded, {end}", file.display())),
+    })?;
+    let expected = expected(told, listed.len())?;
+    let report = workers.report(&listed, told.level);
+    let verb = format!("plugin {}", file.display());
+    tell(&report, told, &expected, "Conformance of a loaded library", &verb)
+}
+
+/// What is linked and what a library has, and the names of its plugins. Examples may name what is linked, unless the library
+/// has the same itself.
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn registry_of(file: &Path) -> Result<(Registry, Vec<String>), Failure> {
+    let loader = Loader::of_one(file)?;
     let mut registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     if !loader.register(&mut registry).is_empty() {
         registry = Registry::empty();
@@ -71,15 +131,28 @@ fn library(file: &str, told: &Told) -> Result<(), Failure> {
             return Err(passed_over.refusal.into());
         }
     }
-    if Again::is_asked_for() {
-        return Again::serve(&registry).map_err(Failure::fault);
-    }
     let manifests = loader.candidates().iter().filter_map(|candidate| candidate.manifest().ok());
-    let names: Vec<_> = manifests.map(|manifest| manifest.name.as_str()).collect();
+    Ok((registry, manifests.map(|manifest| manifest.name.clone()).collect()))
+}
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+fn suites_of_library(file: &Path, fixtures: Option<&Path>, again: &Again) -> Result<Vec<Suite>, Failure> {
+    let (registry, names) = registry_of(file)?;
     let mut suites = suites_of(&registry);
-    suites.retain(|suite| names.contains(&suite.subject.package.as_str()));
-    Again::with(&["conformance", "plugin", file])?.isolate(&mut suites);
-    run_and_tell(&suites, told, "Conformance of a loaded library", &format!("plugin {file}"))
+    suites.retain(|suite| names.contains(&suite.subject.package));
+    if let Some(folder) = fixtures {
+        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
+        add_fixtures(&registry, fixtures, &mut suites);
+    }
+    again.isolate(&mut suites);
+    Ok(suites)
+}
+
+/// The folder of fixtures of a library or manifest: `fixtures` in the same folder, if there is one.
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(crate) fn fixtures_next_to(file: &Path) -> Option<PathBuf> {
+    let folder = file.with_file_name("fixtures");
+    folder.is_dir().then_some(folder)
 }
 
 /// The rules are held to the store itself, which is emptied after each of them: so nothing may be in it.
@@ -107,11 +180,18 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
 
 /// Holds `suites` to their rules and says what came of it; `again` is the verb for one of them.
 fn run_and_tell(suites: &[Suite], told: &Told, title: &str, again: &str) -> Result<(), Failure> {
-    let expected = expected(told.expect.as_deref())?;
-    if told.badge.is_some() && suites.len() != 1 {
-        return Err(Failure::fault(format!("a badge is for one plugin, and these are {}", suites.len())));
-    }
-    let report = Report::of(suites, told.level);
+    let expected = expected(told, suites.len())?;
+    tell(&Report::of(suites, told.level), told, &expected, title, again)
+}
+
+/// Prints and writes a report; `again` is the verb for one of its subjects.
+fn tell(
+    report: &Report,
+    told: &Told,
+    expected: &Expectations,
+    title: &str,
+    again: &str,
+) -> Result<(), Failure> {
     write!(stdout(), "{report}")?;
     write_to(told.json.as_deref(), || pretty(&report.to_json()))?;
     write_to(told.html.as_deref(), || {
@@ -122,14 +202,18 @@ fn run_and_tell(suites: &[Suite], told: &Told, title: &str, again: &str) -> Resu
     if let [(_, outcomes)] = report.subjects.as_slice() {
         write_to(told.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
     }
-    match report.surprises(&expected).as_slice() {
+    match report.surprises(expected).as_slice() {
         [] => Ok(()),
         surprises => Err(Failure::fault(surprises.join("; "))),
     }
 }
 
-fn expected(file: Option<&Path>) -> Result<Expectations, Failure> {
-    let Some(file) = file else { return Ok(Expectations::default()) };
+/// The rules that are known to be broken, for a report of `count` subjects.
+fn expected(told: &Told, count: usize) -> Result<Expectations, Failure> {
+    if told.badge.is_some() && count != 1 {
+        return Err(Failure::fault(format!("a badge is for one plugin, and these are {count}")));
+    }
+    let Some(file) = told.expect.as_deref() else { return Ok(Expectations::default()) };
     let named = |what: String| Failure::fault(format!("{}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
     Expectations::parse(&text).map_err(|error| named(error.to_string()))

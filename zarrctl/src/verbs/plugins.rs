@@ -132,10 +132,16 @@ fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
         LoadedVerb::Remove { name } => remove::run(name, to),
         LoadedVerb::Install { from } => install::install(from, to),
         LoadedVerb::Pack { library, output } => install::pack(library, output, to),
-        LoadedVerb::Probe { plugin, time_limit, memory_limit, level } => {
-            probe::run(plugin, &probe::Limits { time: *time_limit, memory: *memory_limit }, *level, to)
+        LoadedVerb::Probe { plugin, time_limit, memory_limit, level, fixtures } => {
+            let options = probe::Options {
+                time: *time_limit,
+                memory: *memory_limit,
+                level: *level,
+                fixtures: fixtures.clone(),
+            };
+            probe::run(plugin, options, to)
         }
-        LoadedVerb::ProbeHere { folder, level } => probe::here(folder, *level, to),
+        LoadedVerb::ProbeHere { folder, fixtures } => probe::here(folder, fixtures.as_deref()),
         LoadedVerb::Dirs => dirs::run(to),
     }
 }

@@ -26,9 +26,21 @@ impl Bad {
         Self { defines, more: "", level: "L1" }
     }
 
+    /// In each call that encodes or decodes, and a rule of this level finds it.
+    const fn at_level(level: &'static str, defines: &'static str) -> Self {
+        Self { level, ..Self::in_calls(defines) }
+    }
+
     /// A probe of it, which ends before the limit of time unless it never ends.
     fn probed(self, place: &Place, time_limit: &str) -> Output {
-        let Self { defines, more, level } = self;
+        let mut probe = program();
+        probe.args(["plugins", "probe", &self.built(place), "--level", self.level]);
+        probe.args(["--time-limit", time_limit]).env("HOME", place.path("home")).output().unwrap()
+    }
+
+    /// The library.
+    fn built(self, place: &Place) -> String {
+        let Self { defines, more, .. } = self;
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
         let includes = "#include <sched.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>";
         let source = format!("{includes}\n{defines}\n#include \"tests/plugins/xor.c\"\n{more}\n");
@@ -37,9 +49,7 @@ impl Bad {
         compiler.args(["-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", &library, &source]);
         let built = compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}")).output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let mut probe = program();
-        probe.args(["plugins", "probe", &library, "--level", level, "--time-limit", time_limit]);
-        probe.env("HOME", place.path("home")).output().unwrap()
+        library
     }
 }
 
@@ -105,6 +115,31 @@ const CASES: &[(&str, Bad)] = &[
             )
         },
     ),
+    (
+        "a codec reads a byte past its input",
+        Bad::in_calls(
+            "#define IN_RUN if (from.len && ((volatile const unsigned char *)from.ptr)[from.len] == 256) return 1",
+        ),
+    ),
+    (
+        "a codec reads the byte before its input",
+        Bad::in_calls(
+            "#define IN_RUN if (from.len && ((volatile const unsigned char *)from.ptr)[-1] == 256) return 1",
+        ),
+    ),
+    (
+        "a codec keeps the index of its loop where all threads share it",
+        Bad::at_level(
+            "L2",
+            "static volatile size_t shared;\n\
+             #define AFTER_RUN memset(to->start, 0, from.len); for (shared = 0; shared < from.len;) \
+             { size_t at = shared; if (at < from.len) to->start[at] = from.ptr[at] ^ key; shared = at + 1; }",
+        ),
+    ),
+    (
+        "a codec is wrong for chunks of more than 1 MiB",
+        Bad::at_level("L2", "#define AFTER_RUN if (to->len > 1 << 20) to->start[to->len - 1] += 1"),
+    ),
     ("a codec decodes to something else", Bad::in_calls("#define AFTER_RUN if (to->len) to->start[0] += 1")),
 ];
 
@@ -116,7 +151,7 @@ fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quar
         CASES,
         |row, bad| {
             let place = Place::new();
-            let time_limit = if row.message.contains("come to an end") { "1" } else { "100" };
+            let time_limit = if row.message.contains("come to an end") { "3" } else { "100" };
             let output = bad.probed(&place, time_limit);
             let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
             let is_kept = place.path("home/.config/zarr/plugins.quarantine").exists();
@@ -126,6 +161,65 @@ fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quar
             if is_right { Ok(()) } else { Err(format!("{row:?}\n    what is said is {said}")) }
         },
     );
+}
+
+#[test]
+fn a_library_that_crashes_breaks_rules_and_does_not_end_the_program_that_checks_it() {
+    let place = Place::new();
+    let library = Bad::in_calls("#define IN_RUN if (from.len == 3) abort()").built(&place);
+    let json = place.at("report.json");
+    let output = program().args(["conformance", "plugin", &library, "--json", &json]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let (_, foreign) = said.split_once("codec `example.xor`: L2 codec-foreign\n").unwrap();
+    assert!(foreign.contains("  - decoding 3 bytes, "), "{said}");
+    assert!(foreign.contains("it ended the whole program with an abort (signal 6)"), "{said}");
+    // The rules after it are checked, and hold.
+    let report = std::fs::read_to_string(&json).unwrap();
+    let after = report.split("\"codec-range\"").nth(1).unwrap();
+    assert!(after.split("\"verdict\": ").nth(1).unwrap().starts_with("\"passed\""), "{report}");
+
+    let library =
+        Bad::at_start("__attribute__((constructor)) static void start(void) { abort(); }").built(&place);
+    let output = program().args(["conformance", "plugin", &library]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(
+        error.contains("while it was loaded, it ended the whole program with an abort (signal 6)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_library_reaches_level_four_with_chunks_of_other_programs_in_the_folder_next_to_it() {
+    const HEADER: &str = "format\tcodec\tdata type\tshape\tdecoded\tencoded\tprogram\n";
+    let place = Place::new();
+    let library = Bad::in_calls("").built(&place);
+    let probe = |more: &[&str]| {
+        let mut probe = program();
+        probe
+            .args(["plugins", "probe", &library])
+            .args(more)
+            .env("HOME", place.path("home"))
+            .output()
+            .unwrap()
+    };
+    let said = String::from_utf8(probe(&[]).stdout).unwrap();
+    assert!(said.starts_with("codec `example.xor`: L2 ("), "{said}");
+    assert!(said.contains("\n  not L3: no chunk of another program or standard is known for it, "), "{said}");
+
+    // The exclusive or of `Zarr` and 170, computed by a shell.
+    let row = "v3\t{\"name\": \"example.xor\", \"configuration\": {\"key\": 170}}\tuint8\t4\t5a617272\t";
+    place.file("fixtures/shell.tsv", format!("{HEADER}{row}f0cbd8d8\tdash 0.5\n").as_bytes());
+    let said = String::from_utf8(probe(&[]).stdout).unwrap();
+    assert!(said.starts_with("codec `example.xor`: L4 ("), "{said}");
+
+    let wrong = place.file("wrong/shell.tsv", format!("{HEADER}{row}f0cbd8d9\tdash 0.5\n").as_bytes());
+    let folder = wrong.strip_suffix("/shell.tsv").unwrap();
+    let output = probe(&["--fixtures", folder]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("of dash 0.5: byte 3 is 0x73 and was 0x72"), "{said}");
 }
 
 /// Libraries that were built when version 1.0 of the ABI became final; `zarr-plugin` has them, and tests what they do.

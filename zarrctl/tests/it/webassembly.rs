@@ -131,7 +131,7 @@ mod run {
         for plugin in [&*module, "dist/example-runs.toml"] {
             let probed = says(&place, &["plugins", "probe", plugin]);
             assert!(
-                probed.starts_with("codec `example.runs`: L4 (") && probed.ends_with(" passes.\n"),
+                probed.starts_with("codec `example.runs`: L2 (") && probed.ends_with(" passes.\n"),
                 "{probed}"
             );
         }

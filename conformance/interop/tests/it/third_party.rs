@@ -93,7 +93,8 @@ fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
     assert!(is_well, "{said}");
     assert!(said.contains("test result: ok. "), "{said}");
     let report = fs::read_to_string(right.path().join("report.txt")).unwrap();
-    assert!(report.starts_with("codec `example.xor`: L4 ("), "{report}");
+    // Nothing that another program wrote is known for it.
+    assert!(report.starts_with("codec `example.xor`: L2 ("), "{report}");
     assert!(report.contains(" 0 failed, "), "{report}");
 
     let wrong = third_party("(byte ^ self.key) & 0x7f");
@@ -115,4 +116,18 @@ fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
     let report = fs::read_to_string(wrong.path().join("report.html")).unwrap();
     assert!(report.contains("<h3>codec `example.xor`: L1 <code>codec-round-trip</code></h3>"), "{report}");
     assert!(report.contains("cargo test --test conformance -- example.xor</code>"), "{report}");
+}
+
+#[test]
+fn an_abort_fails_the_rule_that_it_happens_in_and_the_other_rules_are_checked() {
+    let folder = third_party("if encoded.len() == 3 { std::process::abort() } else { byte ^ self.key }");
+    let (said, is_well) = tested(&folder, "report.txt");
+    assert!(!is_well, "{said}");
+    let (_, failures) = said.split_once("\nfailures:\n").unwrap();
+    let (_, foreign) = failures.split_once("---- codec `example.xor`: L2 codec-foreign ----").unwrap();
+    for part in ["- decoding 3 bytes, ", "it ended the whole program with an abort (signal 6)"] {
+        assert!(foreign.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains("L4 codec-range ... ok"), "{said}");
+    assert!(said.contains("test result: FAILED. "), "{said}");
 }

@@ -37,10 +37,18 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
                     }
                 };
                 let again = ExtensionDocument::new(identifier, Value::Object(written.clone()));
-                let result = write(trial, format, &again, &decoded, format).and_then(|twice| {
-                    let what = || format!("{} is written again as {}", text(&written), text(&twice));
-                    (twice == written).then_some(()).ok_or_else(what)
-                });
+                let result = match write(trial, format, &again, &decoded, format) {
+                    Ok(twice) if twice == written => Ok(()),
+                    Ok(twice) => Err(format!(
+                        "the configuration is written as {}, and that is written as {}",
+                        text(&written),
+                        text(&twice)
+                    )),
+                    Err(error) => Err(format!(
+                        "the configuration is written as {}, which cannot be read: {error}",
+                        text(&written)
+                    )),
+                };
                 cases.check(format!("{} in {format}", example.document), result);
             }
         }

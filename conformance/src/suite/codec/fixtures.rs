@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+mod table;
+
+pub use table::{FixtureError, fixtures_in};
 use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::RunChain as _;
 use zarr_spec::metadata::parse_entry;
@@ -12,6 +15,7 @@ use zarr_spec::{Codec, CodecChain, Example, Format, Mode, Output, Reading, Regis
 use super::{CodecOnTrial, CodecRule, Use};
 use crate::chains::StepByStep;
 use crate::hex;
+use crate::suite::attempt::record;
 use crate::suite::codec::round_trips::same_bytes;
 use crate::suite::tried::{OnTrial as _, Tried, text, value, with_stand_ins};
 use crate::suite::{Cases, Level, Rule, Suite};
@@ -27,7 +31,8 @@ const FIXTURES: Rule = Rule {
 pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| {
     if !check(trial, &OF_OTHERS, cases) {
         cases.skip(
-            "the suite has no bytes of other programs for it; `conformance_tests!` takes some as `fixtures`",
+            "no chunk of another program or standard is known for it, so that its bytes and their order are unchecked; \
+             give some as `fixtures` of `conformance_tests!`, or to zarrctl as `--fixtures FOLDER`",
         );
     }
 })];
@@ -52,29 +57,10 @@ const TABLE: &str = include_str!("fixtures.tsv");
 /// The rows of [`TABLE`].
 #[expect(clippy::expect_used, reason = "the table is part of a test")]
 static OF_OTHERS: LazyLock<Vec<Fixture>> =
-    LazyLock::new(|| TABLE.lines().skip(1).map(|line| row(line).expect("a row of the table")).collect());
-
-fn row(line: &'static str) -> Option<Fixture> {
-    let mut columns = line.split('\t');
-    let mut column = || columns.next();
-    let of_format = match column()? {
-        "v2" => Example::v2,
-        "v3" => Example::v3,
-        _ => return None,
-    };
-    let (document, data_type, shape) = (column()?, column()?, column()?);
-    let shape: Vec<u64> = shape.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
-    // Once for each row, and for as long as the program runs.
-    let example = of_format(document).with_data_types(vec![data_type].leak()).with_shape(shape.leak());
-    Some(Fixture { example, decoded: column()?, encoded: column()?, source: column()? })
-}
+    LazyLock::new(|| table::rows(TABLE, None).expect("the table of the suite"));
 
 /// Holds the codecs of `suites` to `fixtures` as well, each to its own.
-pub(in crate::suite) fn add_fixtures(
-    registry: &Registry,
-    fixtures: &'static [Fixture],
-    suites: &mut [Suite],
-) {
+pub fn add_fixtures(registry: &Registry, fixtures: &'static [Fixture], suites: &mut [Suite]) {
     let registry = with_stand_ins(registry);
     for &plugin in registry.codecs().iter() {
         let trial = Tried { plugin, registry: Arc::clone(&registry) };
@@ -111,6 +97,7 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) -> bool 
         }
         is_any = true;
         for array in trial.arrays(&fixture.example, cases) {
+            record(|| format!("decoding a chunk of {} with {}", fixture.source, fixture.example.document));
             let wanted = hex(fixture.decoded);
             let created = trial.create(&fixture.example, &document, &array, &reading).map_err(text);
             let used = created.map(|codec| Use { example: &fixture.example, array, codec });
@@ -118,7 +105,8 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) -> bool 
                 let decoded = decoded(trial, &used, &hex(fixture.encoded), wanted.len())?;
                 same_bytes(&decoded, &wanted)
             });
-            cases.check(format!("{}, of {}", fixture.example.document, fixture.source), result);
+            let Example { document, data_types, shape, .. } = fixture.example;
+            cases.check(format!("{document}, {data_types:?} {shape:?}, of {}", fixture.source), result);
         }
     }
     is_any

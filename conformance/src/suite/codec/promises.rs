@@ -10,7 +10,9 @@ use super::robustness::{PLACES, largest};
 use super::round_trips::same_bytes;
 use super::{CodecOnTrial, CodecRule, Use, answer};
 use crate::codecs::Random;
+use crate::suite::attempt::{placement, record, shown};
 use crate::suite::elements::samples;
+use crate::suite::guarded::{Input, Memory};
 use crate::suite::{Cases, Level, Rule};
 
 pub(super) const RULES: &[CodecRule] = &[
@@ -87,7 +89,7 @@ fn value(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Bytes behind the memory that is lent, which code in C may reach.
+/// Bytes behind the memory that is lent, which code in C may reach; next to guard pages there are none.
 const BEHIND: usize = 64;
 
 fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
@@ -97,15 +99,16 @@ fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
             let result = used.decoded(&encoded, sample.bytes.len()).and_then(|grown| {
                 // As if the chunk lay between others in one output.
                 let end = grown.len() + 3;
-                let mut memory = vec![0xa5; end + BEHIND];
+                let (input, mut memory) = (Input::of(&encoded), Memory::of(end, BEHIND));
+                used.record("decoding into memory of the exact size", &encoded);
                 let mut output = Output::to(&mut memory[..end]);
                 output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
-                used.decode_to(&encoded, &mut output).map_err(|error| error.to_string())?;
+                used.decode_to(&input, &mut output).map_err(|error| error.to_string())?;
                 let rest = output.remaining();
                 if rest > 0 {
                     return Err(format!("{rest} bytes were not written"));
                 }
-                if memory[end..] != [0xa5; BEHIND] {
+                if memory[end..].iter().any(|byte| *byte != 0xa5) {
                     return Err("bytes behind the memory that was lent have changed".to_owned());
                 }
                 same_bytes(&memory[..3], &[0xa5; 3])?;
@@ -331,10 +334,11 @@ fn decoded_in(
     range: Range<usize>,
     size: usize,
 ) -> Result<Result<Vec<u8>, CodecError>, String> {
-    let mut memory = vec![0xa5; size + 3];
+    record(|| format!("decoding the range {range:?} of {}{}", shown(encoded), placement().note()));
+    let (input, mut memory) = (Input::of(encoded), Memory::of(size + 3, 0));
     let mut output = Output::to(&mut memory);
     output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
-    if let Err(error) = codec.decode_range(encoded, range.clone(), &mut output) {
+    if let Err(error) = codec.decode_range(&input, range.clone(), &mut output) {
         return Ok(Err(error));
     }
     let written = output.written().len() - 3;

@@ -1,7 +1,5 @@
 //! Damaged and hostile input, and many callers at once.
 
-use std::thread;
-
 use zarr_spec::{Codec, CodecError};
 
 use super::hostile::Hostile;
@@ -63,16 +61,6 @@ pub(super) const RULES: &[CodecRule] = &[
             since: "0.1",
         },
         deterministic,
-    ),
-    (
-        Rule {
-            id: "codec-threads",
-            level: Level::L2,
-            sentence: "Eight threads that use one codec at once get what one gets.",
-            source: "`Codec` is `Send` and `Sync`",
-            since: "0.1",
-        },
-        threads,
     ),
     (
         Rule {
@@ -282,32 +270,5 @@ fn claims(trial: &CodecOnTrial, cases: &mut Cases) {
             Err(format!("{highest} bytes for {input}, and {allowed} are allowed"))
         });
         cases.check(&hostile, result);
-    }
-}
-
-fn threads(trial: &CodecOnTrial, cases: &mut Cases) {
-    for used in largest(trial, cases) {
-        let all: Vec<_> = encoded_samples(&used)
-            .take(3)
-            .filter_map(|(sample, encoded)| {
-                Some((used.decoded(&encoded, sample.bytes.len()).ok()?, encoded, sample))
-            })
-            .collect();
-        let work = |first: usize| {
-            for number in 0..all.len() {
-                let (decoded, encoded, sample) = &all[(first + number) % all.len()];
-                same_bytes(&used.encoded(sample)?, encoded)?;
-                same_bytes(&used.decoded(encoded, sample.bytes.len())?, decoded)?;
-            }
-            Ok(())
-        };
-        let result = thread::scope(|scope| {
-            let threads: Vec<_> = (0..8).map(|first| scope.spawn(move || work(first))).collect();
-            threads.into_iter().try_for_each(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => Err(crate::suite::panic_text(&*panic)),
-            })
-        });
-        cases.check(&used, result);
     }
 }

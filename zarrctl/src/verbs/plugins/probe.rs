@@ -1,29 +1,32 @@
-//! `plugins probe`: a library is loaded and held to the suite in a process of its own, and what crashes or hangs there is
-//! not loaded any more.
+//! `plugins probe`: a library is loaded and checked in processes that may crash or hang; after that it is not loaded any
+//! more.
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use zarr_conformance::suite::{Level, Report, suites_of};
+use zarr_conformance::suite::{
+    Again, Crash, End, Level, Outcome, Report, Suite, VERSION, WorkerOptions, Workers, add_fixtures,
+    fixtures_in, serve, suites_of,
+};
 use zarr_kit::Registry;
-use zarr_kit::loaded::{Loader, Lock, Manifest, Policy, Quarantined, Search, sha256};
+use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
 
 use super::install::manifest_in;
 use super::trust::files;
 use crate::failure::Failure;
 use crate::loaded::Installed;
+use crate::verbs::conformance::fixtures_next_to;
 
-/// What the process may use.
+/// What the processes may use, and what is checked.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct Options {
     pub(super) time: Duration,
     /// MiB of address space.
     pub(super) memory: u64,
+    pub(super) level: Level,
+    pub(super) fixtures: Option<PathBuf>,
 }
 
 /// What is tried out.
@@ -32,17 +35,14 @@ struct Subject {
     name: String,
     library: Vec<u8>,
     manifest: Option<Manifest>,
+    /// The fixtures next to it.
+    fixtures: Option<PathBuf>,
 }
 
-/// The file in which the process says how it went. One that ends itself has no such file.
-const VERDICT: &str = "verdict";
-
-/// What is in it when all is well; otherwise what is not.
-const PASSES: &str = "passes";
-
-pub(super) fn run(plugin: &Path, limits: &Limits, level: Level, to: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(plugin: &Path, options: Options, to: &mut dyn Write) -> Result<(), Failure> {
     let files = files()?;
     let subject = subject(plugin)?;
+    let options = Options { fixtures: options.fixtures.or_else(|| subject.fixtures.clone()), ..options };
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("plugin.so"), &subject.library)?;
     if let Some(manifest) = &subject.manifest {
@@ -51,32 +51,110 @@ pub(super) fn run(plugin: &Path, limits: &Limits, level: Level, to: &mut dyn Wri
         manifest.library.retain(|_, file| file.sha256 == hash);
         write_manifest(manifest, folder.path())?;
     }
-    to.flush()?;
-    let ended = in_a_process(folder.path(), limits, level)?;
-    let verdict = fs::read_to_string(folder.path().join(VERDICT)).ok();
-    let hash = sha256(&subject.library);
-    let mut quarantine = Lock::read(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
-    let crash = match (ended, verdict.as_deref()) {
-        (Ended::Of(status), Some(PASSES)) if status.success() => {
-            let was_there = quarantine.release(&hash);
-            if was_there {
-                quarantine.write(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
+    match checked(folder.path(), &options)? {
+        Probed::Report(report) => {
+            write!(to, "{report}")?;
+            match report.failures().count() {
+                0 => release(&subject, &files, to),
+                1 => Err(Failure::fault(format!("{} does not pass: it breaks a rule", subject.name))),
+                count => {
+                    Err(Failure::fault(format!("{} does not pass: it breaks {count} rules", subject.name)))
+                }
             }
-            let more = if was_there { " and is out of quarantine" } else { "" };
-            writeln!(to, "{} passes{more}.", subject.name)?;
-            return Ok(());
         }
-        (Ended::Of(status), Some(failed)) if status.success() => {
-            return Err(Failure::fault(format!("{} does not pass: {failed}", subject.name)));
-        }
-        (Ended::Late, _) => format!("it did not come to an end within {} s", limits.time.as_secs()),
-        (Ended::Of(status), _) => in_words(status),
+        Probed::Refused(why) => Err(Failure::fault(format!("{} does not pass: {why}", subject.name))),
+        Probed::Crashed { crash, during } => quarantine(&subject, &files, &crash, &during, options.time),
+    }
+}
+
+/// What came of a probe.
+enum Probed {
+    Report(Report),
+    /// The library has no plugins that could be checked.
+    Refused(String),
+    Crashed {
+        crash: Crash,
+        /// What the process was doing.
+        during: String,
+    },
+}
+
+/// Checks rule after rule up to the first crash.
+fn checked(folder: &Path, options: &Options) -> io::Result<Probed> {
+    let workers = Workers::new(again(folder, options.fixtures.as_deref())?, options.workers());
+    let listed = match workers.list() {
+        Ok(listed) => listed,
+        Err(Crash { end: End::Refused(why), .. }) => return Ok(Probed::Refused(why)),
+        Err(crash) => return Ok(Probed::Crashed { crash, during: "while it was loaded".to_owned() }),
     };
-    let reason = format!("when it was tried, {crash}");
-    quarantine.quarantine(Quarantined { name: subject.name.clone(), sha256: hash, reason });
+    let mut subjects = Vec::new();
+    for (number, it) in listed.iter().enumerate() {
+        let mut outcomes = Vec::new();
+        for (trial, rule) in it.rules.iter().enumerate().filter(|(_, rule)| rule.level <= options.level) {
+            let start = Instant::now();
+            match workers.check(number, trial, it.subject.point) {
+                Ok(verdict) => outcomes.push(Outcome { rule, verdict, time: start.elapsed() }),
+                Err(crash) => {
+                    let during =
+                        format!("rule {} {} of {}: {}", rule.level, rule.id, it.subject, crash.tried());
+                    return Ok(Probed::Crashed { crash, during });
+                }
+            }
+        }
+        subjects.push((it.subject.clone(), outcomes));
+    }
+    Ok(Probed::Report(Report { version: VERSION, up_to: options.level, subjects }))
+}
+
+impl Options {
+    fn workers(&self) -> WorkerOptions {
+        WorkerOptions {
+            time: self.time,
+            deadline: Instant::now().checked_add(self.time),
+            memory: Some(self.memory.saturating_mul(1024)),
+            is_thorough: true,
+        }
+    }
+}
+
+fn again(folder: &Path, fixtures: Option<&Path>) -> io::Result<Again> {
+    let (folder, fixtures) = (folder.to_string_lossy(), fixtures.map(Path::to_string_lossy));
+    let mut arguments = vec!["plugins", "probe-here", &folder];
+    if let Some(fixtures) = &fixtures {
+        arguments.extend(["--fixtures", fixtures]);
+    }
+    Again::with(&arguments)
+}
+
+/// It passes: it may be loaded again if it could not be.
+fn release(subject: &Subject, files: &LockFiles, to: &mut dyn Write) -> Result<(), Failure> {
+    let mut quarantine = Lock::read(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
+    let was_there = quarantine.release(&sha256(&subject.library));
+    if was_there {
+        quarantine.write(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
+    }
+    let more = if was_there { " and is out of quarantine" } else { "" };
+    Ok(writeln!(to, "{} passes{more}.", subject.name)?)
+}
+
+/// It crashed or hung: it is not loaded until it passes.
+fn quarantine(
+    subject: &Subject,
+    files: &LockFiles,
+    crash: &Crash,
+    during: &str,
+    time: Duration,
+) -> Result<(), Failure> {
+    let what = match &crash.end {
+        End::Late(_) => format!("it did not come to an end within {} s", time.as_secs()),
+        end => end.to_string(),
+    };
+    let mut quarantine = Lock::read(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
+    let (name, sha256) = (subject.name.clone(), sha256(&subject.library));
+    quarantine.quarantine(Quarantined { name, sha256, reason: format!("when it was tried, {what}") });
     quarantine.write(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
     Err(Failure::fault(format!(
-        "{}: {crash}; it is in quarantine now ({}) and is not loaded until a probe passes",
+        "{}: {what}; it is in quarantine now ({}) and is not loaded until a probe passes; {during}",
         subject.name,
         files.quarantine.display()
     )))
@@ -101,67 +179,21 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
         let manifest = candidate.manifest()?.clone();
         let library = loader.pin(candidate, "")?.path;
         let bytes = fs::read(&library).map_err(|error| named(&library, error))?;
-        return Ok(Subject { name: manifest.name.clone(), library: bytes, manifest: Some(manifest) });
+        let (name, fixtures) = (manifest.name.clone(), fixtures_next_to(&path));
+        return Ok(Subject { name, library: bytes, manifest: Some(manifest), fixtures });
     }
     let library = fs::read(&path).map_err(|error| named(&path, error))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Subject { name, library, manifest: None })
+    Ok(Subject { name, library, manifest: None, fixtures: fixtures_next_to(&path) })
 }
 
-/// How the process ended.
-#[derive(Debug, Clone, Copy)]
-enum Ended {
-    Of(ExitStatus),
-    Late,
+/// What the processes do: they load the library that lies in the folder, and check the rules that they are asked for.
+pub(super) fn here(folder: &Path, fixtures: Option<&Path>) -> Result<(), Failure> {
+    let suites = suites(folder, fixtures).map_err(|failure| failure.message().unwrap_or_default());
+    serve(suites).map_err(Failure::fault)
 }
 
-/// Runs this program again, where a crash harms nobody.
-fn in_a_process(folder: &Path, limits: &Limits, level: Level) -> io::Result<Ended> {
-    // What the shell starts takes its place, and has its limits.
-    let mut shell = Command::new("sh");
-    let memory = limits.memory.saturating_mul(1024);
-    shell.arg("-c").arg(format!("ulimit -c 0; ulimit -v {memory}; exec \"$0\" \"$@\""));
-    shell.arg(std::env::current_exe()?).args(["plugins", "probe-here"]).arg(folder).arg(level.to_string());
-    let mut child = shell.stdin(Stdio::null()).spawn()?;
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended::Of(status));
-        }
-        if start.elapsed() > limits.time {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Ended::Late);
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn in_words(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(4), _) => "it ran into an instruction that this machine does not have (signal 4)".to_owned(),
-        (Some(6), _) => "it ended the whole program with an abort (signal 6)".to_owned(),
-        (Some(7 | 11), _) => "it touched memory that is not its own (segmentation fault)".to_owned(),
-        (Some(8), _) => "it divided by zero or the like (signal 8)".to_owned(),
-        (Some(9), _) => "it was killed (signal 9), perhaps since memory ran out".to_owned(),
-        (Some(signal), _) => format!("it ended the whole program with signal {signal}"),
-        (None, code) => {
-            format!("it ended the whole program itself, with status {}", code.unwrap_or_default())
-        }
-    }
-}
-
-/// What the process does: loads the library that lies in the folder, holds it to the suite, and says how that went.
-pub(super) fn here(folder: &Path, level: Level, to: &mut dyn Write) -> Result<(), Failure> {
-    let said = match hold(folder, level, to) {
-        Ok(()) => PASSES.to_owned(),
-        Err(failure) => failure.message().unwrap_or_default(),
-    };
-    to.flush()?;
-    Ok(fs::write(folder.join(VERDICT), said)?)
-}
-
-fn hold(folder: &Path, level: Level, to: &mut dyn Write) -> Result<(), Failure> {
+fn suites(folder: &Path, fixtures: Option<&Path>) -> Result<Vec<Suite>, Failure> {
     let path = manifest_path(folder);
     if !path.exists() {
         write_manifest(Manifest::of_library(&fs::read(folder.join("plugin.so"))?, "plugin.so")?, folder)?;
@@ -178,13 +210,11 @@ fn hold(folder: &Path, level: Level, to: &mut dyn Write) -> Result<(), Failure> 
         loader.candidates().iter().filter_map(|it| Some(it.manifest().ok()?.name.clone())).collect();
     let mut suites = suites_of(&registry);
     suites.retain(|suite| names.contains(&suite.subject.package));
-    let report = Report::of(&suites, level);
-    write!(to, "{report}")?;
-    match report.failures().count() {
-        0 => Ok(()),
-        1 => Err(Failure::fault("it breaks a rule")),
-        count => Err(Failure::fault(format!("it breaks {count} rules"))),
+    if let Some(folder) = fixtures {
+        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
+        add_fixtures(&registry, fixtures, &mut suites);
     }
+    Ok(suites)
 }
 
 fn manifest_path(folder: &Path) -> PathBuf {

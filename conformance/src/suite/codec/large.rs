@@ -1,0 +1,99 @@
+//! Chunks of more than a mebibyte.
+
+use zarr_spec::{ArrayRepresentation, Mode, Reading};
+
+use super::round_trips::same_bytes;
+use super::{CodecOnTrial, CodecRule, Use};
+use crate::suite::attempt::is_thorough;
+use crate::suite::elements::{Sample, moderate, samples};
+use crate::suite::{Cases, Level, Rule};
+
+pub(super) const RULES: &[CodecRule] = &[(
+    Rule {
+        id: "codec-large-chunks",
+        level: Level::L2,
+        sentence: "Chunks of more than 1 MiB decode to as many bytes as they had, and to the same ones where nothing is \
+                   lost.",
+        source: "D3-CODEC-04",
+        since: "0.1",
+    },
+    large_chunks,
+)];
+
+/// Bytes of a large chunk at least: 1 MiB, and some that fill no block.
+const LARGE: usize = (1 << 20) + 13;
+
+/// Elements of a large chunk if they are of variable size.
+const LARGE_COUNT: u64 = 20_000;
+
+fn large_chunks(trial: &CodecOnTrial, cases: &mut Cases) {
+    for used in large_uses(trial, cases) {
+        for sample in chosen(&used) {
+            let result = used.encoded(&sample).and_then(|encoded| {
+                let decoded = used.decoded(&encoded, sample.bytes.len())?;
+                match used.loses_nothing() {
+                    true => same_bytes(&decoded, &sample.bytes),
+                    false => same_size(&decoded, &sample.bytes),
+                }
+            });
+            cases.check(format!("{used}, {}", sample.label), result);
+        }
+    }
+}
+
+/// A ramp compresses well, noise does not; others say little more. A lossy codec need not take more than moderate numbers.
+fn chosen(used: &Use<'_>) -> Vec<Sample> {
+    if !used.loses_nothing() {
+        return moderate(&used.array).into_iter().collect();
+    }
+    let mut samples = samples(&used.array);
+    samples.retain(|sample| match sample.label {
+        "a ramp" => is_thorough(),
+        label => ["noise", "elements of many lengths"].contains(&label),
+    });
+    samples
+}
+
+fn same_size(is: &[u8], was: &[u8]) -> Result<(), String> {
+    let what = || format!("{} bytes came back as {}", was.len(), is.len());
+    (is.len() == was.len()).then_some(()).ok_or_else(what)
+}
+
+/// Large chunks of the first example that names no shape, or of all of them with their first and last types.
+pub(super) fn large_uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
+    let mut uses = Vec::new();
+    for example in trial.examples() {
+        if !example.shape.is_empty() {
+            cases.skip("the examples name the shape of their chunks");
+            continue;
+        }
+        let Ok(document) = trial.document(example) else { continue };
+        let mut arrays: Vec<_> = trial.elements(example, cases).into_iter().filter_map(large).collect();
+        if arrays.len() > 2 {
+            arrays.drain(1..arrays.len() - 1);
+        }
+        arrays.truncate(if is_thorough() { 2 } else { 1 });
+        for array in arrays {
+            let reading = Reading::new(Mode::Strict);
+            if let Ok(codec) = trial.create(example, &document, &array, &reading)
+                && Use::computes(&codec)
+            {
+                uses.push(Use { example, array, codec });
+            }
+        }
+        if !uses.is_empty() && !is_thorough() {
+            break;
+        }
+    }
+    uses
+}
+
+/// The array with one dimension that is large enough.
+fn large(array: ArrayRepresentation) -> Option<ArrayRepresentation> {
+    let count = match array.data_type.elements().size() {
+        Some(0) => return None,
+        Some(size) => LARGE.div_ceil(size) as u64,
+        None => LARGE_COUNT,
+    };
+    Some(ArrayRepresentation { shape: vec![count], ..array })
+}
