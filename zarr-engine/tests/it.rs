@@ -1,6 +1,8 @@
 //! A model of the locks of nodes: a scheduler runs threads in many orders, and finds those that wait without end or change
 //! one thing at the same time.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -33,7 +33,7 @@ pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};
 pub use parse_error::{ParseError, ParseErrorKind};
 pub use ser::{SerError, to_value};
-pub use write::{WriteError, to_printable_pretty, to_vec, to_vec_pretty};
+pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty};
 
 use crate::printable::printable;
 

@@ -239,8 +239,7 @@ mod tests {
         bar.set_position(position);
         text.lock().unwrap().clear();
         bar.force_draw();
-        let drawn = text.lock().unwrap().trim_end().to_owned();
-        drawn
+        text.lock().unwrap().trim_end().to_owned()
     }
 
     #[test]

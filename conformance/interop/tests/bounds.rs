@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zarr_conformance::suite::{CountingAllocator, highest};
 use zarr_interop::book::value;
-use zarr_interop::{CountingStore, Random, key, memory};
-use zarr_kit::spec::Object;
+use zarr_interop::{Random, key, memory};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Limits, NodePath, Selection};
 
@@ -105,46 +104,5 @@ fn a_document_of_many_small_values_is_refused_with_the_limit_and_takes_little_mo
         assert!(message.contains(&limit) && message.contains("four times"), "{part} {message}");
         // A list is copied when it grows.
         assert!(taken < 7 * document.len(), "{part} {}", taken / document.len());
-    }
-}
-
-/// The calls of a store that creating this many groups takes, each in the one before.
-fn calls_for_nested_groups(format: Format, depth: usize) -> usize {
-    let store = Arc::new(CountingStore::new(memory()));
-    let context = Context::linked().unwrap();
-    let hierarchy = Hierarchy::create(Arc::clone(&store) as Arc<dyn Store>, &context, format).unwrap();
-    let _before = store.take();
-    hierarchy.creating_alone(|| {
-        for level in 0..=depth {
-            hierarchy.create_group(&format!("/{}", vec!["a"; level].join("/")), Object::new()).unwrap();
-        }
-    });
-    store.take().values().sum()
-}
-
-#[test]
-fn groups_that_are_created_in_one_another_take_store_calls_in_proportion_to_their_number() {
-    for format in [Format::V2, Format::V3] {
-        let [few, many] = [50, 500].map(|depth| calls_for_nested_groups(format, depth));
-        assert!(many < 11 * few, "{format}: {few} and {many}");
-    }
-}
-
-/// Consolidated metadata above are kept up to date all the same.
-#[test]
-fn groups_that_are_created_in_one_another_come_into_consolidated_metadata() {
-    for format in [Format::V2, Format::V3] {
-        let store = memory();
-        let context = Context::linked().unwrap();
-        let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
-        hierarchy.create_group("/", Object::new()).unwrap();
-        hierarchy.consolidate("/").unwrap();
-        hierarchy.creating_alone(|| {
-            for path in ["/a", "/a/b", "/a/b/c"] {
-                hierarchy.create_group(path, Object::new()).unwrap();
-            }
-        });
-        let again = Hierarchy::open(store, &context).unwrap();
-        assert_eq!(again.walk(&NodePath::root()).unwrap().len(), 4, "{format}");
     }
 }

@@ -414,7 +414,7 @@ impl Complaints {
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
         let is_reason =
             |line: &&str| line.contains("has overflowed its stack") || line.contains("memory allocation of");
-        lines().rfind(is_reason).or_else(|| lines().last()).unwrap_or_default().to_owned()
+        lines().rfind(is_reason).or_else(|| lines().next_back()).unwrap_or_default().to_owned()
     }
 }
 

@@ -8,9 +8,7 @@ use rayon::prelude::*;
 use zarr_spec::json;
 use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
-use zarr_spec::{
-    BoxError, ByteRange, Format, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable,
-};
+use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable};
 
 use super::location::readable_location;
 use super::new_groups::NewGroups;

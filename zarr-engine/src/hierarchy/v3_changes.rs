@@ -70,6 +70,9 @@ impl PlainGroups {
     }
 }
 
+/// Documents with consolidated metadata, and the lock that other changes of any such metadata wait for.
+type GuardedCopies<'a> = (Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>);
+
 /// The nodes above a path, and the document at it.
 struct AboveAndAt {
     above: Vec<Option<NodeMetadata>>,
@@ -112,7 +115,7 @@ impl V3 {
         access: &'a Access,
         path: &NodePath,
         changes: &[Change<'_>],
-    ) -> Result<(Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>), Error> {
+    ) -> Result<GuardedCopies<'a>, Error> {
         let ancestors: Vec<NodePath> = path.ancestors().collect();
         let read = || {
             let above = parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?;

@@ -1,4 +1,5 @@
 //! A feature turns on what its plugin cannot do without.
+#![expect(clippy::expect_used, reason = "helpers of tests may fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

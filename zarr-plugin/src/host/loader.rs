@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zarr_spec::registry::stands_for;
-use zarr_spec::{About, Invalid, printable, printable_path};
+use zarr_spec::{About, Invalid, printable_path};
 
 use super::explanation::{Explained, Explanation};
 use super::files::{

@@ -135,7 +135,7 @@ pub fn put_elements(
     flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;
     let (mut offsets, mut payload) = (vec![0; OFFSET], String::new());
     for item in items {
-        payload.push_str(&item.to_string());
+        payload.push_str(&json::to_item(item));
         offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
         if offsets.len().saturating_add(payload.len()) > decoded.remaining() {
             break;

@@ -40,6 +40,15 @@ pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
+/// The value on one line, without white space. Bare `NaN` and infinities are written as they are: elements of JSON data
+/// types may hold them, documents may not.
+#[must_use]
+pub fn to_item(value: &Value) -> String {
+    let mut text = String::new();
+    write_compact(&mut text, value);
+    text
+}
+
 /// The document with an indent of two spaces, and short arrays of scalars on one line. No newline at the
 /// end.
 ///

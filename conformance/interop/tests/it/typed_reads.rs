@@ -1,4 +1,5 @@
 //! Reads as values of a Rust type: who owns the memory, which shape it has, and when it is copied.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::sync::Arc;
 
