@@ -52,6 +52,12 @@ pub enum CodecError {
     /// More came out than may.
     #[error(transparent)]
     TooLarge(#[from] LimitExceeded),
+    /// The system has no memory left.
+    #[error("out of memory: the system has no {size} bytes for a buffer")]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        size: usize,
+    },
     /// A chain inside the codec could not be created.
     #[error(transparent)]
     Inner(#[from] Box<ChainError>),

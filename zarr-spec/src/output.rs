@@ -18,6 +18,7 @@ pub struct Output<'a> {
     memory: Memory<'a>,
     len: usize,
     limit: usize,
+    out_of_memory: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -43,24 +44,29 @@ pub trait LentMemory: std::fmt::Debug {
 impl<'a> Output<'a> {
     /// Writes to `destination`, which is also the limit.
     pub fn to(destination: &'a mut [u8]) -> Self {
-        Self { limit: destination.len(), memory: Memory::Destination(destination), len: 0 }
+        Self {
+            limit: destination.len(),
+            memory: Memory::Destination(destination),
+            len: 0,
+            out_of_memory: None,
+        }
     }
 
     /// Writes at most `limit` bytes to memory of somebody else.
     pub fn lent(memory: &'a mut dyn LentMemory, limit: usize) -> Self {
-        Self { memory: Memory::Lent(memory), len: 0, limit }
+        Self { memory: Memory::Lent(memory), len: 0, limit, out_of_memory: None }
     }
 
     /// Memory of its own for at most `limit` bytes; see [`Output::into_written`]. Nothing is allocated yet.
     #[must_use]
     pub fn at_most(limit: usize) -> Output<'static> {
-        Output { memory: Memory::Owned(Vec::new()), len: 0, limit }
+        Output { memory: Memory::Owned(Vec::new()), len: 0, limit, out_of_memory: None }
     }
 
     /// Memory of its own for `size` bytes.
     #[must_use]
     pub fn exactly(size: usize) -> Output<'static> {
-        Output { memory: Memory::Owned(vec![0; size]), len: 0, limit: size }
+        Output { memory: Memory::Owned(vec![0; size]), len: 0, limit: size, out_of_memory: None }
     }
 
     /// At least `size` bytes to write to, as many as there are now. They do not count as written.
@@ -73,8 +79,8 @@ impl<'a> Output<'a> {
         let end = end.ok_or(LimitExceeded { limit: self.limit })?;
         let memory = match &mut self.memory {
             Memory::Destination(destination) => &mut **destination,
-            Memory::Buffer(buffer) => grow(buffer, end, self.limit)?,
-            Memory::Owned(buffer) => grow(buffer, end, self.limit)?,
+            Memory::Buffer(buffer) => grow(buffer, end, self.limit, &mut self.out_of_memory)?,
+            Memory::Owned(buffer) => grow(buffer, end, self.limit, &mut self.out_of_memory)?,
             Memory::Lent(memory) => {
                 if memory.bytes().len() < end && !memory.grow(end) {
                     return Err(LimitExceeded { limit: self.limit });
@@ -84,6 +90,13 @@ impl<'a> Output<'a> {
         };
         let bytes = memory.len().min(self.limit);
         Ok(&mut memory[self.len..bytes])
+    }
+
+    /// The bytes that the system did not have when [`Output::spare`] or [`Output::put`] last failed; `None` if the limit
+    /// was the reason.
+    #[must_use]
+    pub fn out_of_memory(&self) -> Option<usize> {
+        self.out_of_memory
     }
 
     /// Counts `size` bytes of [`Output::spare`] as written.
@@ -159,11 +172,20 @@ impl Output<'static> {
 }
 
 /// `buffer` with at least `end` bytes, zeroed once as it grows; at least doubled, so that pieces stay cheap.
-fn grow(buffer: &mut Vec<u8>, end: usize, limit: usize) -> Result<&mut [u8], LimitExceeded> {
+/// If the system has no memory for that, `out_of_memory` says how many bytes were asked for.
+fn grow<'b>(
+    buffer: &'b mut Vec<u8>,
+    end: usize,
+    limit: usize,
+    out_of_memory: &mut Option<usize>,
+) -> Result<&'b mut [u8], LimitExceeded> {
     if buffer.len() < end {
         let size = end.max(buffer.len().saturating_mul(2).min(limit));
         let more = size - buffer.len();
-        buffer.try_reserve_exact(more).map_err(|_| LimitExceeded { limit: buffer.len() })?;
+        if buffer.try_reserve_exact(more).is_err() {
+            *out_of_memory = Some(size);
+            return Err(LimitExceeded { limit: buffer.len() });
+        }
         buffer.resize(size, 0);
     }
     Ok(buffer)
@@ -193,7 +215,13 @@ impl Buffer {
 
     /// Starts over with at most `limit` bytes. What was written before may show in [`Output::spare`].
     pub fn output(&mut self, limit: usize) -> Output<'_> {
-        Output { memory: Memory::Buffer(&mut self.0), len: 0, limit }
+        Output { memory: Memory::Buffer(&mut self.0), len: 0, limit, out_of_memory: None }
+    }
+
+    /// Bytes of memory that it has.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
     }
 
     /// The first `len` bytes: what was written last, if `len` is what the output counted.
@@ -276,7 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_request_is_refused_before_memory_is_touched() {
-        assert!(Output::at_most(usize::MAX).spare(usize::MAX).is_err());
+    fn a_huge_request_is_refused_before_memory_is_touched_and_is_not_taken_for_a_limit() {
+        let mut output = Output::at_most(usize::MAX);
+        assert!(output.spare(usize::MAX).is_err());
+        assert_eq!(output.out_of_memory(), Some(usize::MAX));
+        let mut output = Output::at_most(5);
+        assert!(output.spare(6).is_err());
+        assert_eq!(output.out_of_memory(), None);
     }
 }
