@@ -12,7 +12,7 @@ use crate::far::Far;
 use crate::formats::{self, Files};
 
 /// What documents and chunks may take, and what all of it may.
-const LIMITS: Limits = Limits { document_size: 1 << 16, chunk_size: 1 << 20, value_size: 1 << 20 };
+const LIMITS: Limits = Limits { document_size: 1 << 16, memory: 1 << 22 };
 const MEMORY: usize = 160 << 20;
 
 /// So many arrays are read, of each so many elements along a dimension, and so many of all.

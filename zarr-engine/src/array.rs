@@ -1,5 +1,6 @@
 //! Arrays: what users read and write.
 
+mod allowance;
 mod chunks;
 mod growth;
 mod indexes;
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::hierarchy::Hierarchy;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 
+pub(crate) use allowance::{Allowance, Needing, is_too_large};
 use indexes::KeptIndexes;
 use work::Pipelines;
 
@@ -67,7 +69,6 @@ pub(crate) struct ArrayInner {
     pub(crate) place: ArrayPlace,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
-    pub(crate) workers: Pool<Worker>,
     /// Memory for the keys of chunks.
     keys: Pool<String>,
     pipelines: Pipelines,
@@ -97,7 +98,6 @@ impl Array {
                 place,
                 resolved,
                 options,
-                workers: Pool::new(),
                 keys: Pool::new(),
                 pipelines: Pipelines::default(),
                 indexes: Mutex::default(),

@@ -1,7 +1,8 @@
 //! What every operation is done with: plugins, policies, limits, threads.
 
-use std::sync::Arc;
+use std::error::Error as _;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use rayon::prelude::*;
@@ -9,6 +10,7 @@ use zarr_spec::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::array::{PARALLEL, PORTION};
+use crate::budget::{MemoryBudget, usable_memory};
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::KeptMemory;
 
@@ -82,19 +84,24 @@ pub enum UndefinedFill {
 /// How much memory foreign data may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one metadata document, consolidated ones included. JSON takes up to about 60 times as much while
-    /// it is read. The default, 64 MiB, holds the copies of about 60,000 arrays; who has more raises it.
+    /// Bytes of one metadata document, consolidated ones included. The default, 16 MiB, holds the copies of about
+    /// 15,000 arrays. A larger document needs a larger limit.
     pub document_size: usize,
-    /// Bytes of one decoded chunk, or inner chunk of a shard.
-    pub chunk_size: u64,
-    /// Bytes of one encoded chunk or shard: larger ones are neither read nor written. Inner chunks are read from a
-    /// shard of any size, as long as each has no more bytes.
-    pub value_size: u64,
+    /// Bytes that all reads and writes of a context and its clones have in memory at the same time: encoded values,
+    /// buffers between codecs, decoded chunks, and chunks that are on their way from or to a far store. Outputs, elements
+    /// that are written, and caches do not count, nor does memory that codecs allocate themselves. A thread waits until
+    /// there is memory for its chunk. A chunk that needs more than all of it is an error, [`Error::OverBudget`].
+    ///
+    /// The default is a quarter of the memory that the process may use: of physical memory, or of the limit of its
+    /// control groups (cgroups) or its address space (`ulimit -v`) where that is smaller.
+    ///
+    /// [`Error::OverBudget`]: crate::Error::OverBudget
+    pub memory: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { document_size: 64 << 20, chunk_size: 4 << 30, value_size: 16 << 30 }
+        Self { document_size: 16 << 20, memory: usable_memory() / 4 }
     }
 }
 
@@ -103,7 +110,7 @@ impl Default for Limits {
 /// Handles that share a context, or clones of it, share the locks of chunks and nodes. Threads that write parts of one
 /// chunk, append to one array, change attributes of one node or create nodes at the same time lose nothing. Handles of
 /// another context, in this process or another one, do not share these locks: only one context at a time may write to a
-/// store.
+/// store. They also share one memory budget, [`Limits::memory`].
 #[derive(Debug, Clone)]
 pub struct Context {
     pub(crate) registry: Arc<Registry>,
@@ -119,6 +126,21 @@ pub struct Context {
     /// Whether chunks may have been left without a document: a node was erased, or an array prepared.
     pub(crate) leftovers: Arc<AtomicBool>,
     pub(crate) kept: Arc<KeptMemory>,
+    pub(crate) budget: Arc<MemoryBudget>,
+}
+
+/// Whether rayon's own pool has threads. The pool is made once for the whole program, and a second attempt panics.
+static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
+
+/// Starts rayon's own pool. False if the system has no threads for it.
+fn has_global_pool() -> bool {
+    *GLOBAL_POOL.get_or_init(|| could_start(rayon::ThreadPoolBuilder::new().build_global()))
+}
+
+/// Whether there is a pool: the one that was made now or an earlier one.
+fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
+    // The only error with a source is that of the system. The other one is that there is a pool already.
+    built.err().is_none_or(|error| error.source().is_none())
 }
 
 /// Where the work is done.
@@ -138,19 +160,21 @@ impl Context {
     /// With the plugins of `registry`, lenient reading, fallbacks denied, and rayon's threads.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
+        let limits = Limits::default();
         Self {
             registry: Arc::new(registry),
             mode: Mode::default(),
             fallback: FallbackPolicy::default(),
             write_fallback: false,
             undefined_fill: UndefinedFill::default(),
-            limits: Limits::default(),
+            limits,
             threads: Threads::Global,
             store_empty_chunks: false,
             locks: Arc::new(ChunkLocks::new()),
             node_locks: Arc::new(NodeLocks::new(NODE_LOCKS)),
             leftovers: Arc::default(),
             kept: Arc::new(KeptMemory::new(KEPT_MEMORY)),
+            budget: Arc::new(MemoryBudget::new(limits.memory)),
         }
     }
 
@@ -189,10 +213,16 @@ impl Context {
         Self { undefined_fill, ..self }
     }
 
-    /// With other limits.
+    /// With other limits, and a memory budget that is not shared with the context that this one is made of.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+        Self { limits, budget: Arc::new(MemoryBudget::new(limits.memory)), ..self }
+    }
+
+    /// The limits.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// On a pool of threads that the caller has.
@@ -234,10 +264,11 @@ impl Context {
         self.mode
     }
 
-    /// How many threads may compute at once.
+    /// How many threads may compute at once. Where the system has no threads for rayon's own pool, the calling thread
+    /// does all the work.
     #[must_use]
     pub fn thread_count(&self) -> usize {
-        match &self.threads {
+        match self.threads() {
             Threads::Caller => 1,
             Threads::Global => rayon::current_num_threads(),
             Threads::Pool(pool) => pool.current_num_threads(),
@@ -248,44 +279,59 @@ impl Context {
     /// The same context for work that is done under the lock of a node. A thread that waits for rayon may run any other
     /// job of its caller, which may want the same lock: so the work uses threads of its own.
     pub(crate) fn under_lock(&self) -> Self {
-        let threads = match &self.threads {
+        let threads = match self.threads() {
             Threads::Caller => Threads::Caller,
             _ => Threads::Scoped(self.thread_count()),
         };
         Self { threads, ..self.clone() }
     }
 
+    /// Where the work is done.
+    pub(crate) fn threads(&self) -> &Threads {
+        self.threads.usable()
+    }
+
     /// What `work` makes of each item, in their order: on several threads where there are many of them. No lock may be
     /// held: while rayon waits, it runs what else there is.
     pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-        if items.len() < MANY || matches!(self.threads, Threads::Caller | Threads::Scoped(_)) {
+        if items.len() < MANY || matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
         self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
     }
 
-    /// Runs `work` on this thread, and `help` on threads of this context that have nothing else to do meanwhile: on so
-    /// many of them at most. Both have ended when it returns. No lock may be held, as in [`Context::map`].
-    pub(crate) fn run_helped<R>(&self, most: usize, help: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+    /// Runs `work` on this thread, and from when it calls what it is given, `help` on threads of this context that have
+    /// nothing else to do: on so many of them at most. Both have ended when it returns. No lock and no memory may be held,
+    /// as in [`Context::map`]. `work` itself gives back what it acquires, and waits for no `help` that has not begun.
+    pub(crate) fn run_helped<R>(
+        &self,
+        most: usize,
+        help: impl Fn() + Sync,
+        work: impl FnOnce(&dyn Fn()) -> R,
+    ) -> R {
         let help = &help;
         let others = most.min(self.thread_count().saturating_sub(1));
+        if others == 0 {
+            return work(&|| ());
+        }
+        if let Threads::Scoped(_) = self.threads {
+            return thread::scope(|scope| {
+                work(&|| {
+                    for _ in 0..others {
+                        // Without more threads, this one does all of the work.
+                        let _started = thread::Builder::new().spawn_scoped(scope, help);
+                    }
+                })
+            });
+        }
+        self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
+    }
+
+    /// As [`rayon::in_place_scope`], of the threads of this context.
+    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon::Scope<'s>) -> R) -> R {
         match &self.threads {
-            Threads::Caller => work(),
-            Threads::Global => rayon::in_place_scope(|scope| {
-                (0..others).for_each(|_| scope.spawn(|_| help()));
-                work()
-            }),
-            Threads::Pool(pool) => pool.in_place_scope(|scope| {
-                (0..others).for_each(|_| scope.spawn(|_| help()));
-                work()
-            }),
-            Threads::Scoped(_) => thread::scope(|scope| {
-                for _ in 0..others {
-                    // Without more threads, this one does all of the work.
-                    let _started = thread::Builder::new().spawn_scoped(scope, help);
-                }
-                work()
-            }),
+            Threads::Pool(pool) => pool.in_place_scope(work),
+            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon::in_place_scope(work),
         }
     }
 
@@ -296,6 +342,14 @@ impl Context {
 }
 
 impl Threads {
+    /// These, or the calling thread where the system has no threads for rayon's own pool.
+    fn usable(&self) -> &Self {
+        match self {
+            Self::Global if !has_global_pool() => &Self::Caller,
+            threads => threads,
+        }
+    }
+
     /// Runs `work` where these threads take part in it.
     fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
@@ -307,7 +361,7 @@ impl Threads {
     /// Copies `source` to `destination`, which has the same size: on all threads if it is large. No lock may be held, as
     /// in [`Context::map`].
     pub(crate) fn copy(&self, source: &[u8], destination: &mut [u8]) {
-        if source.len() < PARALLEL || matches!(self, Self::Caller | Self::Scoped(_)) {
+        if source.len() < PARALLEL || matches!(self.usable(), Self::Caller | Self::Scoped(_)) {
             return destination.copy_from_slice(source);
         }
         let parts = destination.par_chunks_mut(PORTION).zip(source.par_chunks(PORTION));

@@ -111,6 +111,24 @@ pub enum Error {
         /// What the chunk key encoding or the chunk grid said.
         source: BoxError,
     },
+    /// A chunk needs more memory than the whole budget of the context. Nothing was allocated for it.
+    #[error(
+        "chunk {index:?} of {path} (key `{key}`) needs {} of memory, and the memory budget is {}: \
+         raise it with `Limits::memory` or `zarrctl --memory`",
+        .needed.map_or_else(|| "more".to_owned(), in_mebibytes), in_mebibytes(*.budget)
+    )]
+    OverBudget {
+        /// The path of the array.
+        path: NodePath,
+        /// The position of the chunk in the chunk grid.
+        index: Vec<u64>,
+        /// The key of its value.
+        key: String,
+        /// Bytes that it needs; `None` if only decoding tells.
+        needed: Option<u64>,
+        /// Bytes of the budget.
+        budget: u64,
+    },
     /// A chunk is not stored, and the array's fill value is undefined.
     #[error(
         "chunk {index:?} of {} is not stored, and {}; zeros are read when the context allows it",
@@ -156,6 +174,15 @@ impl Error {
     /// A document that is not what its format wants.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         Self::Document { key: key.to_string(), source }
+    }
+}
+
+/// A number of bytes as people write it.
+fn in_mebibytes(size: u64) -> String {
+    const MEBIBYTE: u64 = 1 << 20;
+    match size / MEBIBYTE {
+        0 => format!("{size} bytes"),
+        whole => format!("{whole}.{} MiB", size % MEBIBYTE * 10 / MEBIBYTE),
     }
 }
 

@@ -15,7 +15,7 @@ use std::thread;
 pub(crate) use hand_out::hand_out;
 pub(crate) use relay::relay;
 
-/// Bytes of a write in flight: those that are encoded and not yet stored. Object stores take 64 requests at once, and
+/// Bytes of one write in flight at most: those that are encoded and not yet stored. Object stores take 64 requests at once, and
 /// chunks of 1 MiB are common.
 pub(crate) const IN_FLIGHT: usize = 64 << 20;
 
@@ -101,11 +101,13 @@ pub(crate) fn map<T: Sync, R: Send, E: Send>(
 
 /// What threads share that mostly wait for a store: processors, and room for what they have in memory meanwhile.
 ///
-/// Room is asked for first, then the lock of a chunk, then a processor; whoever has a processor waits for nothing. So
-/// nobody waits for ever.
+/// Room is asked for first, then memory of the budget, then the lock of a chunk, then a processor; whoever has a processor
+/// waits for nothing, and a thread that stores a value has the memory for it. So nobody waits for ever.
 #[derive(Debug)]
 pub(crate) struct Flight {
     processors: usize,
+    /// Bytes that there is room for.
+    room: usize,
     state: Mutex<State>,
     is_idle: Condvar,
     has_room: Condvar,
@@ -126,16 +128,17 @@ pub(crate) struct Room<'f> {
 }
 
 impl Flight {
-    /// With so many processors.
-    pub(crate) fn new(processors: usize) -> Self {
+    /// With so many processors, and room for at most `bytes` bytes.
+    pub(crate) fn new(processors: usize, bytes: u64) -> Self {
         let (is_idle, has_room) = (Condvar::new(), Condvar::new());
-        Self { processors: processors.max(1), state: Mutex::default(), is_idle, has_room }
+        let room = usize::try_from(bytes).unwrap_or(usize::MAX).min(IN_FLIGHT);
+        Self { processors: processors.max(1), room, state: Mutex::default(), is_idle, has_room }
     }
 
     /// Waits for room for `size` bytes. As many as there are processors always have room.
     pub(crate) fn room(&self, size: usize) -> Room<'_> {
         let mut state = self.lock();
-        while state.rooms >= self.processors && state.bytes.saturating_add(size) > IN_FLIGHT {
+        while state.rooms >= self.processors && state.bytes.saturating_add(size) > self.room {
             state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.rooms += 1;
@@ -252,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_panic_goes_on_where_the_work_was_asked_for() {
-        let flight = Flight::new(1);
+        let flight = Flight::new(1, u64::MAX);
         let work = AssertUnwindSafe(|| {
             each(100, 3, |number| {
                 let _room = flight.room(1);
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn no_more_compute_at_once_than_there_are_processors() {
-        let (flight, computing, most) = (Flight::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (flight, computing, most) = (Flight::new(2, u64::MAX), AtomicUsize::new(0), AtomicUsize::new(0));
         each(50, 16, |_| {
             flight.compute(|| {
                 most.fetch_max(computing.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -284,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_takes_all_the_room_leaves_none_but_for_each_processor() {
-        let flight = Flight::new(2);
+        let flight = Flight::new(2, u64::MAX);
         let first = flight.room(usize::MAX);
         let second = flight.room(usize::MAX);
         let has_begun = AtomicBool::new(false);

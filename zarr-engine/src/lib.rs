@@ -6,6 +6,7 @@
 //! The engine blocks: a caller who is `async` runs it with `spawn_blocking` or its like.
 
 mod array;
+mod budget;
 mod builder;
 mod context;
 mod convert;
@@ -19,6 +20,7 @@ mod group;
 mod hierarchy;
 mod locks;
 mod memory;
+mod needs;
 mod per_dimension;
 mod pipeline;
 mod plan;

@@ -27,6 +27,8 @@ pub(crate) struct Bounds {
 pub(crate) struct Stages {
     buffers: [Buffer; 2],
     inner: Option<Box<Stages>>,
+    /// Bytes that a chunk of unknown size may decode to.
+    unknown: u64,
 }
 
 /// Which codec failed, and how.
@@ -40,6 +42,20 @@ impl StepError {
     /// Something that no codec is to blame for.
     pub(crate) fn chunk(what: impl Into<String>) -> Self {
         Self { codec: None, source: CodecError::corrupt(what.into()) }
+    }
+
+    /// The error of the codec around this step: `wrapped` makes it of a text that names the codec of this step, after
+    /// `place`. Errors of size and memory stay what they are, and so does a fault of a plugin, since it says nothing about
+    /// the chunk.
+    pub(crate) fn within(self, place: &str, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
+        let Some(codec) = self.codec else { return self.source };
+        match self.source {
+            source @ (CodecError::TooLarge(_) | CodecError::OutOfMemory { .. }) => source,
+            CodecError::Plugin { plugin, message } => {
+                CodecError::Plugin { plugin, message: format!("codec `{codec}`: {message}") }
+            }
+            source => wrapped(format!("{place}codec `{codec}`: {source}")),
+        }
     }
 
     fn at(step: &Step, source: CodecError) -> Self {
@@ -56,18 +72,6 @@ impl StepError {
     fn encoding(step: &Step, next: Option<&Step>, source: CodecError) -> Self {
         let too_large = next.and_then(|next| next.intermediate_too_large(&source));
         Self::at(step, too_large.map_or(source, CodecError::encode))
-    }
-
-    /// The error of the codec around this step: `wrapped` makes it of a text that names the codec of this step. A fault of
-    /// a plugin remains one, since it says nothing about the chunk.
-    pub(crate) fn inside(self, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
-        let Some(codec) = self.codec else { return self.source };
-        match self.source {
-            CodecError::Plugin { plugin, message } => {
-                CodecError::Plugin { plugin, message: format!("codec `{codec}`: {message}") }
-            }
-            source => wrapped(format!("codec `{codec}`: {source}")),
-        }
     }
 }
 
@@ -104,13 +108,32 @@ impl Stages {
         decoded.0.bytes(encoded, &self.buffers)
     }
 
+    /// Sets how many bytes a chunk of unknown size may decode to.
+    pub(crate) fn set_unknown(&mut self, unknown: u64) {
+        self.unknown = unknown;
+    }
+
+    /// How many bytes a chunk of unknown size may decode to.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// Bytes of all buffers.
+    pub(crate) fn size(&self) -> u64 {
+        let inner = self.inner.as_ref().map_or(0, |inner| inner.size());
+        self.buffers.iter().map(|buffer| buffer.capacity() as u64).sum::<u64>() + inner
+    }
+
     /// Memory for `size` bytes that [`encode`] starts from.
     ///
     /// # Errors
     ///
     /// When the machine has no memory left.
-    pub(crate) fn start(&mut self, size: usize) -> Result<&mut [u8], LimitExceeded> {
-        self.buffers[0].output(size).spare(size)?;
+    pub(crate) fn start(&mut self, size: usize) -> Result<&mut [u8], CodecError> {
+        let mut output = self.buffers[0].output(size);
+        if let Err(error) = output.spare(size) {
+            return Err(why(&output, error.into()));
+        }
         Ok(self.buffers[0].bytes_mut(size))
     }
 }
@@ -144,6 +167,11 @@ pub(crate) fn decode_range(
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
     run(pipeline, encoded, stages, Goal::Range(range), bounds)
+}
+
+/// Why a codec failed that wrote to `output`: codecs cannot tell its limit from memory that the system does not have.
+pub(crate) fn why(output: &Output<'_>, error: CodecError) -> CodecError {
+    output.out_of_memory().map_or(error, |size| CodecError::OutOfMemory { size })
 }
 
 /// Where the last step decodes to, if it can.
@@ -235,17 +263,18 @@ fn decode_between(
     (limit, bounds): (usize, Bounds),
 ) -> Result<Place, CodecError> {
     let target = place.buffer.map_or(0, |buffer| 1 - buffer);
-    let Stages { buffers: [first, second], inner } = stages;
+    let Stages { buffers: [first, second], inner, .. } = stages;
     let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
     let source = match place.buffer {
         None => &encoded[place.range.clone()],
         Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
     };
     let mut output = target_buffer.output(limit);
-    match (&step.work, range) {
-        (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output)?,
-        _ => decode_step(step, source, &mut output, inner, bounds)?,
-    }
+    let decoded = match (&step.work, range) {
+        (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output),
+        _ => decode_step(step, source, &mut output, inner, bounds),
+    };
+    decoded.map_err(|error| why(&output, error))?;
     let size = output.written().len();
     match step.decoded_size {
         Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),
@@ -394,12 +423,12 @@ fn encode_from(
             continue;
         }
         let target = 1 - from;
-        let Stages { buffers: [first, second], inner } = stages;
+        let Stages { buffers: [first, second], inner, .. } = stages;
         let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
         let source = source_buffer.bytes(place.range.end);
         let mut output = target_buffer.output(encoded_limit(next, bounds));
         encode_step(step, source, &mut output, inner, bounds)
-            .map_err(|source| StepError::encoding(step, next, source))?;
+            .map_err(|source| StepError::encoding(step, next, why(&output, source)))?;
         place = Place { buffer: Some(target), range: 0..output.written().len() };
     }
     Ok(Decoded(place))
@@ -466,7 +495,7 @@ impl RunChain for Chains<'_> {
         let mut start = self.stages.buffers[0].output(decoded.len());
         reorder(array, &pipeline.layout, decoded, &mut start, false)?;
         let inner = encode(&pipeline, decoded.len(), self.stages, self.bounds);
-        let inner = inner.map_err(|error| error.inside(CodecError::encode))?;
+        let inner = inner.map_err(|error| error.within("", CodecError::encode))?;
         Ok(encoded.put(self.stages.bytes(&inner, &[]))?)
     }
 
@@ -479,7 +508,7 @@ impl RunChain for Chains<'_> {
     ) -> Result<(), CodecError> {
         let pipeline = chain.resolve(array)?;
         let inner = decode(&pipeline, encoded, self.stages, None, self.bounds);
-        let inner = inner.map_err(|error| error.inside(CodecError::corrupt))?;
+        let inner = inner.map_err(|error| error.within("", CodecError::corrupt))?;
         let inner = inner.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         reorder(array, &pipeline.layout, self.stages.bytes(&inner, encoded), decoded, true)
     }

@@ -21,8 +21,8 @@ use crate::selection::{Located, Selection, Wanted};
 use crate::values::Values;
 use crate::variable::Assembly;
 
-pub(crate) use cells::contents;
-use region::{Region, Want};
+pub(crate) use cells::{contents, exact_size};
+use region::{Before, Region, Want};
 
 impl Array {
     /// Reads a selection into memory of its own.
@@ -234,7 +234,7 @@ impl ArrayInner {
         }
         let piece = plan.piece(0)?;
         let want = Want { piece: &piece, region, strides: &region.strides };
-        self.read_cell(index, &pipeline, &[want], self.kept_chunks().as_ref())
+        self.read_cell(index, &pipeline, &[want], Before::Fresh, self.kept_chunks().as_ref())
     }
 }
 

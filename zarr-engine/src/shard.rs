@@ -13,9 +13,7 @@ use crate::copy;
 use crate::pipeline::swap_of;
 use crate::plan::Axis;
 
-use index::ENTRY;
-
-pub(crate) use index::ShardIndex;
+pub(crate) use index::{ENTRY, ShardIndex};
 pub(crate) use whole::{decode_whole, encode_whole};
 pub(crate) use writer::ShardWriter;
 

@@ -3,6 +3,7 @@
 mod cells;
 mod shard;
 mod source;
+mod spread;
 
 use std::sync::Arc;
 

@@ -8,9 +8,10 @@ use std::sync::{Arc, MutexGuard};
 use bytes::Bytes;
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
 use zarr_spec::store::{Got, Store, StoreError, get_value};
-use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, LimitExceeded, Output};
+use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
 
-use super::{Array, ArrayInner, RankZeroKey, hash};
+use super::{Array, ArrayInner, RankZeroKey, hash, is_too_large};
+use crate::budget::Permit;
 use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::flight::{self, Flight, IN_FLIGHT};
@@ -47,15 +48,8 @@ impl Array {
     ///
     /// If the grid has no such chunk, or the store fails.
     pub fn encoded_chunk(&self, index: &[u64]) -> Result<Option<Bytes>, Error> {
-        let inner = &self.inner;
-        inner.chunk(index)?;
-        let limit = usize::try_from(inner.context().limits.value_size).unwrap_or(usize::MAX);
-        for key in inner.keys(index)? {
-            if let Some(bytes) = get_value(&*inner.resolved.store, &key, limit)? {
-                return Ok(Some(bytes));
-            }
-        }
-        Ok(None)
+        self.inner.chunk(index)?;
+        self.inner.value_below(index, self.inner.value_limit(None))
     }
 
     /// Stores bytes as the chunk at `index`: they are not looked at.
@@ -67,7 +61,6 @@ impl Array {
         let inner = &self.inner;
         inner.check_writable()?;
         inner.chunk(index)?;
-        inner.check_value_size(index, bytes.len() as u64)?;
         let _alone = inner.lock(index);
         inner.forget_index(index);
         Ok(inner.resolved.store.set(&inner.key(index)?, bytes)?)
@@ -109,7 +102,7 @@ impl Array {
     /// not looked at. Chunks that are not stored there stay as they are here. `copied` hears of each when it is done.
     ///
     /// Where requests in flight pay for one of the stores, as many chunks are on their way at once, as long as they have
-    /// no more than 64 MiB.
+    /// no more than 64 MiB, and the memory budget of `source` has as many.
     ///
     /// # Errors
     ///
@@ -124,10 +117,10 @@ impl Array {
         let [from, to] = [source, self].map(|array| array.inner.resolved.store.manner().concurrency);
         let decoded = source.inner.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
-        let flight = Flight::new(1);
+        let flight = Flight::new(1, source.inner.budget().size() / 2);
         flight::each(indices.len(), from.max(to), |number| {
             let mut room = flight.room(expected);
-            if let Some(bytes) = source.encoded_chunk(&indices[number])? {
+            if let (Some(bytes), _permit) = source.inner.stored_value(&indices[number])? {
                 room.resize(bytes.len());
                 self.write_encoded_chunk(&indices[number], &bytes)?;
             }
@@ -290,6 +283,44 @@ impl ArrayInner {
         Ok(before.into_iter().chain([key]).chain(after))
     }
 
+    /// The stored bytes of the chunk at `index`, and the memory for them.
+    fn stored_value(&self, index: &[u64]) -> Result<(Option<Bytes>, Permit<'_>), Error> {
+        let shape = self.chunk(index)?.shape;
+        let mut size = self.expected_value(index, &*self.pipeline(index, &shape)?)?;
+        loop {
+            self.check_need(index, size)?;
+            let mut permit = self.budget().acquire(size);
+            match self.value_below(index, usize::try_from(size).unwrap_or(usize::MAX)) {
+                Err(error) if is_too_large(&error) => {
+                    drop(permit);
+                    match self.stored_size(index)? {
+                        Some(stored) if stored > size => size = stored,
+                        _ => return Err(error),
+                    }
+                }
+                value => {
+                    let value = value?;
+                    permit.resize(value.as_ref().map_or(0, Bytes::len) as u64);
+                    return Ok((value, permit));
+                }
+            }
+        }
+    }
+
+    /// The stored bytes of the chunk at `index`, if they are no more than `limit`.
+    fn value_below(&self, index: &[u64], limit: usize) -> Result<Option<Bytes>, Error> {
+        for key in self.keys(index)? {
+            let value = get_value(&*self.resolved.store, &key, limit).map_err(|error| match error {
+                StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
+                error => error.into(),
+            })?;
+            if value.is_some() {
+                return Ok(value);
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes a chunk under all the keys that it may have.
     pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
         Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
@@ -302,7 +333,8 @@ impl ArrayInner {
         range: ByteRange,
         output: &mut Output<'_>,
     ) -> Result<Option<Got>, Error> {
-        self.get_with(index, range, |store, key| store.get(key, range, output))
+        let got = self.get_with(index, |store, key| store.get(key, range, output));
+        self.or_out_of_memory(index, output, got)
     }
 
     /// The same, for bytes of chunks that are decoded or replaced at once.
@@ -312,13 +344,26 @@ impl ArrayInner {
         range: ByteRange,
         output: &mut Output<'_>,
     ) -> Result<Option<Got>, Error> {
-        self.get_with(index, range, |store, key| store.get_once(key, range, output))
+        let got = self.get_with(index, |store, key| store.get_once(key, range, output));
+        self.or_out_of_memory(index, output, got)
+    }
+
+    /// Stores cannot tell the limit of an output from memory that the system does not have.
+    fn or_out_of_memory<R>(
+        &self,
+        index: &[u64],
+        output: &Output<'_>,
+        got: Result<R, Error>,
+    ) -> Result<R, Error> {
+        got.map_err(|error| match output.out_of_memory() {
+            Some(size) => self.chunk_error(index, CodecError::OutOfMemory { size }),
+            None => error,
+        })
     }
 
     fn get_with(
         &self,
         index: &[u64],
-        range: ByteRange,
         mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<Got>, StoreError>,
     ) -> Result<Option<Got>, Error> {
         // A value that is too large is the fault of the chunk.
@@ -327,10 +372,6 @@ impl ArrayInner {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
             })?;
-            if let Some(got) = &got {
-                // What the store shares, or writes to the caller's own memory, has passed no limit.
-                self.check_value_size(index, if range == ByteRange::Full { got.size } else { 0 })?;
-            }
             Ok(got)
         };
         if !index.is_empty() {
@@ -342,15 +383,6 @@ impl ArrayInner {
             }
         }
         Ok(None)
-    }
-
-    /// Refuses a value that is larger than values may be.
-    pub(crate) fn check_value_size(&self, index: &[u64], size: u64) -> Result<(), Error> {
-        let limit = self.value_limit(None);
-        if size <= limit as u64 {
-            return Ok(());
-        }
-        Err(self.chunk_error(index, CodecError::from(LimitExceeded { limit })))
     }
 
     /// Keeps others from changing the chunk at `index`: all handles that were opened with one context.

@@ -15,7 +15,7 @@ use crate::context::{Threads, UndefinedFill};
 use crate::error::Error;
 use crate::flight;
 use crate::per_dimension::PerDimension;
-use crate::pipeline::{Bounds, Stages, StepError};
+use crate::pipeline::{Stages, StepError};
 use crate::plan::{Piece, Plan};
 use crate::resolve::UsedFallback;
 use crate::selection::Wanted;
@@ -37,6 +37,14 @@ pub(crate) struct Worker {
     pub(crate) value: Buffer,
     /// Elements that are being put together.
     pub(crate) written: Stages,
+}
+
+impl Worker {
+    /// Bytes of all its buffers.
+    pub(crate) fn size(&self) -> u64 {
+        let Self { encoded, stages, value, written } = self;
+        (encoded.capacity() + value.capacity()) as u64 + stages.size() + written.size()
+    }
 }
 
 /// Pipelines of uncommon chunk shapes that one array keeps: a grid may have as many shapes as chunks.
@@ -124,8 +132,8 @@ impl ArrayInner {
                 ignored: Object::new(),
                 ..self.metadata.clone()
             };
-            let (mode, limits, fallback) = (context.mode, context.limits, &self.resolved.fallback);
-            format!("{metadata:?} {mode:?} {limits:?} {fallback:?} {}", plugins(&context.registry)).into()
+            let (mode, fallback) = (context.mode, &self.resolved.fallback);
+            format!("{metadata:?} {mode:?} {fallback:?} {}", plugins(&context.registry)).into()
         })
     }
 
@@ -156,18 +164,12 @@ impl ArrayInner {
 
     /// Whether several threads pay for so many pieces of work on `total` bytes.
     pub(crate) fn is_parallel(&self, count: usize, total: usize) -> bool {
-        count > 1 && total >= PARALLEL && !matches!(self.context().threads, Threads::Caller)
+        count > 1 && total >= PARALLEL && !matches!(self.context().threads(), Threads::Caller)
     }
 
-    /// How much memory chunks and their values may take.
-    pub(crate) fn bounds(&self) -> Bounds {
-        let limits = self.context().limits;
-        Bounds { chunk: limits.chunk_size, value: limits.value_size }
-    }
-
-    /// Room for an encoded value: its size where the chain fixes it, and never more than the limit.
+    /// Room for an encoded value: its size where the chain fixes it, and never more than the memory budget.
     pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
-        let limit = self.context().limits.value_size;
+        let limit = self.budget().size();
         // A value that is too long by a byte is an error of the chunk, not of the store.
         let limit = exact.map_or(limit, |exact| limit.min(exact.saturating_add(1)));
         usize::try_from(limit).unwrap_or(usize::MAX)

@@ -1,107 +1,150 @@
 //! Answers that one thread waits for and others work on.
 
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use rayon::prelude::*;
-
+use crate::budget::MemoryBudget;
 use crate::context::{Context, Threads};
+
+/// How often this thread looks whether others wait for memory rather than take what is queued.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Hands each of `items` to `work` on the threads of `context`, while this thread alone waits for them: one that computes
 /// waits for no store, so that others who read and write have their turn. Where this is a thread of a pool itself, it
-/// takes part in the work, and threads that have nothing else to do wait with it. Few items are out of the hands of
-/// `items` at a time. A panic goes on here.
+/// takes part in the work. At most `at_once` items are out of the hands of `items` at a time. A panic goes on here.
+///
+/// The caller may hold memory that other threads wait for, and gives it back in `done`, which runs on this thread after
+/// the last item. So that no thread waits permanently, this thread does queued work itself while others wait for memory,
+/// and waits for rayon only after `done`.
 ///
 /// # Errors
 ///
 /// The first one that came up. No item is taken after it.
 pub(crate) fn hand_out<T: Send, E: Send>(
     context: &Context,
+    at_once: usize,
     mut items: impl Iterator<Item = T> + Send,
     work: impl Fn(T) -> Result<(), E> + Send + Sync,
+    done: impl FnOnce(),
 ) -> Result<(), E> {
-    if matches!(context.threads, Threads::Scoped(_)) {
-        return items.try_for_each(work);
+    if matches!(context.threads(), Threads::Caller | Threads::Scoped(_)) {
+        let result = items.try_for_each(work);
+        done();
+        return result;
     }
-    if rayon::current_thread_index().is_some() {
-        return context.run(|| items.par_bridge().try_for_each(work));
-    }
-    let (turns, failed) = (Turns::new(context.thread_count() + 1), Mutex::new(None));
-    let work = |item, turn: Turn<'_>| {
+    let (turns, failed) = (Turns::new(at_once, context), Mutex::new(None));
+    let work = |item| {
         if let Err(error) = work(item) {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            turn.end_all();
+            turns.end();
         }
     };
-    match &context.threads {
-        Threads::Pool(pool) => pool.in_place_scope(|scope| spawn_all(scope, items, &turns, &work)),
-        Threads::Caller | Threads::Global | Threads::Scoped(_) => {
-            rayon::in_place_scope(|scope| spawn_all(scope, items, &turns, &work));
-        }
-    }
+    context.in_place_scope(|scope| {
+        spawn_all(scope, items, &turns, &work);
+        done();
+    });
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Begins `work` on each item when it is its turn.
+/// Begins `work` on each item when it is its turn, and waits until all is done.
 fn spawn_all<'s, T: Send + 's>(
     scope: &rayon::Scope<'s>,
     mut items: impl Iterator<Item = T>,
-    turns: &'s Turns,
-    work: &'s (impl Fn(T, Turn<'s>) + Sync),
+    turns: &'s Turns<'s, T>,
+    work: &'s (impl Fn(T) + Sync),
 ) {
     // What is not asked for yet takes no memory.
-    while let Some(turn) = turns.wait() {
-        let Some(item) = items.next() else { return };
-        scope.spawn(move |_| work(item, turn));
+    while turns.wait_below(turns.most, work) {
+        let Some(item) = items.next() else { break };
+        turns.queue(item);
+        scope.spawn(move |_| turns.work_on_next(work));
     }
+    turns.wait_below(1, work);
 }
 
-/// How many items are being worked on, or are to be.
-struct Turns {
+/// Items that are out of the hands of their iterator.
+struct Turns<'c, T> {
     most: usize,
-    /// `None` once there are to be no more.
-    taken: Mutex<Option<usize>>,
-    is_free: Condvar,
+    budget: &'c MemoryBudget,
+    /// Whether the thread that asks takes part in the work.
+    takes_part: bool,
+    state: Mutex<TurnsState<T>>,
+    has_changed: Condvar,
 }
 
-/// One of these, until this is dropped. A panic ends all.
-struct Turn<'t>(&'t Turns);
+struct TurnsState<T> {
+    /// Items that no thread works on yet.
+    queue: VecDeque<T>,
+    /// Items that threads work on.
+    running: usize,
+    /// Whether no item is to be taken any more.
+    is_over: bool,
+}
 
-impl Turns {
-    fn new(most: usize) -> Self {
-        Self { most, taken: Mutex::new(Some(0)), is_free: Condvar::new() }
+/// An item that is being worked on, until this is dropped. A panic ends all.
+struct Turn<'t, T>(&'t Turns<'t, T>);
+
+impl<'c, T> Turns<'c, T> {
+    fn new(most: usize, context: &'c Context) -> Self {
+        let (budget, takes_part) = (&*context.budget, rayon::current_thread_index().is_some());
+        let state = TurnsState { queue: VecDeque::new(), running: 0, is_over: false };
+        Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
     }
 
-    /// Waits until fewer than the most are taken.
-    fn wait(&self) -> Option<Turn<'_>> {
-        let mut taken = self.lock();
-        while taken.is_some_and(|taken| taken >= self.most) {
-            taken = self.is_free.wait(taken).unwrap_or_else(PoisonError::into_inner);
+    /// Waits until fewer than `most` items are out, and works on them if this thread takes part, or while others wait for
+    /// memory. False if no item is to be taken any more.
+    fn wait_below(&self, most: usize, work: impl Fn(T)) -> bool {
+        let mut state = self.lock();
+        while state.queue.len() + state.running >= most {
+            if !state.queue.is_empty() && (self.takes_part || self.budget.is_waited_for()) {
+                drop(state);
+                self.work_on_next(&work);
+                state = self.lock();
+            } else {
+                let waited = self.has_changed.wait_timeout(state, PATIENCE);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
-        *taken = taken.map(|taken| taken + 1);
-        taken.map(|_| Turn(self))
+        !state.is_over
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<usize>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self, item: T) {
+        self.lock().queue.push_back(item);
+    }
+
+    /// Works on the item that comes next, if there is one.
+    fn work_on_next(&self, work: impl Fn(T)) {
+        let mut state = self.lock();
+        let Some(item) = state.queue.pop_front() else { return };
+        state.running += 1;
+        drop(state);
+        let _turn = Turn(self);
+        work(item);
+    }
+
+    /// No item is taken from here on, and none that waits is worked on.
+    fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        state.queue.clear();
+        drop(state);
+        self.has_changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TurnsState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn<'_> {
-    fn end_all(&self) {
-        *self.0.lock() = None;
-    }
-}
-
-impl Drop for Turn<'_> {
+impl<T> Drop for Turn<'_, T> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.end_all();
+            self.0.end();
         }
-        let mut taken = self.0.lock();
-        *taken = taken.map(|taken| taken - 1);
-        drop(taken);
-        self.0.is_free.notify_one();
+        self.0.lock().running -= 1;
+        self.0.has_changed.notify_all();
     }
 }
 
@@ -112,6 +155,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use rayon::prelude::*;
     use zarr_spec::Registry;
 
     use super::*;
@@ -131,7 +175,7 @@ mod tests {
             sum.fetch_add(number, Ordering::SeqCst);
             Ok::<_, ()>(())
         };
-        hand_out(&context, items, work).unwrap();
+        hand_out(&context, 3, items, work, || ()).unwrap();
         assert_eq!(sum.into_inner(), 99 * 50);
     }
 
@@ -147,11 +191,27 @@ mod tests {
                         sum.fetch_add(number, Ordering::SeqCst);
                         Ok::<_, ()>(())
                     };
-                    hand_out(&context, 0..100, work).unwrap();
+                    hand_out(&context, threads + 1, 0..100, work, || ()).unwrap();
                 });
             });
             assert_eq!(sum.into_inner(), 4 * 99 * 50);
         }
+    }
+
+    #[test]
+    fn work_is_done_here_while_the_threads_of_the_pool_wait_for_memory_that_this_call_holds() {
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
+        let held = context.budget.acquire(context.budget.size());
+        let budget = Arc::clone(&context.budget);
+        pool.spawn(move || drop(budget.acquire(1)));
+        let sum = AtomicUsize::new(0);
+        let work = |number| {
+            sum.fetch_add(number, Ordering::SeqCst);
+            Ok::<_, ()>(())
+        };
+        hand_out(&context, 2, 0..5, work, || drop(held)).unwrap();
+        assert_eq!(sum.into_inner(), 10);
     }
 
     #[test]
@@ -182,16 +242,17 @@ mod tests {
                 Ok(())
             }
         };
-        assert_eq!(hand_out(&context, items(), fails), Err(7));
+        assert_eq!(hand_out(&context, 3, items(), fails, || ()), Err(7));
         assert!(taken.swap(0, Ordering::SeqCst) <= 8 + 2 * 2);
         has_failed.store(false, Ordering::SeqCst);
-        let panics = |number| {
-            fails(number).unwrap();
-            Ok::<_, ()>(())
+        // Without the message of a panic, which takes its time.
+        let panics = |number| match fails(number) {
+            Ok(()) => Ok::<_, ()>(()),
+            Err(number) => panic::resume_unwind(Box::new(number)),
         };
-        let all = || hand_out(&context, items(), panics);
+        let all = || hand_out(&context, 3, items(), panics, || ());
         let panic = panic::catch_unwind(AssertUnwindSafe(all)).unwrap_err();
-        assert!(panic.downcast_ref::<String>().is_some_and(|panic| panic.ends_with("value: 7")), "{panic:?}");
+        assert_eq!(panic.downcast_ref::<i32>(), Some(&7));
         assert!(taken.into_inner() <= 8 + 2 * 2);
     }
 }

@@ -4,7 +4,7 @@ use zarr_spec::codec::{InParts, PartSource, PartTarget};
 use zarr_spec::pipeline::{Pipeline, Step, Work};
 use zarr_spec::{CodecError, LimitExceeded, Size};
 
-use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short};
+use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short, why};
 
 /// Takes a part that begins at so many bytes.
 pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
@@ -54,7 +54,9 @@ pub(crate) fn encode_parts(
     let (step, (codec, ..), rest) = first.ok_or_else(|| CodecError::encode("no codec takes it in parts"))?;
     let next = rest.first();
     let mut output = stages.buffers[0].output(encoded_limit(next, bounds));
-    codec.encode_parts(elements, &mut output).map_err(|source| StepError::encoding(step, next, source))?;
+    codec
+        .encode_parts(elements, &mut output)
+        .map_err(|source| StepError::encoding(step, next, why(&output, source)))?;
     let place = Place { buffer: Some(0), range: 0..output.written().len() };
     encode_from(rest, place, stages, bounds)
 }

@@ -1,5 +1,6 @@
 //! Reading of chunks: each is fetched and decoded once, for all who want some of it.
 
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,13 +11,17 @@ use zarr_spec::{ByteRange, CodecError, Elements, Size};
 use super::kept::{Claimed, KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
 use super::remote::Cells;
-use crate::array::{ArrayInner, Worker};
+use crate::array::{Allowance, ArrayInner, Needing};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
+use crate::needs;
 use crate::pipeline::{Stages, decode, decode_parts, decode_range, decodes_parts};
 use crate::plan::{Combination, Piece, Plan};
 use crate::slabs::Slabs;
 use crate::variable::Variable;
+
+/// Chunks that need no more memory are not asked whether they decode straight to the output.
+const SMALL: u64 = 256 << 10;
 
 /// The number of a chunk that is no shard, among those of its value.
 pub(super) const WHOLE: u64 = 0;
@@ -79,7 +84,7 @@ impl ArrayInner {
     fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
         let Some(first) = wants.first() else { return Ok(()) };
         let pipeline = self.pipeline_of(first.piece)?;
-        self.read_cell(first.piece.cell(), &pipeline, wants, kept)
+        self.read_cell(first.piece.cell(), &pipeline, wants, Before::Fresh, kept)
     }
 
     /// Reads what is wanted of the chunk at `cell`, out of what is `kept` if it is there.
@@ -88,35 +93,64 @@ impl ArrayInner {
         cell: &[u64],
         pipeline: &Pipeline,
         wants: &[Want<'_, '_>],
+        before: Before,
         kept: Option<&KeptChunks<'_>>,
     ) -> Result<(), Error> {
         let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
         let kept = kept.as_ref();
         if let Some(shard) = pipeline.shard() {
-            return self.read_shard(cell, shard, wants, Before::Fresh, kept);
+            return self.read_shard(cell, shard, wants, before, kept);
         }
-        let _alone = match kept.map(|kept| self.find_or_claim(kept, WHOLE)) {
-            Some(Claimed::Kept(decoded)) => return self.put(cell, pipeline, &decoded, wants),
-            Some(Claimed::Absent(claim)) => claim,
-            None => None,
+        if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
+            return self.put(cell, pipeline, &decoded, wants);
+        }
+        let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
+        let is_kept_whole =
+            kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
+        if let [want] = wants
+            && before == Before::Fresh
+            && let Some(combination) = want.piece.only().filter(|_| is_raw && !is_kept_whole)
+        {
+            return self.read_raw(cell, pipeline, *want, &combination);
+        }
+        let chunk = Needing { cell, pipeline, encoded: exact_size(pipeline) };
+        let need = |allowance: Allowance| match allowance.encoded {
+            // Nothing is stored: the output is filled.
+            0 => 0,
+            _ => self.need_of_decoding(pipeline, wants, allowance),
         };
-        self.workers.with(Worker::default, |worker| {
-            let size = exact_size(pipeline);
-            let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
-            let is_kept_whole =
-                kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
-            if let [want] = wants
-                && let Some(combination) = want.piece.only().filter(|_| is_raw && !is_kept_whole)
-            {
-                return self.read_raw(cell, pipeline, *want, &combination, &mut worker.encoded);
+        let mut before = before;
+        // Memory comes before the claim of a chunk: a thread that has a claim does not wait for memory.
+        self.with_memory(chunk, need, |worker, allowance| {
+            let claimed = kept.map(|kept| self.find_or_claim(kept, WHOLE));
+            if let Some(Claimed::Kept(decoded)) = &claimed {
+                return self.put(cell, pipeline, decoded, wants);
             }
-            let mut output = worker.encoded.output(self.value_limit(size));
+            let mut output = worker.encoded.output(self.value_limit(Some(allowance.encoded)));
+            let before = mem::replace(&mut before, Before::Written);
             let Some(got) = self.get_once(cell, ByteRange::Full, &mut output)? else {
-                return self.fill(cell, wants, Before::Fresh);
+                return self.fill(cell, wants, before);
             };
             let encoded = contents(&got, output.written());
             self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants, kept.map(|kept| (kept, WHOLE)))
         })
+    }
+
+    /// Bytes that decoding takes for all who want some of a chunk, the encoded value included.
+    pub(super) fn need_of_decoding(
+        &self,
+        pipeline: &Pipeline,
+        wants: &[Want<'_, '_>],
+        allowance: Allowance,
+    ) -> u64 {
+        let need = |is_direct| {
+            needs::decoding(pipeline, is_direct, allowance.unknown).saturating_add(allowance.encoded)
+        };
+        let whole = need(false);
+        match wants {
+            [want] if whole > SMALL && want.is_one_run(pipeline) => need(true),
+            _ => whole,
+        }
     }
 
     /// Decodes an encoded chunk or inner chunk to all who want some of it, and keeps it under its number.
@@ -134,12 +168,13 @@ impl ArrayInner {
             Some(Claimed::Absent(claim)) => claim,
             None => None,
         };
+        let bounds = self.bounds(stages.unknown());
         if let Some((kept, number)) = kept
             && let Some(size) = decoded_size(pipeline)
             && let Some(mut room) = kept.memory(number, size)
         {
             // What is kept is kept whole, in the memory that it is decoded to.
-            let decoded = decode(pipeline, encoded, stages, Some(&mut room), self.bounds());
+            let decoded = decode(pipeline, encoded, stages, Some(&mut room), bounds);
             if let Some(decoded) = decoded.map_err(|error| self.chunk_error(cell, error))? {
                 room.copy_from_slice(stages.bytes(&decoded, encoded));
             }
@@ -161,7 +196,7 @@ impl ArrayInner {
             _ => None,
         };
         let decoded = match (range, &slabs) {
-            (Some(range), _) => decode_range(pipeline, encoded, stages, range, self.bounds()),
+            (Some(range), _) => decode_range(pipeline, encoded, stages, range, bounds),
             (None, Some((want, slabs))) => {
                 let mut write = |start: usize, part: &[u8]| {
                     let copy = |elements: &Combination| want.copy(pipeline, part, start, elements);
@@ -171,9 +206,9 @@ impl ArrayInner {
                         Err(error) => Err(CodecError::corrupt(error)),
                     }
                 };
-                decode_parts(pipeline, encoded, stages, &mut write, self.bounds())
+                decode_parts(pipeline, encoded, stages, &mut write, bounds)
             }
-            (None, None) => decode(pipeline, encoded, stages, destination, self.bounds()),
+            (None, None) => decode(pipeline, encoded, stages, destination, bounds),
         };
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
         if let Some(decoded) = decoded {
@@ -271,7 +306,7 @@ pub(super) fn shared_cells(plans: &[Plan<'_>]) -> Result<Vec<PlannedCell>, Error
 
 /// Bytes of an encoded chunk, where they are always as many. Upper bounds are those of our own encoders, which other
 /// programs may pass.
-pub(super) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
+pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     match pipeline.encoded_size {
         Size::Exact(size) => Some(size),
         Size::AtMost(_) | Size::Unknown => None,

@@ -2,11 +2,11 @@
 
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
-use zarr_spec::{Buffer, ByteRange, CodecError, Output};
+use zarr_spec::{Buffer, ByteRange, Output};
 
 use super::cells::contents;
 use super::region::{Before, Want};
-use crate::array::ArrayInner;
+use crate::array::{ArrayInner, is_too_large};
 use crate::error::Error;
 use crate::pipeline::StepError;
 use crate::plan::{Combination, Run};
@@ -36,6 +36,16 @@ struct Rows {
 }
 
 impl Rows {
+    /// Rows of a slab.
+    fn per_slab(&self) -> usize {
+        (SLAB / self.size.max(1)).max(1)
+    }
+
+    /// Bytes of a slab.
+    fn slab_size(&self) -> usize {
+        self.size.saturating_mul(self.per_slab())
+    }
+
     /// Whether they are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
@@ -50,17 +60,19 @@ impl ArrayInner {
         pipeline: &Pipeline,
         want: Want<'_, '_>,
         combination: &Combination,
-        buffer: &mut Buffer,
     ) -> Result<(), Error> {
         let expected = pipeline.array.size().limit().unwrap_or(0);
         let chunk = RawChunk { array: self, cell, pipeline, want, combination, expected };
         if let Some(destination) = want.slice(pipeline)? {
             return chunk.read_directly(destination);
         }
-        match chunk.rows() {
-            Some(rows) => chunk.read_slabs(&rows, buffer),
-            None => chunk.read_whole(buffer, Before::Fresh),
-        }
+        let rows = chunk.rows();
+        let need = rows.as_ref().map_or(expected, |rows| expected.min(rows.slab_size() as u64));
+        self.check_need(cell, need)?;
+        self.budget().with_worker(need, |worker| match rows {
+            Some(rows) => chunk.read_slabs(&rows, &mut worker.encoded),
+            None => chunk.read_whole(&mut worker.encoded, Before::Fresh),
+        })
     }
 }
 
@@ -102,7 +114,7 @@ impl RawChunk<'_, '_> {
     }
 
     fn read_slabs(&self, rows: &Rows, buffer: &mut Buffer) -> Result<(), Error> {
-        let rows_per_slab = (SLAB / rows.size.max(1)).max(1);
+        let rows_per_slab = rows.per_slab();
         if rows.are_all(self.expected) && rows.run.count <= rows_per_slab {
             return self.read_whole(buffer, Before::Fresh);
         }
@@ -118,7 +130,6 @@ impl RawChunk<'_, '_> {
                 let before = if done == 0 { Before::Fresh } else { Before::Written };
                 return self.array.fill(self.cell, &[self.want], before);
             };
-            self.array.check_value_size(self.cell, got.size)?;
             let bytes = contents(&got, output.written());
             if got.size != self.expected || bytes.len() != size {
                 return Err(self.wrong(got.size));
@@ -158,8 +169,4 @@ impl RawChunk<'_, '_> {
         let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
         self.array.chunk_error(self.cell, StepError::chunk(what))
     }
-}
-
-fn is_too_large(error: &Error) -> bool {
-    matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

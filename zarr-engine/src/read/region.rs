@@ -98,6 +98,11 @@ impl<'a> Want<'_, 'a> {
         unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
     }
 
+    /// Whether [`Self::slice`] gives such bytes.
+    pub(super) fn is_one_run(&self, pipeline: &Pipeline) -> bool {
+        matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
+    }
+
     /// Copies elements of fixed size from a cell: those of one strided box, `elements` being the bytes from `skipped`
     /// on.
     pub(super) fn copy(

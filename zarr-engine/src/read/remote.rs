@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::store::{Changes, Delivery, Got, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 
@@ -17,15 +17,17 @@ use super::cells::{PlannedCell, WHOLE, contents, exact_size, shared_cells};
 use super::kept::{KeptChunks, KeptValue};
 use super::region::{Before, Region, Want};
 use super::shard::{Divided, InnerChunk, OpenShard, joined, range_of};
-use crate::array::{ArrayInner, KeptIndex, Worker};
+use crate::array::{ArrayInner, KeptIndex, is_too_large};
+use crate::budget::{Holding, Permit};
 use crate::error::Error;
 use crate::flight;
+use crate::needs;
 use crate::pipeline::Stages;
 use crate::plan::{Piece, Plan};
 use crate::shard::{ShardIndex, part};
 
-/// Bytes in flight, or fetched and not yet decoded: with what decoding takes, less than 64 MiB beyond the output.
-const IN_FLIGHT: usize = 32 << 20;
+/// Bytes of one call in flight, or fetched and not yet decoded, where the memory budget has as many.
+const IN_FLIGHT: u64 = 32 << 20;
 
 /// Chunks and inner chunks that are asked for at once: what has to be known of them takes memory.
 const AT_ONCE: usize = 1 << 16;
@@ -113,6 +115,7 @@ impl ArrayInner {
             None => numbers.collect(),
         };
         let (mut requests, mut values) = (Vec::with_capacity(numbers.len()), Vec::new());
+        let mut scratch = 0;
         for &number in &numbers {
             let pieces = cells.pieces(number)?;
             let Some((_, piece)) = pieces.first() else { continue };
@@ -121,25 +124,66 @@ impl ArrayInner {
             if let Some(kept) = kept {
                 values.push(KeptValue::new(kept, key.clone()));
             }
-            let expected = size.or(pipeline.array.size().limit()).and_then(|size| usize::try_from(size).ok());
-            let limit = self.value_limit(size);
+            let expected = size.or(pipeline.array.size().limit()).unwrap_or(0);
+            let limit = self.value_limit(Some(size.unwrap_or(self.expected_value(piece.cell(), &pipeline)?)));
+            scratch = scratch.max(self.scratch(piece.cell(), &pipeline, expected)?);
             let request = Request::new(key, ByteRange::Full, limit);
-            requests.push(Request { expected: expected.unwrap_or(0).min(limit), once: true, ..request });
+            let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
+            requests.push(Request { expected, once: true, ..request });
         }
-        self.fetch(requests, total, |place, answer| {
+        let larger = Mutex::new(Vec::new());
+        self.fetch(requests, (total, scratch), |place, answer| {
             let pieces = cells.pieces(numbers[place])?;
             let wants = cells.wants(&pieces);
             let Some(first) = wants.first() else { return Ok(()) };
             let cell = first.piece.cell();
-            let Some(got) = self.answered(cell, answer)? else {
-                return self.fill(cell, &wants, Before::Fresh);
-            };
-            self.check_value_size(cell, got.size)?;
             let pipeline = self.pipeline_of(first.piece)?;
-            let kept = values.get(place).map(|kept| (kept, WHOLE));
-            self.workers.with(Worker::default, |worker| {
-                self.decode_to(cell, &pipeline, contents(&got, &[]), &mut worker.stages, &wants, kept)
-            })
+            let decoded = self.answered(cell, answer).and_then(|got| match got {
+                None => self.fill(cell, &wants, Before::Fresh),
+                Some(got) => self.with_stages(&pipeline, &got, |stages| {
+                    let kept = values.get(place).map(|kept| (kept, WHOLE));
+                    self.decode_to(cell, &pipeline, contents(&got, &[]), stages, &wants, kept)
+                }),
+            });
+            match decoded {
+                Err(error) if is_too_large(&error) => {
+                    larger.lock().unwrap_or_else(PoisonError::into_inner).push(numbers[place]);
+                    Ok(())
+                }
+                decoded => decoded,
+            }
+        })?;
+        let larger = larger.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.for_each(larger.len(), total, |place| self.read_larger(cells, larger[place], kept))
+    }
+
+    /// Reads a chunk that is larger than expected, by itself.
+    fn read_larger(
+        &self,
+        cells: &Cells<'_, '_>,
+        number: usize,
+        kept: Option<&KeptChunks<'_>>,
+    ) -> Result<(), Error> {
+        let pieces = cells.pieces(number)?;
+        let wants = cells.wants(&pieces);
+        let Some(first) = wants.first() else { return Ok(()) };
+        let cell = first.piece.cell();
+        self.read_cell(cell, &*self.pipeline_of(first.piece)?, &wants, Before::Written, kept)
+    }
+
+    /// Bytes that decoding one chunk takes besides its encoded value, if the budget has as many.
+    fn scratch(&self, cell: &[u64], pipeline: &Pipeline, encoded: u64) -> Result<u64, Error> {
+        let scratch = needs::decoding(pipeline, false, self.first_unknown(pipeline, encoded));
+        self.check_need(cell, scratch.saturating_add(encoded))?;
+        Ok(scratch)
+    }
+
+    /// Runs `work` with buffers to decode what was fetched. [`Self::fetch`] holds the memory for them.
+    fn with_stages<R>(&self, pipeline: &Pipeline, got: &Got, work: impl FnOnce(&mut Stages) -> R) -> R {
+        let unknown = self.first_unknown(pipeline, got.size);
+        self.budget().with_paid_worker(|worker| {
+            worker.stages.set_unknown(unknown);
+            work(&mut worker.stages)
         })
     }
 
@@ -249,11 +293,16 @@ impl ArrayInner {
         let gap = self.resolved.store.manner().join_gap;
         let whole_size = |asked: &Asked<'_, '_, '_>| asked.whole_size(gap).filter(|_| may_be_whole);
         let (mut requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
+        let mut scratch = 0;
         for asked in &unknown {
+            let of_index = needs::of_index(asked.shard);
+            self.check_need(asked.cell, of_index)?;
+            scratch = scratch.max(of_index);
             changes.push(self.changes(asked.cell)?);
             let key = self.key(asked.cell)?;
             requests.push(match whole_size(asked) {
                 Some(expected) => {
+                    scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, expected as u64)?);
                     let limit = self.value_limit(Some(2 * ONE_REQUEST));
                     let request = Request::new(key, ByteRange::Full, limit);
                     Request { expected: expected.min(limit), once: true, ..request }
@@ -264,7 +313,7 @@ impl ArrayInner {
                 }
             });
         }
-        self.fetch(requests, total, |place, answer| {
+        self.fetch(requests, (total, scratch), |place, answer| {
             let asked = unknown[place];
             let is_whole = whole_size(asked).is_some();
             if is_whole && matches!(answer, Err(StoreError::TooLarge { .. })) {
@@ -272,22 +321,22 @@ impl ArrayInner {
             }
             let got = self.answered(asked.cell, answer)?;
             let parsed = got.map(|got| {
-                self.workers.with(Worker::default, |worker| {
-                    let bytes = contents(&got, &[]);
-                    if is_whole {
-                        return self.decode_fetched(asked, (&got, bytes), changes[place], &mut worker.stages);
+                self.with_stages(&asked.shard.inner, &got, |stages| {
+                    let fetched = (&got, contents(&got, &[]));
+                    match is_whole {
+                        true => self.decode_fetched(asked, fetched, changes[place], stages),
+                        false => self.parse_index(asked.cell, asked.shard, fetched, changes[place], stages),
                     }
-                    self.parse_index(
-                        asked.cell,
-                        asked.shard,
-                        (&got, bytes),
-                        changes[place],
-                        &mut worker.stages,
-                    )
                 })
             });
-            let _first = asked.index.set(parsed.transpose()?);
-            Ok(())
+            match parsed.transpose() {
+                // It is read by its index.
+                Err(error) if is_whole && is_too_large(&error) => Ok(()),
+                parsed => {
+                    let _first = asked.index.set(parsed?);
+                    Ok(())
+                }
+            }
         })
     }
 
@@ -337,54 +386,73 @@ impl ArrayInner {
     fn fetch_inner(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
         let gap = self.resolved.store.manner().join_gap;
         let (mut requests, mut groups) = (Vec::new(), Vec::new());
+        let mut scratch = 0;
         for asked in shards {
             let (Some(open), Some(stored)) = (asked.open(), asked.stored.get()) else { continue };
             let key = self.key(asked.cell)?;
-            for group in joined(stored, gap).into_iter().map(|group| &stored[group]) {
+            for group in joined(stored, gap, 1).into_iter().map(|group| &stored[group]) {
                 let (offset, size) = range_of(group);
+                scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, size)?);
                 let (range, limit) = (ByteRange::Range { offset, size }, self.value_limit(Some(size)));
                 requests.push(Request { once: true, ..Request::new(key.clone(), range, limit) });
                 groups.push((asked, open, group));
             }
         }
-        self.fetch(requests, total, |place, answer| {
+        self.fetch(requests, (total, scratch), |place, answer| {
             let (asked, open, group) = groups[place];
             let got = self.answered(asked.cell, answer)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else {
                 asked.is_current.store(false, Ordering::Relaxed);
                 return Ok(());
             };
-            self.workers.with(Worker::default, |worker| {
-                self.decode_joined(open, &asked.divided, group, contents(&got, &[]), &mut worker.stages)
-            })
+            let decoded = self.with_stages(&asked.shard.inner, &got, |stages| {
+                self.decode_joined(open, &asked.divided, group, contents(&got, &[]), stages)
+            });
+            match decoded {
+                Err(error) if is_too_large(&error) => {
+                    asked.is_current.store(false, Ordering::Relaxed);
+                    Ok(())
+                }
+                decoded => decoded,
+            }
         })
     }
 
-    /// Asks for everything at once, and hands each answer to `take`, with the number of its request.
+    /// Asks for everything at once, and hands each answer to `take`, with the number of its request. `take` decodes in
+    /// [`Self::with_stages`], in at most `scratch` bytes.
+    ///
+    /// The call holds the memory for all of that: whatever the budget has free, as long as it is enough for one request.
     fn fetch(
         &self,
         requests: Vec<Request>,
-        total: usize,
+        (total, scratch): (usize, u64),
         take: impl Fn(usize, Answer) -> Result<(), Error> + Send + Sync,
     ) -> Result<(), Error> {
         if requests.is_empty() {
             return Ok(());
         }
         let (store, count) = (&self.resolved.store, requests.len());
+        let share = Share::new(self, &requests, scratch);
+        let (at_once, largest) = (share.at_once, share.largest);
         // Two answers to one request would be two threads that write to one place.
         let were_answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let take =
             |(number, answer): Delivery| match were_answered.get(number) {
                 Some(was_answered) if !was_answered.swap(true, Ordering::Relaxed) => {
-                    take(number, answer.map(|fetched| fetched.map(Got::from)))
+                    let got = answer.map(|fetched| fetched.map(Got::from));
+                    let _more = match &got {
+                        Ok(Some(got)) => Some(self.budget().charge(beyond(largest, got))),
+                        _ => None,
+                    };
+                    take(number, got)
                 }
                 _ => Err(self
                     .wrong_answers(format!("an answer to request {number} of {count} that nobody awaits"))),
             };
-        let mut deliveries = store.get_many(requests, IN_FLIGHT);
-        match self.is_parallel(count, total) {
+        let mut deliveries = store.get_many(requests, share.in_flight);
+        match self.is_parallel(count, total) && at_once > 1 {
             false => deliveries.try_for_each(take)?,
-            true => flight::hand_out(self.context(), deliveries, take)?,
+            true => flight::hand_out(self.context(), at_once, deliveries, take, || drop(share))?,
         }
         match were_answered.iter().position(|was_answered| !was_answered.load(Ordering::Relaxed)) {
             None => Ok(()),
@@ -404,6 +472,52 @@ impl ArrayInner {
             StoreError::TooLarge { source, .. } => self.chunk_error(cell, CodecError::from(source)),
             error => error.into(),
         })
+    }
+}
+
+/// The memory that one call of [`ArrayInner::fetch`] holds.
+struct Share<'b> {
+    _permit: Permit<'b>,
+    _holding: Holding,
+    /// Bytes that may be in flight.
+    in_flight: usize,
+    /// Answers that are decoded at the same time, or wait for it.
+    at_once: usize,
+    /// Bytes of the largest answer that is expected.
+    largest: u64,
+}
+
+impl<'b> Share<'b> {
+    fn new(array: &'b ArrayInner, requests: &[Request], scratch: u64) -> Self {
+        let sizes = requests.iter().map(expected_size);
+        let (largest, all) =
+            sizes.fold((0, 0), |(largest, all), size| (size.max(largest), size.saturating_add(all)));
+        let each = scratch.saturating_add(largest);
+        let threads = requests.len().min(array.context().thread_count() + 1) as u64;
+        let least = each.saturating_add(if requests.len() > 1 { largest } else { 0 });
+        let most = all.min(IN_FLIGHT).saturating_add(each.saturating_mul(threads));
+        let budget = array.budget();
+        let permit = budget.acquire_between(least.min(budget.size()), most);
+        let not_in_flight = permit.size() - IN_FLIGHT.min(permit.size() / 2);
+        let at_once = (not_in_flight / each.max(1)).clamp(1, threads);
+        let in_flight =
+            permit.size().saturating_sub(each.saturating_mul(at_once)).max(largest).min(IN_FLIGHT);
+        let (in_flight, at_once) = (usize::try_from(in_flight), usize::try_from(at_once));
+        let (in_flight, at_once) = (in_flight.unwrap_or(1), at_once.unwrap_or(1));
+        Self { _permit: permit, _holding: Holding::new(), in_flight, at_once, largest }
+    }
+}
+
+/// Bytes that an answer has beyond what was expected.
+fn beyond(largest: u64, got: &Got) -> u64 {
+    (contents(got, &[]).len() as u64).saturating_sub(largest)
+}
+
+/// Bytes that the answer to a request probably has.
+fn expected_size(request: &Request) -> u64 {
+    match request.range {
+        ByteRange::Range { size, .. } | ByteRange::Last(size) => size,
+        _ => request.expected as u64,
     }
 }
 

@@ -12,8 +12,9 @@ use zarr_spec::store::{Changes, Got};
 use super::cells::contents;
 use super::kept::KeptValue;
 use super::region::{Before, Want};
-use crate::array::{ArrayInner, KeptIndex, Worker};
+use crate::array::{ArrayInner, KeptIndex, Needing};
 use crate::error::Error;
+use crate::needs;
 use crate::pipeline::{Stages, StepError};
 use crate::plan::Plan;
 use crate::shape::position;
@@ -21,6 +22,9 @@ use crate::shard::{ShardIndex, inner_axes, part};
 
 /// Ranges of a shard are joined to requests of at most so many bytes, unless one alone is larger.
 const JOINED: u64 = 1 << 20;
+
+/// Where several threads share the work, they have at least so many bytes.
+const JOINED_AT_LEAST: u64 = 128 << 10;
 
 /// How often a shard is read when it changes between its index and its inner chunks.
 const ATTEMPTS: usize = 5;
@@ -185,7 +189,9 @@ impl ArrayInner {
         shard: &ShardPipeline,
     ) -> Result<Option<Arc<KeptIndex>>, Error> {
         let changes = self.changes(cell)?;
-        self.workers.with(Worker::default, |worker| {
+        let need = needs::of_index(shard);
+        self.check_need(cell, need)?;
+        self.budget().with_worker(need, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(shard.index_size)));
             let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {
                 return Ok(None);
@@ -222,10 +228,9 @@ impl ArrayInner {
         let total = open.decoded_size(&inner);
         let (inner, are_current) = self.read_nested_parts(open, divided, inner)?;
         let is_current = AtomicBool::new(are_current);
-        let groups = joined(&inner, self.resolved.store.manner().join_gap);
-        let is_divided = groups.len() < self.context().thread_count();
+        let groups = joined(&inner, self.resolved.store.manner().join_gap, self.context().thread_count());
         self.for_each(groups.len(), total, |number| {
-            let still = self.read_joined(open, divided, &inner[groups[number].clone()], is_divided)?;
+            let still = self.read_joined(open, divided, &inner[groups[number].clone()])?;
             is_current.fetch_and(still, Ordering::Relaxed);
             Ok(())
         })?;
@@ -276,37 +281,33 @@ impl ArrayInner {
         Ok((whole, is_current.into_inner()))
     }
 
-    /// Fetches neighbouring inner chunks at once, and decodes each; on several threads if they are divided. Whether the
-    /// value was still the same.
+    /// Fetches neighbouring inner chunks at once, and decodes each. Whether the value was still the same.
     fn read_joined(
         &self,
         open: OpenShard<'_>,
         divided: &Divided<'_, '_>,
         group: &[InnerChunk],
-        is_divided: bool,
     ) -> Result<bool, Error> {
         let (start, size) = range_of(group);
-        self.workers.with(Worker::default, |worker| {
-            let mut output = worker.encoded.output(self.value_limit(Some(size)));
-            let range = ByteRange::Range { offset: open.start + start, size };
-            let got = self.get_once(open.cell, range, &mut output)?;
-            let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
-            let joined = contents(&got, output.written());
-            if !is_divided {
+        let pipeline = &*open.shard.inner;
+        let need = |allowance| match group {
+            [_] => divided.with_wants(group, |wants| Ok(self.need_of_decoding(pipeline, wants, allowance))),
+            _ => Ok(self.need_of_decoding(pipeline, &[], allowance)),
+        };
+        let chunk = Needing { cell: open.cell, pipeline, encoded: Some(size) };
+        self.with_memory(
+            chunk,
+            |allowance| need(allowance).unwrap_or(u64::MAX),
+            |worker, _| {
+                let mut output = worker.encoded.output(self.value_limit(Some(size)));
+                let range = ByteRange::Range { offset: open.start + start, size };
+                let got = self.get_once(open.cell, range, &mut output)?;
+                let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
+                let joined = contents(&got, output.written());
                 self.decode_joined(open, divided, group, joined, &mut worker.stages)?;
-                return Ok(true);
-            }
-            let each: Vec<_> = group.chunk_by(|a, b| a.range == b.range).collect();
-            self.for_each(each.len(), open.decoded_size(group), |number| {
-                let (offset, size) = range_of(each[number]);
-                let encoded = part(joined, (offset - start, size));
-                let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
-                self.workers.with(Worker::default, |worker| {
-                    self.decode_joined(open, divided, each[number], encoded, &mut worker.stages)
-                })
-            })?;
-            Ok(true)
-        })
+                Ok(true)
+            },
+        )
     }
 
     /// Decodes neighbouring inner chunks out of the bytes that they are in.
@@ -372,7 +373,9 @@ impl ArrayInner {
     ) -> Result<Option<Arc<KeptIndex>>, Error> {
         let range = ShardIndex::range_in_value(nested).within(size);
         let range = ByteRange::Range { offset: start + range.start, size: range.end - range.start };
-        self.workers.with(Worker::default, |worker| {
+        let need = needs::of_index(nested);
+        self.check_need(open.cell, need)?;
+        self.budget().with_worker(need, |worker| {
             let mut output = worker.encoded.output(self.value_limit(Some(nested.index_size)));
             let got = self.get(open.cell, range, &mut output)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(None) };
@@ -457,15 +460,18 @@ pub(super) fn range_of(group: &[InnerChunk]) -> (u64, u64) {
     (start, ends.max().unwrap_or(start) - start)
 }
 
-/// Neighbours whose ranges lie close enough to be fetched as one, as ranges of places in `inner`.
-pub(super) fn joined(inner: &[InnerChunk], gap: u64) -> Vec<Range<usize>> {
+/// Neighbours whose ranges lie close enough to be fetched as one, as ranges of places in `inner`: small enough that each
+/// of `threads` threads has some.
+pub(super) fn joined(inner: &[InnerChunk], gap: u64, threads: usize) -> Vec<Range<usize>> {
+    let share = range_of(inner).1 / (2 * threads.max(1) as u64);
+    let most = if threads > 1 { share.clamp(JOINED_AT_LEAST, JOINED) } else { JOINED };
     let mut groups: Vec<Range<usize>> = Vec::new();
     let (mut start, mut end) = (0u64, 0u64);
     for (number, chunk) in inner.iter().enumerate() {
         let (offset, size) = chunk.range.unwrap_or((0, 0));
         let chunk_end = offset.saturating_add(size);
         let is_close =
-            offset <= end.saturating_add(gap) && end.max(chunk_end) - start <= JOINED.max(end - start);
+            offset <= end.saturating_add(gap) && end.max(chunk_end) - start <= most.max(end - start);
         match groups.last_mut() {
             Some(group) if is_close => group.end = number + 1,
             _ => {

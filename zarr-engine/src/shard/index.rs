@@ -13,7 +13,7 @@ use crate::shape::c_strides;
 const MISSING: u64 = u64::MAX;
 
 /// Bytes of an entry: offset and size.
-pub(super) const ENTRY: usize = 2 * size_of::<u64>();
+pub(crate) const ENTRY: usize = 2 * size_of::<u64>();
 
 /// Where each inner chunk of one shard lies.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -104,8 +104,8 @@ fn with_inner(
     then: impl FnOnce(&[u8]) -> Result<(), CodecError>,
 ) -> Result<(), CodecError> {
     let bytes = part(encoded, range)?;
-    let decoded = decode(&shard.inner, bytes, stages, None, bounds)
-        .map_err(|error| error.inside(|text| CodecError::corrupt(format!("inner chunk, {text}"))))?;
+    let decoded = decode(&shard.inner, bytes, stages, None, bounds);
+    let decoded = decoded.map_err(|error| error.within("inner chunk, ", CodecError::corrupt))?;
     let decoded = decoded.ok_or_else(|| CodecError::corrupt("inner chunk: nothing was decoded"))?;
     then(stages.bytes(&decoded, bytes))
 }

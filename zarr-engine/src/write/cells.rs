@@ -8,27 +8,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::{ByteRange, Output};
 
-use super::shard::Ahead;
+use super::shard::{Ahead, Stored};
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
-use crate::array::{ArrayInner, Worker};
+use super::spread::{Spread, Started};
+use crate::array::{Allowance, ArrayInner, Needing, Worker, is_too_large};
+use crate::budget::Permit;
 use crate::error::Error;
 use crate::flight::{self, Flight, Room};
 use crate::memory::Memory;
+use crate::needs;
 use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
 use crate::plan::Plan;
-use crate::read::contents;
+use crate::read::{contents, exact_size};
 use crate::selection::Wanted;
-
-/// Where the inner chunks of a shard are encoded, those of which nothing is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spread {
-    /// On the thread that writes the shard.
-    No,
-    /// On that thread, and on all others of the context that have nothing else to do.
-    OverContext,
-    /// On so many threads of their own.
-    OverThreads(usize),
-}
 
 /// A cell that is written.
 pub(super) struct Target<'t> {
@@ -36,9 +28,8 @@ pub(super) struct Target<'t> {
     pub(super) pipeline: &'t Pipeline,
     /// Whether nothing of what it held is kept.
     is_whole: bool,
-    pub(super) spread: Spread,
-    /// What is encoded already, of a shard of which something is kept.
-    pub(super) ahead: Ahead,
+    /// What is encoded on several threads, of a shard.
+    pub(super) spread: Option<Started<'t>>,
 }
 
 /// A cell that is on its way to a store that is far away.
@@ -49,7 +40,28 @@ struct FarValue<'f> {
     is_whole: bool,
     /// `None` if there is to be none.
     value: Option<Memory>,
+    /// What a cell that is not written as a whole may take.
+    allowance: Allowance,
     room: Room<'f>,
+    permit: Permit<'f>,
+}
+
+impl<'t> Target<'t> {
+    /// What is stored counts only where something of it is kept.
+    fn needing(&self) -> Needing<'t> {
+        let Self { cell, pipeline, is_whole, .. } = *self;
+        Needing { cell, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }
+    }
+
+    /// The same, of which several threads encode inner chunks.
+    pub(super) fn spread_over<'s>(&'s self, started: Started<'s>) -> Target<'s> {
+        Target { spread: Some(started), ..*self }
+    }
+
+    /// Whether nothing of what the cell held is kept.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
 }
 
 impl ArrayInner {
@@ -93,7 +105,7 @@ impl ArrayInner {
             true => (1, Spread::OverThreads(threads)),
             false => (threads, Spread::No),
         };
-        let flight = Flight::new(processors);
+        let flight = Flight::new(processors, self.budget().size() / 2);
         let mean = source.size() / plan.len().max(1);
         let make = |number| {
             let piece = plan.piece(number)?;
@@ -101,104 +113,147 @@ impl ArrayInner {
         };
         flight::relay(plan.len(), (processors, concurrency.max(processors)), make, |made: FarValue<'_>| {
             let piece = plan.piece(made.number)?;
-            self.write_far_cell(made, &Part { piece: &piece, source, strides }, spread, &flight)
+            self.write_far_cell(made, &Part { piece: &piece, source, strides }, &flight)
         })
     }
 
     fn write_cell(&self, part: &Part<'_>, spread: Spread) -> Result<(), Error> {
         let cell = part.piece.cell();
         let pipeline = self.pipeline_of(part.piece)?;
-        let is_whole = self.is_covered(part)?;
-        let mut target = Target { cell, pipeline: &pipeline, is_whole, spread, ahead: Ahead::new() };
-        if spread != Spread::No
-            && !is_whole
-            && let Some(shard) = pipeline.shard()
-        {
-            target.ahead = self.encoded_ahead(&target, shard, part)?;
-        }
-        self.workers.with(Worker::default, |worker| {
-            if is_whole {
-                // Nothing is read, and only storing it is under the lock.
-                let value = self.value(&target, part, None, worker)?;
-                let _alone = self.lock(cell);
-                return self.store(cell, value);
-            }
+        let target = Target { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread: None };
+        self.with_spread(target, part, spread, |target| match target.is_whole {
+            true => self.write_whole(target, part),
+            false => self.write_part(target, part),
+        })
+    }
+
+    /// Nothing is read, and only storing it is under the lock.
+    fn write_whole(&self, target: &Target<'_>, part: &Part<'_>) -> Result<(), Error> {
+        let chunk = target.needing();
+        let need = |allowance| self.need_of_writing(target, part, allowance);
+        self.with_memory(chunk, need, |worker, _| {
+            let value = self.value(target, part, None, &Ahead::new(), worker)?;
+            let _alone = self.lock(target.cell);
+            self.store(target.cell, value)
+        })
+    }
+
+    /// Changes a part of what is stored.
+    fn write_part(&self, target: &Target<'_>, part: &Part<'_>) -> Result<(), Error> {
+        let chunk = target.needing();
+        let need = |allowance| self.need_of_writing(target, part, allowance);
+        self.with_memory(chunk, need, |worker, allowance| {
+            let ahead = self.encoded_ahead(target, &mut worker.written)?;
             // The buffer of what is stored outlives what is made of it.
             let mut buffer = mem::take(&mut worker.encoded);
             // From here on, all work is done on this thread.
-            let _alone = self.lock(cell);
-            let mut output = buffer.output(self.value_limit(None));
-            let got = self.get_once(cell, ByteRange::Full, &mut output)?;
+            let _alone = self.lock(target.cell);
+            let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
+            let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
             let old = got.as_ref().map(|got| contents(got, output.written()));
-            let value = self.value(&target, part, old, worker)?;
-            self.store(cell, value)?;
+            let value = self.value(target, part, old, &ahead, worker)?;
+            self.store(target.cell, value)?;
             worker.encoded = buffer;
             Ok(())
         })
     }
 
-    /// The value of a cell that is written as a whole to a store that is far away, and room for the value of any. What is
-    /// in memory while others compute is the value alone. `mean` is the size of a chunk of elements of which nobody knows
-    /// it.
+    /// The value of a cell that is written as a whole to a store that is far away, and memory for the value of any: a
+    /// thread that stores values waits for no memory. What is in memory while others compute is the value alone. `mean` is
+    /// the size of a chunk of elements of which nobody knows it.
     fn far_value<'f>(
-        &self,
+        &'f self,
         number: usize,
         part: &Part<'_>,
         spread: Spread,
         mean: usize,
         flight: &'f Flight,
     ) -> Result<FarValue<'f>, Error> {
+        let cell = part.piece.cell();
         let pipeline = self.pipeline_of(part.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut room = flight.room(decoded.unwrap_or(mean));
         let is_whole = self.is_covered(part)?;
-        let mut value = None;
-        if is_whole {
-            value = self.computed(part, &pipeline, (is_whole, spread), None, flight)?;
-            room.resize(value.as_ref().map_or(0, Memory::len));
+        let target = Target { cell, pipeline: &pipeline, is_whole, spread: None };
+        let size = pipeline.encoded_size.limit().unwrap_or(decoded.unwrap_or(mean) as u64);
+        if !is_whole {
+            let allowance = self.first_allowance(target.needing())?;
+            let need = self.need_of_writing(&target, part, allowance).saturating_add(size);
+            self.check_need(cell, need)?;
+            let permit = self.budget().acquire(need);
+            return Ok(FarValue { number, is_whole, value: None, allowance, room, permit });
         }
-        Ok(FarValue { number, is_whole, value, room })
+        let ((value, allowance), mut permit) = self.with_spread(target, part, spread, |target| {
+            let need = |allowance| self.need_of_writing(target, part, allowance);
+            self.with_memory_and_permit(target.needing(), need, size, |worker, allowance| {
+                Ok((self.computed(target, part, None, flight, worker)?, allowance))
+            })
+        })?;
+        let size = value.as_ref().map_or(0, Memory::len);
+        room.resize(size);
+        permit.resize(size as u64);
+        Ok(FarValue { number, is_whole, value, allowance, room, permit })
     }
 
     /// Stores it, or what becomes of the value that is stored.
-    fn write_far_cell(
-        &self,
-        made: FarValue<'_>,
-        part: &Part<'_>,
-        spread: Spread,
-        flight: &Flight,
-    ) -> Result<(), Error> {
-        let FarValue { is_whole, value, mut room, .. } = made;
+    fn write_far_cell(&self, made: FarValue<'_>, part: &Part<'_>, flight: &Flight) -> Result<(), Error> {
+        let FarValue { is_whole, value, mut allowance, mut room, mut permit, .. } = made;
         let cell = part.piece.cell();
-        let _alone = self.lock(cell);
         if is_whole {
+            let _alone = self.lock(cell);
             return self.store(cell, value.as_deref());
         }
-        let mut output = Output::at_most(self.value_limit(None));
-        let got = self.get_once(cell, ByteRange::Full, &mut output)?;
-        let old = got.as_ref().map(|got| contents(got, output.written()));
-        let value = self.computed(part, &*self.pipeline_of(part.piece)?, (is_whole, spread), old, flight)?;
-        room.resize(value.as_ref().map_or(0, Memory::len));
+        let pipeline = self.pipeline_of(part.piece)?;
+        let target = Target { cell, pipeline: &pipeline, is_whole, spread: None };
+        let _alone = self.lock(cell);
+        let value = loop {
+            match self.changed_far_value(&target, part, allowance, flight) {
+                Err(error) if is_too_large(&error) => {
+                    allowance = self.larger_allowance(target.needing(), allowance, error)?;
+                    let need = self.need_of_writing(&target, part, allowance);
+                    self.check_need(cell, need)?;
+                    permit.resize(need.max(permit.size()));
+                }
+                value => break value?,
+            }
+        };
+        let size = value.as_ref().map_or(0, Memory::len);
+        room.resize(size);
+        permit.resize(size as u64);
         self.store(cell, value.as_deref())
+    }
+
+    /// What becomes of the value that is stored. The caller has the lock of the chunk, and memory for it.
+    fn changed_far_value(
+        &self,
+        target: &Target<'_>,
+        part: &Part<'_>,
+        allowance: Allowance,
+        flight: &Flight,
+    ) -> Result<Option<Memory>, Error> {
+        self.budget().with_paid_worker(|worker| {
+            worker.stages.set_unknown(allowance.unknown);
+            let mut output = Output::at_most(self.value_limit(Some(allowance.encoded)));
+            let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
+            let old = got.as_ref().map(|got| contents(got, output.written()));
+            self.computed(target, part, old, flight, worker)
+        })
     }
 
     /// The value of a cell, once a processor is free.
     fn computed(
         &self,
+        target: &Target<'_>,
         part: &Part<'_>,
-        pipeline: &Pipeline,
-        (is_whole, spread): (bool, Spread),
         old: Option<&[u8]>,
         flight: &Flight,
+        worker: &mut Worker,
     ) -> Result<Option<Memory>, Error> {
-        let target = Target { cell: part.piece.cell(), pipeline, is_whole, spread, ahead: Ahead::new() };
         flight.compute(|| {
-            self.workers.with(Worker::default, |worker| {
-                let Some(value) = self.value(&target, part, old, worker)? else { return Ok(None) };
-                let (mut memory, _) = self.context().kept.get(value.len())?;
-                memory.copy_from_slice(value);
-                Ok(Some(memory))
-            })
+            let Some(value) = self.value(target, part, old, &Ahead::new(), worker)? else { return Ok(None) };
+            let (mut memory, _) = self.context().kept.get(value.len())?;
+            memory.copy_from_slice(value);
+            Ok(Some(memory))
         })
     }
 
@@ -209,6 +264,7 @@ impl ArrayInner {
         target: &Target<'_>,
         part: &Part<'_>,
         old: Option<&[u8]>,
+        ahead: &Ahead,
         worker: &'w mut Worker,
     ) -> Result<Option<&'w [u8]>, Error> {
         if !target.is_whole && old.is_none() {
@@ -216,7 +272,10 @@ impl ArrayInner {
         }
         match (target.pipeline.shard(), target.is_whole) {
             (Some(shard), true) => self.whole_shard(target, shard, part, worker),
-            (Some(shard), false) => self.changed_shard(target, shard, part, old, worker),
+            (Some(shard), false) => {
+                let stored = Stored { old, ahead };
+                self.changed_shard(target, shard, part, stored, worker)
+            }
             (None, _) => self.chunk_value(target, part, old, worker),
         }
     }
@@ -232,7 +291,7 @@ impl ArrayInner {
         let Worker { stages, written, .. } = worker;
         let encoded = match old {
             Some(bytes) => {
-                let decoded = decode(pipeline, bytes, stages, None, self.bounds());
+                let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown()));
                 let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
                 let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
                 self.encode_part(cell, pipeline, part, existing, written)?
@@ -240,6 +299,24 @@ impl ArrayInner {
             None => self.encode_part(cell, pipeline, part, None, written)?,
         };
         Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
+    }
+
+    /// Bytes that writing a cell takes, what is stored of it included.
+    fn need_of_writing(&self, target: &Target<'_>, part: &Part<'_>, allowance: Allowance) -> u64 {
+        let Allowance { encoded, unknown } = allowance;
+        let Target { pipeline, is_whole, .. } = *target;
+        let (chunk, values) = match pipeline.shard() {
+            None => (pipeline, 0),
+            Some(shard) => {
+                let values = self.size_of_written(shard, part, unknown);
+                // What is kept of the value, and once more what is encoded ahead.
+                let values = if is_whole { values } else { values.saturating_mul(2).saturating_add(encoded) };
+                (&*shard.inner, values.saturating_add(needs::of_index(shard)))
+            }
+        };
+        let reading =
+            if is_whole { 0 } else { needs::decoding(chunk, false, unknown).saturating_add(encoded) };
+        [needs::encoding(chunk, unknown), reading].into_iter().fold(values, u64::saturating_add)
     }
 
     /// Whether all elements of a cell that are inside of the array are written.
@@ -271,7 +348,7 @@ impl ArrayInner {
             size => Ok(size),
         });
         let Some(size) = gathered.map_err(|error| self.chunk_error(cell, error))? else { return Ok(None) };
-        let encoded = encode(pipeline, size, stages, self.bounds());
+        let encoded = encode(pipeline, size, stages, self.bounds(0));
         encoded.map(Some).map_err(|error| self.chunk_error(cell, error))
     }
 
@@ -285,12 +362,12 @@ impl ArrayInner {
         if !self.stores_fill_values() && slabs.are_fill(stages)? {
             return Ok(None);
         }
-        encode_parts(pipeline, &mut slabs, stages, self.bounds()).map(Some)
+        encode_parts(pipeline, &mut slabs, stages, self.bounds(0)).map(Some)
     }
 
     /// Stores the value of a chunk, or removes it. The caller has its lock.
     pub(super) fn store(&self, cell: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
-        self.check_value_size(cell, value.map_or(0, <[u8]>::len) as u64)?;
+        self.check_need(cell, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(cell);
         match value {
             Some(value) => self.with_key(cell, |key| Ok(self.resolved.store.set(key, value)?)),

@@ -1,18 +1,16 @@
 //! Writing of shards: inner chunk by inner chunk, then the index.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
 
 use zarr_spec::CodecError;
-use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::pipeline::{Pipeline, ShardPipeline};
 
-use super::cells::{Spread, Target};
+use super::cells::Target;
 use super::source::{Part, Source};
-use crate::array::{ArrayInner, PARALLEL, PORTION, Worker};
+use super::spread::EncodedInner;
+use crate::array::{ArrayInner, PARALLEL, Worker};
 use crate::error::Error;
-use crate::flight;
-use crate::pipeline::{Decoded, Stages, decode};
+use crate::pipeline::{Decoded, Stages, StepError, decode};
 use crate::plan::Plan;
 use crate::shape::position;
 use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
@@ -21,17 +19,16 @@ use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
 /// for those that are not to be stored.
 pub(super) type Ahead = HashMap<usize, Option<Vec<u8>>>;
 
-/// An inner chunk that was encoded on any thread.
-struct EncodedInner {
-    /// Of its piece.
-    number: usize,
-    position: usize,
-    /// `None` if it is not to be stored.
-    bytes: Option<Vec<u8>>,
+/// What a shard is made of that is written in part.
+#[derive(Clone, Copy)]
+pub(super) struct Stored<'s> {
+    /// The value that is stored.
+    pub(super) old: Option<&'s [u8]>,
+    pub(super) ahead: &'s Ahead,
 }
 
 /// What is written to a shard.
-struct ShardPart<'p> {
+pub(super) struct ShardPart<'p> {
     array: &'p ArrayInner,
     cell: &'p [u64],
     shard: &'p ShardPipeline,
@@ -54,12 +51,13 @@ impl ArrayInner {
         let codec = |error: CodecError| self.chunk_error(target.cell, error);
         let part = ShardPart::new(self, target.cell, shard, part)?;
         let Worker { stages, value: buffer, written, .. } = worker;
-        let mut value = buffer.output(self.value_limit(None));
+        // Memory grows to no more than what the inner chunks may have.
+        let limit = target.pipeline.encoded_size.limit().map(|limit| limit.saturating_add(1));
+        let mut value = buffer.output(self.value_limit(limit));
         let mut writer = ShardWriter::new(shard, &mut value).map_err(codec)?;
         let mut put = |position, bytes: &[u8]| writer.put(position, bytes, &mut value).map_err(codec);
-        if target.spread != Spread::No && part.is_worth_spreading(part.plan.len()) {
-            let all: Vec<usize> = (0..part.plan.len()).collect();
-            part.encode_spread(&all, target.spread, |EncodedInner { position, bytes, .. }| {
+        if let Some(spread) = target.spread {
+            spread.run(written, |EncodedInner { position, bytes, .. }| {
                 bytes.map_or(Ok(()), |bytes| put(position, &bytes))
             })?;
         } else {
@@ -76,26 +74,23 @@ impl ArrayInner {
 
     /// Encodes inner chunks of a shard of which a part is written, on several threads: those of which nothing is kept,
     /// where that pays. No lock may be held.
-    pub(super) fn encoded_ahead(
-        &self,
-        target: &Target<'_>,
-        shard: &ShardPipeline,
-        part: &Part<'_>,
-    ) -> Result<Ahead, Error> {
-        let (mut ahead, mut whole) = (Ahead::new(), Vec::new());
-        let part = ShardPart::new(self, target.cell, shard, part)?;
-        for number in 0..part.plan.len() {
-            if part.is_whole(number)? {
-                whole.push(number);
-            }
-        }
-        if part.is_worth_spreading(whole.len()) {
-            part.encode_spread(&whole, target.spread, |EncodedInner { number, bytes, .. }| {
+    pub(super) fn encoded_ahead(&self, target: &Target<'_>, stages: &mut Stages) -> Result<Ahead, Error> {
+        let mut ahead = Ahead::new();
+        if let Some(spread) = target.spread {
+            spread.run(stages, |EncodedInner { number, bytes, .. }| {
                 ahead.insert(number, bytes);
                 Ok(())
             })?;
         }
         Ok(ahead)
+    }
+
+    /// Bytes that the inner chunks of a shard have at most that are written.
+    pub(super) fn size_of_written(&self, shard: &ShardPipeline, part: &Part<'_>, unknown: u64) -> u64 {
+        let plan = part.piece.divided(&shard.order, inner_axes(shard));
+        let size = shard.inner.encoded_size.limit().or(shard.inner.array.size().limit());
+        let Some(size) = size else { return unknown };
+        plan.map_or(u64::MAX, |plan| size.saturating_mul(plan.len() as u64))
     }
 
     /// The value of a shard of which `old` is stored and a part is written: inner chunks that are not concerned are kept
@@ -105,9 +100,10 @@ impl ArrayInner {
         target: &Target<'_>,
         shard: &ShardPipeline,
         part: &Part<'_>,
-        old: Option<&[u8]>,
+        stored: Stored<'_>,
         worker: &'w mut Worker,
     ) -> Result<Option<&'w [u8]>, Error> {
+        let Stored { old, ahead } = stored;
         let codec = |error: CodecError| self.chunk_error(target.cell, error);
         let part = ShardPart::new(self, target.cell, shard, part)?;
         let touched = part.touched()?;
@@ -127,7 +123,7 @@ impl ArrayInner {
                 (None, Some(bytes)) => writer.put(position, bytes, &mut value).map_err(codec)?,
                 (Some(number), old_bytes) => {
                     let encoded;
-                    let bytes = match target.ahead.get(&number) {
+                    let bytes = match ahead.get(&number) {
                         Some(bytes) => bytes.as_deref(),
                         None => {
                             encoded = part.encode_over(number, old_bytes, stages, written)?;
@@ -147,7 +143,7 @@ impl ArrayInner {
 }
 
 impl<'p> ShardPart<'p> {
-    fn new(
+    pub(super) fn new(
         array: &'p ArrayInner,
         cell: &'p [u64],
         shard: &'p ShardPipeline,
@@ -156,6 +152,22 @@ impl<'p> ShardPart<'p> {
         let strides = shard.order.iter().map(|&dimension| part.strides[dimension]).collect();
         let plan = part.piece.divided(&shard.order, inner_axes(shard))?;
         Ok(Self { array, cell, shard, plan, source: part.source, strides })
+    }
+
+    /// The array that is written.
+    pub(super) fn array(&self) -> &'p ArrayInner {
+        self.array
+    }
+
+    /// What encodes an inner chunk.
+    pub(super) fn inner(&self) -> &'p Pipeline {
+        &self.shard.inner
+    }
+
+    /// The error for an inner chunk that another thread did not encode.
+    pub(super) fn lost(&self) -> Error {
+        let what = "a thread that encoded an inner chunk panicked";
+        self.array.chunk_error(self.cell, StepError::chunk(what))
     }
 
     /// For each inner chunk of the shard, the piece that concerns it.
@@ -171,13 +183,24 @@ impl<'p> ShardPart<'p> {
         Ok(touched)
     }
 
+    /// The inner chunks of which nothing is kept, or of a shard that is written as a whole all of them.
+    pub(super) fn to_spread(&self, is_whole: bool) -> Result<Vec<usize>, Error> {
+        let mut numbers = Vec::new();
+        for number in 0..self.plan.len() {
+            if is_whole || self.is_whole(number)? {
+                numbers.push(number);
+            }
+        }
+        Ok(numbers)
+    }
+
     /// Whether several threads pay for so many inner chunks.
-    fn is_worth_spreading(&self, count: usize) -> bool {
+    pub(super) fn is_worth_spreading(&self, count: usize) -> bool {
         count > 1 && self.inner_size().saturating_mul(count) >= PARALLEL
     }
 
     /// Bytes of the elements of an inner chunk; as many as can be where that depends on the elements.
-    fn inner_size(&self) -> usize {
+    pub(super) fn inner_size(&self) -> usize {
         let size = self.shard.inner.array.size().limit();
         size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
     }
@@ -187,59 +210,8 @@ impl<'p> ShardPart<'p> {
         Ok(self.plan.piece(number)?.covers(self.shard.inner.array.shape.iter().copied()))
     }
 
-    /// Encodes inner chunks on several threads, and hands them to `put` in their order, on this one: what waits for its
-    /// turn is about as much as one of the threads is behind. No lock may be held.
-    fn encode_spread(
-        &self,
-        numbers: &[usize],
-        spread: Spread,
-        mut put: impl FnMut(EncodedInner) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let portion = (PORTION / self.inner_size().max(1)).max(1);
-        let portions = numbers.len().div_ceil(portion);
-        let (next, encoded) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-        let no_more = || next.store(portions, Ordering::Relaxed);
-        let encode_next = || {
-            let turn = next.fetch_add(1, Ordering::Relaxed);
-            let Some(numbers) = numbers.chunks(portion).nth(turn) else { return false };
-            let made: Result<Vec<_>, Error> = self.array.workers.with(Worker::default, |worker| {
-                numbers.iter().map(|&number| self.encoded(number, &mut worker.written)).collect()
-            });
-            if made.is_err() {
-                no_more();
-            }
-            encoded.lock().unwrap_or_else(PoisonError::into_inner).insert(turn, made);
-            true
-        };
-        let mut turn = 0;
-        let mut hand_over = || -> Result<(), Error> {
-            let take = |turn| encoded.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
-            while let Some(made) = take(turn) {
-                made?.into_iter().try_for_each(&mut put)?;
-                turn += 1;
-            }
-            Ok(())
-        };
-        match spread {
-            Spread::OverThreads(threads) => flight::each(threads, threads, |_| {
-                while encode_next() {}
-                Ok::<_, Error>(())
-            })?,
-            Spread::OverContext | Spread::No => {
-                let help = || while encode_next() {};
-                self.array.context().run_helped(portions.saturating_sub(1), help, || {
-                    while encode_next() {
-                        hand_over().inspect_err(|_| no_more())?;
-                    }
-                    Ok::<_, Error>(())
-                })?;
-            }
-        }
-        hand_over()
-    }
-
     /// Encodes an inner chunk of which nothing is kept.
-    fn encoded(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error> {
+    pub(super) fn encoded(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error> {
         let (position, encoded) = self.encode(number, None, stages)?;
         let bytes = encoded.map(|encoded| stages.bytes(&encoded, &[]).to_vec());
         Ok(EncodedInner { number, position, bytes })
@@ -256,7 +228,7 @@ impl<'p> ShardPart<'p> {
         let inner = &self.shard.inner;
         let is_whole = self.is_whole(number)?;
         let Some(old) = old.filter(|_| !is_whole) else { return Ok(self.encode(number, None, written)?.1) };
-        let decoded = decode(inner, old, stages, None, self.array.bounds());
+        let decoded = decode(inner, old, stages, None, self.array.bounds(stages.unknown()));
         let decoded = decoded.map_err(|error| self.array.chunk_error(self.cell, error))?;
         let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, old));
         Ok(self.encode(number, existing, written)?.1)

@@ -10,7 +10,7 @@ use zarr_kit::spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, dec
 use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
 use zarr_kit::spec::{BoxError, ByteRange, Identifiers, Key, Output, Prefix};
 use zarr_kit::{
-    Array, ArrayBuilder, Context, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry,
+    Array, ArrayBuilder, Context, Error, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry,
     Selection, json,
 };
 
@@ -278,7 +278,7 @@ fn chunks_of_more_bytes_than_64_bits_count_do_not_pass_the_limit() {
             let builder = ArrayBuilder::new([length], "uint64").chunks([length]).uncompressed();
             let error = hierarchy.create_array("/a", &builder).unwrap_err().to_string();
             assert!(
-                error.contains(&format!("a chunk has {size} bytes, and the limit is 4294967296")),
+                error.contains(&format!("a chunk has {size} bytes, and the limit is 9223372036854775807")),
                 "{error}"
             );
         }
@@ -287,29 +287,29 @@ fn chunks_of_more_bytes_than_64_bits_count_do_not_pass_the_limit() {
 }
 
 #[test]
-fn chunks_larger_than_the_limit_are_neither_read_nor_written() {
+fn chunks_that_need_more_than_the_memory_budget_are_neither_read_nor_written() {
     let array = created(Format::V3, &ArrayBuilder::new([10, 10], "uint8").chunks([10, 10]).uncompressed());
     array.write_values(&Selection::All, &[1u8; 100]).unwrap();
-    let limited = |value_size| {
-        let context = Context::linked().unwrap().with_limits(Limits { value_size, ..Limits::default() });
+    let limited = |memory| {
+        let context = Context::linked().unwrap().with_limits(Limits { memory, ..Limits::default() });
         Hierarchy::open(Arc::clone(array.hierarchy().store()), &context).unwrap().array("/a").unwrap()
     };
     let selections = [Selection::All, Selection::parse("0:5, 0:5", &[10, 10]).unwrap()];
     for selection in &selections {
-        let elements = limited(100).read_values::<u8>(selection).unwrap();
-        limited(100).write_values(selection, &elements).unwrap();
-        let error = limited(99).read(selection).unwrap_err();
-        assert!(
-            std::error::Error::source(&error).is_some_and(|error| error.to_string().contains("99")),
-            "{error}"
-        );
-        assert!(limited(99).write_values(selection, &elements).is_err());
+        // What is stored, and what is made of it.
+        let elements = limited(200).read_values::<u8>(selection).unwrap();
+        limited(200).write_values(selection, &elements).unwrap();
+        let error = limited(99).write_values(selection, &elements).unwrap_err();
+        assert!(matches!(error, Error::OverBudget { budget: 99, .. }), "{error:?}");
     }
-    assert!(limited(99).decoded_chunk(&[0, 0]).is_err());
-    assert!(limited(99).write_encoded_chunk(&[0, 0], &[0; 100]).is_err());
-    limited(99).erase_chunk(&[0, 0]).unwrap();
-    assert!(limited(99).write_values(&Selection::All, &[1u8; 100]).is_err());
-    assert_eq!(limited(99).read_values::<u8>(&Selection::All).unwrap(), [0; 100]);
+    let error = limited(49).read(&selections[1]).unwrap_err();
+    assert!(matches!(error, Error::OverBudget { budget: 49, .. }), "{error:?}");
+    // Elements that are read straight to the output, and bytes of the caller, take no other memory.
+    assert_eq!(limited(0).read_values::<u8>(&Selection::All).unwrap(), [1; 100]);
+    limited(0).write_encoded_chunk(&[0, 0], &[2; 100]).unwrap();
+    assert_eq!(limited(0).decoded_chunk(&[0, 0]).unwrap().bytes(), [2; 100]);
+    limited(0).erase_chunk(&[0, 0]).unwrap();
+    assert_eq!(limited(0).read_values::<u8>(&Selection::All).unwrap(), [0; 100]);
 }
 
 fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
@@ -384,10 +384,10 @@ fn threads_of_a_pool_may_write_shards_all_at_once() {
 #[test]
 fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
     for threads in [1, 2, 4] {
-        let limits = Limits { value_size: 600 << 10, ..Limits::default() };
+        let limits = Limits { memory: 600 << 10, ..Limits::default() };
         let (array, elements) = shards(2, "crc32c", &on_threads(threads).with_limits(limits));
         let error = array.write_values(&Selection::All, &elements).unwrap_err();
-        assert!(matches!(&error, zarr_kit::Error::Chunk { .. }), "{error:?}");
+        assert!(matches!(&error, Error::OverBudget { .. }), "{error:?}");
         assert!(array.stored_chunks().unwrap().is_empty());
     }
 }

@@ -15,6 +15,7 @@ mod ledger_v2;
 mod ledger_v3;
 mod listings;
 mod lying_grids;
+mod memory;
 mod mixed;
 mod model;
 mod n5;

@@ -1,0 +1,243 @@
+//! The memory budget of a context: what fits is read and written with little memory, and what does not is refused.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use zarr_interop::v3::{bytes, document, sharded, zstd};
+use zarr_interop::{FarStore, key};
+use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, open_store};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Four threads of its own, and a budget of `memory` bytes.
+fn context(memory: u64) -> Context {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let limits = Limits { memory, ..Limits::default() };
+    Context::linked().unwrap().with_thread_pool(Arc::new(pool)).with_limits(limits)
+}
+
+fn store_of(document: &Value) -> Arc<dyn Store> {
+    let store = open_store(Context::linked().unwrap().registry(), "memory:").unwrap();
+    let group = json!({"zarr_format": 3, "node_type": "group"});
+    store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
+    store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+    store
+}
+
+fn open(store: &Arc<dyn Store>, context: &Context) -> Array {
+    Hierarchy::open(Arc::clone(store), context).unwrap().array("/a").unwrap()
+}
+
+fn far(store: &Arc<dyn Store>) -> Arc<FarStore> {
+    let manner = Manner { concurrency: 16, join_gap: 0 };
+    Arc::new(FarStore::new(Arc::clone(store), Duration::from_millis(1), manner))
+}
+
+fn elements(array: &Array) -> Vec<u16> {
+    let count = array.shape().iter().product::<u64>();
+    (0..count).map(|number| u16::try_from(number % 65_521).unwrap() | 1).collect()
+}
+
+fn part(array: &Array) -> Selection {
+    Selection::parse("3:-5,7:-9", array.shape()).unwrap()
+}
+
+#[test]
+fn a_chunk_that_needs_more_than_the_budget_is_an_error_that_says_what_to_raise() {
+    // One chunk of 128 KiB, of which a part is read: it is decoded to a buffer.
+    let store = store_of(&document(&[256, 256], &[256, 256], &zstd()));
+    let large = open(&store, &context(MIB));
+    large.write_values(&Selection::All, &elements(&large)).unwrap();
+    let small = open(&store, &context(100 * KIB));
+    let written = vec![1u16; 248 * 240];
+    let failures = [
+        small.read(&part(&small)).map(drop),
+        small.write_values(&part(&small), &written),
+        small.write_values(&Selection::All, &elements(&small)),
+    ];
+    for failure in failures {
+        let error = failure.unwrap_err();
+        assert!(
+            matches!(error, Error::OverBudget { budget: 102_400, needed: Some(131_072..), .. }),
+            "{error:?}"
+        );
+        let message = error.to_string();
+        for named in
+            ["chunk [0, 0] of /a (key `a/c/0/0`)", "102400 bytes", "`Limits::memory`", "`zarrctl --memory`"]
+        {
+            assert!(message.contains(named), "{message}");
+        }
+    }
+    assert!(large.read_values::<u16>(&Selection::All).unwrap() == elements(&large), "nothing was changed");
+    // A chunk that is decoded straight to the output needs memory for its encoded value alone.
+    let encoded = large.chunk_size(&[0, 0]).unwrap().unwrap();
+    let tight = open(&store, &context(200 * KIB));
+    assert!(encoded < 200 * KIB && tight.read_values::<u16>(&Selection::All).unwrap() == elements(&large));
+}
+
+#[test]
+fn an_array_whose_chunks_need_too_much_can_be_opened_and_missing_chunks_can_be_read() {
+    let store = store_of(&document(&[1 << 20, 1 << 20], &[1 << 20, 1 << 20], &zstd()));
+    let array = open(&store, &context(MIB));
+    let one = Selection::parse("5,5", array.shape()).unwrap();
+    assert_eq!(array.read_values::<u16>(&one).unwrap(), [0]);
+    assert!(matches!(array.write_values(&one, &[1u16]).unwrap_err(), Error::OverBudget { .. }));
+}
+
+#[test]
+fn strings_that_need_more_than_is_expected_are_read_with_more() {
+    // 40 MiB of strings in one chunk: more than a chunk of unknown size is given at first.
+    let codecs =
+        json!([{"name": "vlen-utf8"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]);
+    let document = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [40], "data_type": "string", "fill_value": "",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [40]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": codecs,
+    });
+    let store = store_of(&document);
+    let strings: Vec<String> = (0..40).map(|number| format!("{number}").repeat(1 << 19)).collect();
+    open(&store, &context(1 << 30)).write_variable(&Selection::All, &strings).unwrap();
+    let read = open(&store, &context(1 << 28)).read(&Selection::All).unwrap();
+    assert!(read.strings().unwrap().into_iter().eq(&strings));
+    let error = open(&store, &context(32 * MIB)).read(&Selection::All).unwrap_err();
+    assert!(matches!(error, Error::OverBudget { .. }), "{error:?}");
+}
+
+/// Reads and writes an array from many threads at the same time, some of them those of the pool, near and far.
+fn used_by_many_threads(document: &Value, memory: u64) {
+    let store = store_of(document);
+    let filled = open(&store, &context(1 << 30));
+    let expected = elements(&filled);
+    filled.write_values(&Selection::All, &expected).unwrap();
+    let part_of_all = filled.read_values::<u16>(&part(&filled)).unwrap();
+    let context = context(memory);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let near = open(&store, &context);
+    let far = open(&(far(&store) as Arc<dyn Store>), &context);
+    let work = |turn: usize| {
+        let array = if turn.is_multiple_of(2) { &near } else { &far };
+        // What is written is what is there.
+        match turn / 2 % 4 {
+            0 => assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected),
+            1 => assert!(array.read_values::<u16>(&part(array)).unwrap() == part_of_all),
+            2 => array.write_values(&Selection::All, &expected).unwrap(),
+            _ => array.write_values(&part(array), &part_of_all).unwrap(),
+        }
+    };
+    thread::scope(|scope| {
+        for first in 0..4 {
+            let work = &work;
+            scope.spawn(move || (first..first + 8).for_each(work));
+        }
+        scope.spawn(|| pool.install(|| (0..16).into_par_iter().for_each(work)));
+    });
+    assert!(filled.read_values::<u16>(&Selection::All).unwrap() == expected);
+}
+
+#[test]
+fn many_threads_that_share_a_budget_for_one_or_two_chunks_all_end() {
+    // 16 chunks of 128 KiB.
+    used_by_many_threads(&document(&[1024, 1024], &[256, 256], &zstd()), MIB);
+    used_by_many_threads(&document(&[1024, 1024], &[256, 256], &bytes()), MIB);
+}
+
+#[test]
+fn many_threads_that_share_a_budget_for_one_shard_all_end() {
+    // 2 shards of 2 MiB: several threads encode the inner chunks of each.
+    used_by_many_threads(&document(&[2048, 1024], &[1024, 1024], &sharded(&[128, 128], &zstd())), 13 * MIB);
+    // Shards in shards.
+    let nested = sharded(&[256, 256], &sharded(&[64, 64], &zstd()));
+    used_by_many_threads(&document(&[1024, 1024], &[512, 512], &nested), 6 * MIB);
+}
+
+#[test]
+fn appends_under_the_lock_of_their_array_end_with_a_budget_for_few_chunks() {
+    // Chunks of 32 KiB, of which most appends change one in part.
+    let near = store_of(&document(&[0, 256], &[64, 256], &zstd()));
+    let behind = store_of(&document(&[0, 256], &[64, 256], &zstd()));
+    let far = far(&behind) as Arc<dyn Store>;
+    for store in [near, far] {
+        let context = context(400 * KIB);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let append = |_: usize| {
+            let mut array = open(&store, &context);
+            array.append_values(0, &vec![7u16; 40 * 256]).unwrap();
+            assert!(array.read_values::<u16>(&Selection::All).unwrap().iter().all(|&element| element == 7));
+        };
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| (0..3).for_each(append));
+            }
+            scope.spawn(|| pool.install(|| (0..6).into_par_iter().for_each(append)));
+        });
+        let array = open(&store, &context);
+        assert_eq!(array.shape(), [15 * 40, 256]);
+        assert!(array.read_values::<u16>(&Selection::All).unwrap() == [7; 15 * 40 * 256]);
+    }
+}
+
+#[test]
+fn reads_of_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
+    // 48 chunks of 1 MiB, of which eight fit.
+    let store = store_of(&document(&[48, 1 << 19], &[1, 1 << 19], &bytes()));
+    let filled = open(&store, &context(1 << 30));
+    let expected = elements(&filled);
+    filled.write_values(&Selection::All, &expected).unwrap();
+    let far = far(&store);
+    let array = open(&(Arc::clone(&far) as Arc<dyn Store>), &context(8 * MIB));
+    let _opened = far.take();
+    assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected);
+    let trips = far.take();
+    assert!(trips.begun == 48 && trips.bytes as u64 <= 8 * MIB, "{trips:?}");
+    // All calls together.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected));
+        }
+    });
+    let trips = far.take();
+    assert!(trips.begun == 4 * 48 && trips.bytes as u64 <= 8 * MIB, "{trips:?}");
+}
+
+#[test]
+fn writes_to_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
+    let store = store_of(&document(&[48, 1 << 19], &[1, 1 << 19], &bytes()));
+    let far = far(&store);
+    let array = open(&(Arc::clone(&far) as Arc<dyn Store>), &context(8 * MIB));
+    let expected = elements(&array);
+    let _opened = far.take();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| array.write_values(&Selection::All, &expected).unwrap());
+        }
+    });
+    let trips = far.take();
+    assert!(trips.written == 3 * 48 && trips.bytes_written as u64 <= 8 * MIB, "{trips:?}");
+    assert!(open(&store, &context(1 << 30)).read_values::<u16>(&Selection::All).unwrap() == expected);
+}
+
+#[test]
+fn chunks_are_copied_as_they_are_in_the_memory_that_the_budget_has() {
+    let document = document(&[48, 1 << 19], &[1, 1 << 19], &bytes());
+    let stores = [store_of(&document), store_of(&document)];
+    let filled = open(&stores[0], &context(1 << 30));
+    filled.write_values(&Selection::All, &elements(&filled)).unwrap();
+    let small = context(3 * MIB);
+    let far = far(&stores[1]);
+    let (from, to) = (open(&stores[0], &small), open(&(Arc::clone(&far) as Arc<dyn Store>), &small));
+    let _opened = far.take();
+    to.copy_encoded_chunks(&from, &from.stored_chunks().unwrap(), || ()).unwrap();
+    let trips = far.take();
+    assert!(trips.written == 48 && trips.bytes_written as u64 <= 3 * MIB, "{trips:?}");
+    let copied = open(&stores[1], &context(1 << 30));
+    assert!(copied.read_values::<u16>(&Selection::All).unwrap() == elements(&filled));
+    let tiny = open(&stores[0], &context(MIB / 2));
+    let error = to.copy_encoded_chunks(&tiny, &[vec![0, 0]], || ()).unwrap_err();
+    assert!(matches!(error, Error::OverBudget { .. }), "{error:?}");
+}

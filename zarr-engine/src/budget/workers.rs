@@ -1,0 +1,182 @@
+//! Scratch buffers that threads take from a budget with the memory for them, and leave to the next thread.
+//!
+//! Idle buffers stay counted. They are freed when a thread waits for memory.
+
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+
+use super::{Holding, MemoryBudget, Permit};
+use crate::array::Worker;
+
+/// Threads whose workers are apart: more of them share places.
+const PLACES: usize = 8;
+
+/// A worker is counted with up to this many bytes more than its buffers have, so that small chunks need no atomic
+/// operation.
+const SLACK: u64 = 1 << 20;
+
+/// Bytes of a worker that is left to the next thread. Larger ones are freed.
+const MOST_IDLE: u64 = 64 << 20;
+
+/// Workers that no thread uses, near the threads that used them last.
+#[derive(Debug, Default)]
+pub(super) struct IdleWorkers([Place; PLACES]);
+
+/// The idle workers of some threads, on a cache line of their own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Place(Mutex<Vec<Counted>>);
+
+/// A worker, and the bytes of the budget that are taken for it.
+#[derive(Debug, Default)]
+struct Counted {
+    worker: Worker,
+    size: u64,
+}
+
+/// A worker in use. It is given back when this is dropped.
+struct InUse<'b> {
+    budget: &'b MemoryBudget,
+    counted: Counted,
+    _holding: Holding,
+}
+
+impl MemoryBudget {
+    /// Runs `work` with scratch buffers for `need` bytes in all, and waits until there are so many. The caller has
+    /// checked that the budget is as large.
+    pub(crate) fn with_worker<R>(&self, need: u64, work: impl FnOnce(&mut Worker) -> R) -> R {
+        self.with_worker_and_permit(need, 0, work).0
+    }
+
+    /// The same, and a permit for `more` bytes that lasts longer; both are taken in one step.
+    pub(crate) fn with_worker_and_permit<R>(
+        &self,
+        need: u64,
+        more: u64,
+        work: impl FnOnce(&mut Worker) -> R,
+    ) -> (R, Permit<'_>) {
+        let mut counted = self.checkout(need.saturating_add(more));
+        let size = more.min(counted.size);
+        counted.size -= size;
+        let permit = Permit { budget: self, size };
+        (work(&mut self.in_use(counted).counted.worker), permit)
+    }
+
+    /// As [`Self::with_worker`] if the memory is free; `None` if it is not.
+    pub(crate) fn try_with_worker<R>(&self, need: u64, work: impl FnOnce(&mut Worker) -> R) -> Option<R> {
+        let mut counted = self.idle.take();
+        let more = need.saturating_sub(counted.size);
+        if more > 0 && !self.try_take(more) {
+            self.check_in(counted);
+            return None;
+        }
+        counted.size += more;
+        Some(work(&mut self.in_use(counted).counted.worker))
+    }
+
+    /// As [`Self::with_worker`], of a thread whose memory is counted elsewhere.
+    pub(crate) fn with_paid_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
+        work(&mut self.in_use(self.idle.take()).counted.worker)
+    }
+
+    fn checkout(&self, need: u64) -> Counted {
+        let mut counted = self.idle.take();
+        if counted.size >= need {
+            return counted;
+        }
+        if self.try_take(need - counted.size) {
+            counted.size = need;
+            return counted;
+        }
+        // A thread that waits holds nothing.
+        let Counted { worker, size } = counted;
+        drop(worker);
+        self.release(size);
+        self.take(need);
+        Counted { size: need, ..Counted::default() }
+    }
+
+    fn in_use(&self, counted: Counted) -> InUse<'_> {
+        InUse { budget: self, counted, _holding: Holding::new() }
+    }
+
+    /// Leaves a worker to the next thread, or frees it for a thread that waits.
+    fn check_in(&self, counted: Counted) {
+        self.idle.place().push(counted);
+        if self.waiting.load(std::sync::atomic::Ordering::SeqCst) > 0 {
+            self.free_idle();
+            self.wake();
+        }
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        let mut counted = mem::take(&mut self.counted);
+        if thread::panicking() {
+            let size = counted.size;
+            drop(counted);
+            return self.budget.release(size);
+        }
+        let size = counted.worker.size();
+        if size > MOST_IDLE {
+            let all = mem::take(&mut counted).size;
+            return self.budget.release(all);
+        }
+        if size > counted.size {
+            self.budget.taken.fetch_add(size - counted.size, std::sync::atomic::Ordering::SeqCst);
+            counted.size = size;
+        } else if counted.size - size > SLACK {
+            let rest = counted.size - size;
+            counted.size = size;
+            self.budget.release(rest);
+        }
+        self.budget.check_in(counted);
+    }
+}
+
+impl IdleWorkers {
+    fn take(&self) -> Counted {
+        let own = self.place().pop();
+        own.or_else(|| self.0.iter().find_map(Place::try_take)).unwrap_or_default()
+    }
+
+    /// Frees all, and returns the bytes that were counted for them.
+    pub(super) fn free(&self) -> u64 {
+        let all = self.0.iter().map(|place| mem::take(&mut *place.lock()));
+        all.flatten()
+            .map(|Counted { worker, size }| {
+                drop(worker);
+                size
+            })
+            .sum()
+    }
+
+    fn place(&self) -> MutexGuard<'_, Vec<Counted>> {
+        self.0[place_of_thread()].lock()
+    }
+}
+
+impl Place {
+    fn lock(&self) -> MutexGuard<'_, Vec<Counted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker, unless another thread is looking for one.
+    fn try_take(&self) -> Option<Counted> {
+        match self.0.try_lock() {
+            Ok(mut workers) => workers.pop(),
+            Err(TryLockError::Poisoned(workers)) => workers.into_inner().pop(),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// The place of this thread. Stacks lie apart, usually one after another. Only speed depends on it.
+fn place_of_thread() -> usize {
+    /// Bytes of a stack, as the standard library asks for them.
+    const STACK: usize = 2 << 20;
+    let on_the_stack = 0u8;
+    std::ptr::from_ref(&on_the_stack).addr() / STACK % PLACES
+}
