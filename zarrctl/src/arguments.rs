@@ -28,6 +28,10 @@ pub(crate) use plugins::{Plugins, PluginsVerb, Source};
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Arguments {
+    /// Memory for the chunks that are read or written at the same time, such as 512MiB or 2GB. The default is that of the
+    /// variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
+    #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
+    pub(crate) memory: Option<u64>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

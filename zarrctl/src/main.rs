@@ -37,7 +37,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    let message = run(arguments.verb).err().and_then(|failure| failure.message());
+    let done = opening::set_memory(arguments.memory).and_then(|()| run(arguments.verb));
+    let message = done.err().and_then(|failure| failure.message());
     let Some(message) = message else { return ExitCode::SUCCESS };
     printer::print_error(&message);
     ExitCode::FAILURE

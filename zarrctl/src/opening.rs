@@ -2,18 +2,21 @@
 
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use zarr_kit::spec::metadata::NodeMetadata;
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, Context, FallbackPolicy, Format, Hierarchy, OpenOptions, Registry, UndefinedFill, open_store,
+    Array, Context, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry, UndefinedFill,
+    open_store,
 };
 
 use crate::arguments::Reading;
 use crate::failure::{Failure, chain};
+use crate::slabs;
 use crate::terminal::warn;
+use crate::values;
 
 /// How locations of zip archives begin.
 const ARCHIVE: &str = "zip:";
@@ -40,12 +43,40 @@ impl Drop for Opened {
     }
 }
 
+/// The variable with the default of `--memory`.
+const MEMORY_VARIABLE: &str = "ZARR_KIT_MEMORY";
+
+/// Bytes that `--memory` or the variable allows.
+static MEMORY: OnceLock<u64> = OnceLock::new();
+
+/// Notes how much memory all that follows may take: what `--memory` says, or else the variable.
+pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
+    let memory = match (option, std::env::var_os(MEMORY_VARIABLE)) {
+        (Some(memory), _) => memory,
+        (None, Some(text)) if !text.is_empty() => {
+            let text = text.to_string_lossy();
+            let memory = values::bytes(&text);
+            memory.map_err(|error| Failure::fault(format!("the variable {MEMORY_VARIABLE}: {error}")))?
+        }
+        (None, _) => return Ok(()),
+    };
+    MEMORY.get_or_init(|| memory);
+    Ok(())
+}
+
+/// The limits of a context. What slabs take is not left to chunks.
+fn limits() -> Limits {
+    let limits = Limits::default();
+    let memory = MEMORY.get().copied().unwrap_or(limits.memory);
+    Limits { memory: memory - slabs::share(memory), ..limits }
+}
+
 /// What every operation is done with: the plugins that are linked, and those that are loaded when they are needed.
 pub(crate) fn context() -> Result<Context, Failure> {
     let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     #[cfg(all(feature = "dynamic", target_os = "linux"))]
     let registry = crate::loaded::Installed::find().added_to(registry);
-    Ok(Context::new(registry))
+    Ok(Context::new(registry).with_limits(limits()))
 }
 
 /// What reads as `reading` says.

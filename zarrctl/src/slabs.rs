@@ -5,8 +5,18 @@ use zarr_kit::{Along, Array, Selection};
 
 use crate::failure::Failure;
 
-/// Bytes of elements that are in memory at a time, where the shape of chunks allows.
-pub(crate) const BUDGET: u64 = 128 << 20;
+/// Bytes of elements that are in memory at a time at most, where the shape of chunks allows.
+const MOST: u64 = 128 << 20;
+
+/// The share of `memory` bytes that elements may take. The rest is for chunks.
+pub(crate) fn share(memory: u64) -> u64 {
+    MOST.min(memory / 4)
+}
+
+/// Bytes of elements of `array` that are in memory at a time: the share of elements, from what is left for chunks.
+pub(crate) fn budget(array: &Array) -> u64 {
+    MOST.min(array.hierarchy().context().limits().memory / 3)
+}
 
 /// What an element of variable size is taken to have, in bytes: nobody knows before it is read.
 const VARIABLE_SIZE: u64 = 64;
@@ -149,6 +159,14 @@ mod tests {
         assert_eq!(parts(vec![range(0, 4, 1), range(0, 5, 1)], &[2, 2], 20).len(), 1);
         assert_eq!(parts(vec![], &[], 1), [Vec::new()]);
         assert_eq!(parts(vec![range(3, 3, 1)], &[2], 1).len(), 1);
+    }
+
+    #[test]
+    fn the_share_of_elements_follows_from_what_is_left_for_chunks() {
+        for memory in [0, 4, 4000, 400 << 20, 512 << 20, 1 << 40] {
+            let share = share(memory);
+            assert_eq!(MOST.min((memory - share) / 3), share, "{memory}");
+        }
     }
 
     #[test]

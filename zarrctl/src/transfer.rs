@@ -10,10 +10,10 @@ use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::{Array, ElementArray};
 
 use crate::failure::Failure;
-use crate::slabs::{self, BUDGET};
+use crate::slabs;
 use crate::terminal::Progress;
 
-/// Small chunks are copied together, up to so many bytes.
+/// Small chunks are copied together, up to so many bytes, if memory allows.
 const TOGETHER: u64 = 32 << 20;
 
 /// Writes the chunks of `to`, whose document is not there yet.
@@ -68,7 +68,7 @@ fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progre
         Ok(())
     };
     // Two regions are in memory then.
-    let are_small = regions.largest().saturating_mul(element) <= BUDGET / 2;
+    let are_small = regions.largest().saturating_mul(element) <= slabs::budget(to) / 2;
     match are_small && [from, to].into_iter().any(is_far) {
         true => overlapping(each, read, write),
         false => each(&mut |index| write(read(index)?)),
@@ -121,7 +121,8 @@ impl<'a> Regions<'a> {
         let (grid, source) = (to.chunk_grid(), from.chunk_grid().largest_chunk());
         let own = grid.largest_chunk();
         let cover = own.iter().zip(&source).map(|(&own, &source)| source.div_ceil(own.max(1)).max(1));
-        let chunks = region(&own, &cover.collect::<Vec<_>>(), grid.grid_shape(), slabs::element_size(to));
+        let sizes = Sizes { element: slabs::element_size(to), budget: slabs::budget(to) };
+        let chunks = region(&own, &cover.collect::<Vec<_>>(), grid.grid_shape(), sizes);
         let count =
             grid.grid_shape().iter().zip(&chunks).map(|(&all, &chunks)| all.div_ceil(chunks)).collect();
         Self { grid, shape: to.shape(), chunks, count }
@@ -177,14 +178,22 @@ impl<'a> Regions<'a> {
     }
 }
 
+/// Bytes of an element, and of all elements that are in memory at a time.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    element: u64,
+    budget: u64,
+}
+
 /// How many chunks of a shape are copied together, per dimension.
-fn region(chunk: &[u64], cover: &[u64], grid: &[u64], element: u64) -> Vec<u64> {
+fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> {
+    let Sizes { element, budget } = sizes;
     let mut counts = vec![1u64; chunk.len()];
     let bytes = |counts: &[u64]| {
         let lengths = chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count));
         lengths.fold(element.max(1), u64::saturating_mul)
     };
-    for (budget, wanted) in [(BUDGET, cover), (TOGETHER, grid)] {
+    for (budget, wanted) in [(budget, cover), (TOGETHER.min(budget), grid)] {
         for dimension in (0..chunk.len()).rev() {
             let now = counts[dimension];
             let limit = wanted[dimension].min(grid[dimension]);
@@ -222,6 +231,10 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    fn sizes(element: u64) -> Sizes {
+        Sizes { element, budget: 128 * MIB }
+    }
 
     fn five(visit: &mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> {
         (0..5).try_for_each(|number| visit(&[number]))
@@ -286,19 +299,22 @@ mod tests {
     #[test]
     fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
         // 1 MiB chunks, the source's are four times as long: 4 MiB, and seven of those are below 32 MiB.
-        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], 1), [32, 1]);
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
         // A source chunk is far too large: single chunks, as many as fit.
-        assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], 4), [2, 1]);
+        assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
         // Chunks that are too large as they are.
-        assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], 1), [1, 1]);
-        assert!(region(&[], &[], &[], 8).is_empty());
+        assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
+        assert!(region(&[], &[], &[], sizes(8)).is_empty());
+        // Little memory: fewer chunks, and one at least.
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 2 * MIB }), [2, 1]);
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 1 }), [1, 1]);
     }
 
     #[test]
     fn regions_never_pass_the_budget_unless_one_chunk_does() {
         for chunk in [[1, 1], [100, 7], [512, 4096], [8192, 8192]] {
             for cover in [[1, 1], [3, 5], [1000, 1], [1, 1000]] {
-                let counts = region(&chunk, &cover, &[1 << 20, 1 << 20], 8);
+                let counts = region(&chunk, &cover, &[1 << 20, 1 << 20], sizes(8));
                 let bytes = chunk[0] * counts[0] * chunk[1] * counts[1] * 8;
                 assert!(bytes <= 128 * MIB || counts == [1, 1], "{chunk:?} {cover:?}: {counts:?}");
             }

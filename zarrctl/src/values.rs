@@ -49,6 +49,27 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is no time such as 90s, 10m, 2h or 7d"))
 }
 
+/// A number of bytes: `512MiB`, `2GB`, `1073741824`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 8] = [
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("tib", 1 << 40),
+        ("kb", 1000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("tb", 1_000_000_000_000),
+    ];
+    let wrong =
+        || format!("`{text}` is not a number of bytes: expected one such as 512MiB, 2GB or 1073741824");
+    let lower = text.trim().to_ascii_lowercase();
+    let with_unit = UNITS.iter().find_map(|&(unit, size)| Some((lower.strip_suffix(unit)?, size)));
+    let (number, unit) = with_unit.unwrap_or((lower.strip_suffix('b').unwrap_or(&lower), 1));
+    let number: u64 = number.trim_end().parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).filter(|&size| size > 0).ok_or_else(wrong)
+}
+
 /// Numbers between commas, also in brackets or parentheses.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     numbers(text).map(Shape)

@@ -26,6 +26,8 @@ mod guide;
 mod loaded;
 #[path = "it/looking.rs"]
 mod looking;
+#[path = "it/memory.rs"]
+mod memory;
 #[path = "it/messages.rs"]
 mod messages;
 #[path = "it/names.rs"]

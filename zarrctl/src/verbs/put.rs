@@ -162,7 +162,7 @@ fn put_fixed(
     let layout = array.data_type().elements();
     let progress = Progress::of_bytes(input.size, "writing");
     let mut position = 0;
-    slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
+    slabs::for_each(array, along, slabs::budget(array), &mut |selection| {
         let count: u64 = selection.shape(array.shape())?.iter().product();
         let wanted = count.saturating_mul(size as u64);
         let mut bytes = Vec::new();
@@ -207,7 +207,7 @@ fn put_variable(array: &Array, along: &[zarr_kit::Along], mut input: Input) -> R
     check_elements(array, items.iter().copied(), 0)?;
     let progress = Progress::of_bytes(input.size, "writing");
     let mut rest = items.as_slice();
-    slabs::for_each(array, along, slabs::BUDGET, &mut |selection| {
+    slabs::for_each(array, along, slabs::budget(array), &mut |selection| {
         let count: u64 = selection.shape(array.shape())?.iter().product();
         let (now, behind) = rest.split_at(usize::try_from(count).unwrap_or(rest.len()).min(rest.len()));
         rest = behind;

@@ -1,0 +1,152 @@
+//! The memory budget, as the command line sets it.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Limits, Selection, open_store};
+
+use crate::support::{Place, program};
+
+const MIB: u64 = 1 << 20;
+
+/// The most memory that a process has had, read while it runs.
+fn peak_of(child: &mut Child) -> u64 {
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(now.unwrap_or(0) * 1024);
+        thread::sleep(Duration::from_millis(2));
+    }
+    peak
+}
+
+/// An array of eight chunks side by side, each of 256 MiB of the number 5.
+fn large_chunks(place: &Place) {
+    let context = Context::linked().unwrap().with_limits(Limits { memory: 1 << 40, ..Limits::default() });
+    let store = open_store(context.registry(), &place.at("large")).unwrap();
+    let hierarchy = Hierarchy::create(Arc::clone(&store), &context, Format::V3).unwrap();
+    let side = 16 << 10;
+    let builder = ArrayBuilder::new([side, 8 * side], "uint8").chunks([side, side]).fill_value(7);
+    let array = hierarchy.create_array("/a", &builder).unwrap();
+    let first = Selection::parse(&format!(":,:{side}"), array.shape()).unwrap();
+    array.write(&first, &vec![5; 256 << 20]).unwrap();
+    for chunk in 1..8 {
+        fs::copy(place.path("large/a/c/0/0"), place.path(&format!("large/a/c/0/{chunk}"))).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
+    let place = Place::new();
+    large_chunks(&place);
+    let mut command = program();
+    command.env("RAYON_NUM_THREADS", "4").args(["get", "--memory", "512MiB", "--format", "raw"]);
+    command.args(["--select", "::4096, ::4096", "-o", &place.at("out"), &place.at("large"), "/a"]);
+    let mut child = command.spawn().unwrap();
+    let peak = peak_of(&mut child);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(fs::read(place.path("out")).unwrap(), [5; 4 * 32]);
+    // What is decoded is in memory, and no more than the budget and the program itself.
+    assert!((256 * MIB..512 * MIB + 64 * MIB).contains(&peak), "{} MiB", peak / MIB);
+
+    let said = |command: &mut Command| {
+        let output = command.stdout(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let mut small = program();
+    small.args(["get", "--memory", "200MB", "--select", "5,:9", &place.at("large"), "/a"]);
+    let (status, error) = said(&mut small);
+    assert_eq!(status, Some(1), "{error}");
+    let named = ["chunk [0, 0] of /a", "256.0 MiB", "143.0 MiB", "`zarrctl --memory`"];
+    for named in named {
+        assert!(error.contains(named), "{named}: {error}");
+    }
+    // Where the budget is more than the system has.
+    let store = place.at("large");
+    let get_small = ["--memory", "1TB", "get", "--select", "5,:9", &store, "/a"];
+    let output = limited("ulimit -v 300000; export RAYON_NUM_THREADS=1", &get_small);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.contains("out of memory"), "{error}");
+    // The variable is the default of the option.
+    let get = ["get", "--select", "5,:9", "--format", "raw", &place.at("large"), "/a"];
+    let (status, error) = said(program().env("ZARR_KIT_MEMORY", "200MB").args(get));
+    assert!(status == Some(1) && error.contains("143.0 MiB"), "{error}");
+    let with_both = program().env("ZARR_KIT_MEMORY", "200MB").args(["--memory", "1GiB"]).args(get).output();
+    assert_eq!(with_both.unwrap().stdout, [5; 9]);
+}
+
+#[test]
+fn what_is_no_size_is_refused_with_an_example() {
+    for (wrong, status) in [("0", 2), ("much", 2), ("1.5GiB", 2), ("20000000TB", 2), ("-1", 2)] {
+        let output = program().arg(format!("--memory={wrong}")).args(["tree", "nowhere"]).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{wrong}: {error}");
+        assert!(error.contains("512MiB, 2GB or 1073741824"), "{wrong}: {error}");
+    }
+    let output = program().env("ZARR_KIT_MEMORY", "some").args(["tree", "nowhere"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(1) && error.contains("the variable ZARR_KIT_MEMORY: `some`"),
+        "{error}"
+    );
+}
+
+/// Runs with a limit of the shell's.
+#[cfg(target_os = "linux")]
+fn limited(limit: &str, arguments: &[&str]) -> std::process::Output {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{limit}; exec \"$@\"")).arg("sh").arg(env!("CARGO_BIN_EXE_zarrctl"));
+    shell.args(arguments).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_file_handle_left_is_an_error_and_no_panic() {
+    let place = Place::new();
+    let demo = place.at("demo");
+    assert!(program().args(["demo", &demo]).output().unwrap().status.success());
+    for handles in 3..12 {
+        let store = format!("{demo}/v3");
+        let output = limited(
+            &format!("ulimit -n {handles}"),
+            &["get", &store, "/image/mandelbrot", "--format", "raw"],
+        );
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        // With too few handles, the system's loader does not even start the program.
+        assert!(!error.contains("panicked") && output.status.code() != Some(101), "{handles}: {error}");
+        assert!(output.status.success() || !error.is_empty(), "{handles}");
+    }
+}
+
+/// As in a container with a limit of processes. The system does not limit root, so root becomes another user.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_the_calling_thread_does_the_work() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+
+    let place = Place::new();
+    let demo = place.at("demo");
+    assert!(program().args(["demo", &demo]).output().unwrap().status.success());
+    fs::set_permissions(place.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let store = format!("{demo}/v3");
+    let get = [&store, "/image/mandelbrot", "--format", "raw"];
+    let expected = program().arg("get").args(get).output().unwrap();
+    assert!(expected.status.success() && expected.stdout.len() > 512 << 10, "it is worth several threads");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", "ulimit -u 1 && exec \"$@\"", "bash", env!("CARGO_BIN_EXE_zarrctl"), "get"]).args(get);
+    shell.env("RAYON_NUM_THREADS", "4").env_remove("HOME");
+    if place.path("").metadata().unwrap().uid() == 0 {
+        shell.uid(65_534).gid(65_534);
+    }
+    let output = shell.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {error}", output.status);
+    assert!(output.stdout == expected.stdout);
+}
