@@ -127,12 +127,16 @@ impl ArrayInner {
         Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) })
     }
 
-    /// Bytes that the value of a chunk probably has. Large ones are asked for their size, where that takes no round trip.
+    /// Bytes that the value of a chunk probably has. Large ones are asked for their size, where that takes no round trip or
+    /// where the budget has less memory: they may be missing.
     pub(crate) fn expected_value(&self, cell: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
+        let is_far = self.resolved.store.manner().concurrency > 0;
         match bound {
             Some(bound) if bound <= NOT_ASKED => Ok(bound),
-            _ if self.resolved.store.manner().concurrency > 0 => Ok(bound.unwrap_or(NOT_ASKED)),
+            _ if is_far && bound.is_none_or(|bound| bound <= self.budget().size()) => {
+                Ok(bound.unwrap_or(NOT_ASKED))
+            }
             None => Ok(NOT_ASKED),
             Some(_) => Ok(self.stored_size(cell)?.unwrap_or(0)),
         }

@@ -114,26 +114,39 @@ impl ArrayInner {
             Some(kept) => self.put_kept_chunks(cells, numbers, total, kept)?,
             None => numbers.collect(),
         };
-        let (mut requests, mut values) = (Vec::with_capacity(numbers.len()), Vec::new());
+        let mut requests = Vec::with_capacity(numbers.len());
+        let mut values = Vec::new();
+        let mut asked_for = Vec::with_capacity(numbers.len());
+        // A chunk that the budget has no memory for may be missing, or read in part: it is read by itself.
+        let mut alone = Vec::new();
         let mut scratch = 0;
-        for &number in &numbers {
+        for number in numbers {
             let pieces = cells.pieces(number)?;
             let Some((_, piece)) = pieces.first() else { continue };
             let pipeline = self.pipeline_of(piece)?;
-            let (key, size) = (self.key(piece.cell())?, exact_size(&pipeline));
+            let key = self.key(piece.cell())?;
+            let size = exact_size(&pipeline);
+            let expected = size.or(pipeline.array.size().limit()).unwrap_or(0);
+            match self.scratch(piece.cell(), &pipeline, expected) {
+                Ok(needed) => scratch = scratch.max(needed),
+                Err(Error::OverBudget { .. }) => {
+                    alone.push(number);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            asked_for.push(number);
             if let Some(kept) = kept {
                 values.push(KeptValue::new(kept, key.clone()));
             }
-            let expected = size.or(pipeline.array.size().limit()).unwrap_or(0);
             let limit = self.value_limit(Some(size.unwrap_or(self.expected_value(piece.cell(), &pipeline)?)));
-            scratch = scratch.max(self.scratch(piece.cell(), &pipeline, expected)?);
             let request = Request::new(key, ByteRange::Full, limit);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
             requests.push(Request { expected, once: true, ..request });
         }
-        let larger = Mutex::new(Vec::new());
+        let larger = Mutex::new(alone);
         self.fetch(requests, (total, scratch), |place, answer| {
-            let pieces = cells.pieces(numbers[place])?;
+            let pieces = cells.pieces(asked_for[place])?;
             let wants = cells.wants(&pieces);
             let Some(first) = wants.first() else { return Ok(()) };
             let cell = first.piece.cell();
@@ -147,7 +160,7 @@ impl ArrayInner {
             });
             match decoded {
                 Err(error) if is_too_large(&error) => {
-                    larger.lock().unwrap_or_else(PoisonError::into_inner).push(numbers[place]);
+                    larger.lock().unwrap_or_else(PoisonError::into_inner).push(asked_for[place]);
                     Ok(())
                 }
                 decoded => decoded,
@@ -157,7 +170,7 @@ impl ArrayInner {
         self.for_each(larger.len(), total, |place| self.read_larger(cells, larger[place], kept))
     }
 
-    /// Reads a chunk that is larger than expected, by itself.
+    /// Reads a chunk by itself: one that is larger than expected, or than the budget.
     fn read_larger(
         &self,
         cells: &Cells<'_, '_>,
