@@ -149,7 +149,7 @@ fn json_has_the_forms_of_fill_values_nested_by_shape() {
 fn element(format: &str, dtype: &str, raw: &[u8]) -> [String; 2] {
     let place = Place::new();
     let store = created(&place, format, "1", dtype);
-    bytes(&["put", &store, "/a", &place.file("raw", raw)]);
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", raw)]);
     ["json", "csv"].map(|form| text(&["get", &store, "/a", "--format", form]))
 }
 
