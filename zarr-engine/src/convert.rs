@@ -6,6 +6,7 @@
 mod grid;
 mod losses;
 mod members;
+mod missing;
 mod problems;
 mod recipe;
 mod sharding;
@@ -28,6 +29,7 @@ pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
     stored_order,
 };
+pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
 pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{

@@ -40,6 +40,7 @@ use access::Access;
 use dialect::Dialect;
 use recent::{Last, Recent};
 
+pub use beside::Erasure;
 pub use create::entry_point;
 pub use location::{open_store, readable_location};
 pub use node::{Child, Kind, Node, OpenOptions, Unreadable};

@@ -37,13 +37,14 @@ mod write;
 pub use array::Array;
 pub use builder::{ArrayBuilder, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
-pub use convert::{Loss, conversion_losses, conversion_problems, convert_metadata};
+pub use convert::{Loss, conversion_losses, conversion_problems, convert_metadata, keep_missing_elements};
 pub use element::Element;
 pub use elements::ElementArray;
 pub use error::{Error, Problem};
 pub use group::Group;
 pub use hierarchy::{
-    Child, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store, readable_location,
+    Child, Erasure, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store,
+    readable_location,
 };
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;

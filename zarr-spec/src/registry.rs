@@ -466,15 +466,58 @@ impl Registry {
             (Err(_), Some(elsewhere)) => return elsewhere.translate(creation, decoded, to),
             (Err(unknown), None) => return Err(CodecError::Unsupported(unknown.to_string())),
         };
-        let identifier = plugin.identifiers.in_format(to).ok_or_else(|| {
+        let preferred = plugin.identifiers.in_format(to).ok_or_else(|| {
             CodecError::Unsupported(format!("{to} has no identifier for codec `{}`", creation.identifier))
         })?;
-        let configuration = (plugin.translate)(creation, decoded, to)?;
-        Ok(ExtensionDocument::new(identifier, Value::Object(configuration)))
+        if keeps_name(plugin, creation, preferred, to)
+            && self.accepts(plugin, creation.identifier, creation.configuration, decoded)
+        {
+            return Ok(ExtensionDocument::new(creation.identifier, creation.configuration.clone()));
+        }
+        let configuration = Value::Object((plugin.translate)(creation, decoded, to)?);
+        let mut names = plugin.identifiers.aliases.iter().filter(|alias| !alias.contains(':'));
+        let name = match to {
+            Format::V3 if !self.accepts(plugin, preferred, &configuration, decoded) => {
+                names.find(|name| self.accepts(plugin, name, &configuration, decoded)).copied()
+            }
+            _ => None,
+        };
+        Ok(ExtensionDocument::new(name.unwrap_or(preferred), configuration))
+    }
+
+    /// Whether a strict reader of v3 accepts a codec by this name.
+    fn accepts(
+        &self,
+        plugin: &CodecPlugin,
+        identifier: &str,
+        configuration: &Value,
+        decoded: &Representation,
+    ) -> bool {
+        let creation = Creation {
+            format: Format::V3,
+            identifier,
+            configuration,
+            type_name: None,
+            registry: self,
+            reading: &Reading::new(Mode::Strict),
+        };
+        (plugin.create)(&creation, decoded).is_ok()
     }
 
     /// Whether somebody else is asked for what is not here.
     pub(crate) fn has_elsewhere(&self) -> bool {
         self.elsewhere.is_some()
     }
+}
+
+/// Whether a document of v3 keeps the name of a codec although its plugin prefers another one: names of numcodecs and
+/// registered names mean the same codec, and not every reader knows both.
+fn keeps_name(plugin: &CodecPlugin, creation: &Creation<'_>, preferred: &str, to: Format) -> bool {
+    let given = creation.identifier;
+    let is_of_numcodecs = |name: &str| name.starts_with("numcodecs.");
+    (creation.format, to) == (Format::V3, Format::V3)
+        && given != preferred
+        && is_of_numcodecs(given) != is_of_numcodecs(preferred)
+        && plugin.identifiers.aliases.contains(&given)
+        && !given.contains(':')
 }

@@ -67,6 +67,12 @@ pub(crate) enum Verb {
     /// Chunks are copied one group after another in bounded memory; metadata is written last, so that nothing half
     /// done is mistaken for whole. Encoded chunks are copied as they are where neither format nor chunking change.
     ///
+    /// Other files in the folders of groups, such as `OME/METADATA.ome.xml`, are copied too, except from and to the v3
+    /// draft; folders that are not nodes are named and left out.
+    ///
+    /// Between v2 and v3, xarray finds the same missing elements in the copy: fill values and the attribute `_FillValue`
+    /// of arrays with names of dimensions are translated.
+    ///
     /// What the copy cannot say is told before anything is written. Elements and attributes are the same in any case:
     /// where they would not be, nothing is copied, unless --lossy is given.
     Copy(Copy),
@@ -77,6 +83,9 @@ pub(crate) enum Verb {
     /// copy one to a folder, change that, and pack it again.
     Pack(Pack),
     /// Removes a node and all nodes below it, without asking.
+    ///
+    /// Documents and chunks are removed. Other files in these folders are left, unless --all is given. Prints to
+    /// standard error how many files were removed, and which were left.
     Erase(Erase),
     /// Changes the shape of an array, at its end or also at its beginning. Chunks that end up outside are removed.
     Resize(Resize),
@@ -371,6 +380,9 @@ pub(crate) struct Erase {
     /// Removes what this format has there, and nothing of others that are in the same folders
     #[arg(long, value_parser = values::format(), conflicts_with = "as_format")]
     pub(crate) format: Option<Format>,
+    /// Removes every file at and below the node, whether it is part of Zarr or not
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

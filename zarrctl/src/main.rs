@@ -9,6 +9,7 @@ mod forms;
 mod loaded;
 mod losses;
 mod opening;
+mod others;
 mod preview;
 mod printer;
 mod salvage;

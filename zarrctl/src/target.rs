@@ -4,10 +4,12 @@ use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::spec::{ByteOrder, CodecChain, DataTypeError, Object, Representation, Value};
+use zarr_kit::spec::{
+    ByteOrder, CodecChain, CodecError, Creation, DataTypeError, Mode, Object, Reading, Representation, Value,
+};
 use zarr_kit::{
     Array, ArrayBuilder, Error, Format, Loss, Order, UsedFallback, conversion_losses, conversion_problems,
-    convert_metadata,
+    convert_metadata, keep_missing_elements,
 };
 
 use crate::arguments::Copy;
@@ -55,7 +57,7 @@ pub(crate) fn metadata(
     if asked.lossy {
         refused.clear();
     }
-    let metadata = match converted {
+    let mut metadata = match converted {
         Ok(metadata) => metadata,
         Err(failure) => {
             let problems = match is_as_before {
@@ -85,7 +87,17 @@ pub(crate) fn metadata(
         return Err(Failure::fault(refused.join("; ")));
     }
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
+    losses.extend(keep_missing_elements(&source, &mut metadata, registry, || stores_every_chunk(array))?);
     Ok((metadata, losses))
+}
+
+/// Whether all chunks of `array` are stored. Without a listing, some may be missing.
+fn stores_every_chunk(array: &Array) -> Result<bool, Failure> {
+    if !array.hierarchy().store().capabilities().listable {
+        return Ok(false);
+    }
+    let count = array.chunk_grid().grid_shape().iter().copied().fold(1, u64::saturating_mul);
+    Ok(array.stored_chunks()?.len() as u64 == count)
 }
 
 /// The extensions among what is lost that readers must understand: no array is copied without them.
@@ -243,7 +255,7 @@ fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> A
         }
         _ => builder,
     };
-    let documents = documents(array.codecs());
+    let documents = documents(array, array.codecs(), format);
     if documents.is_empty() {
         return builder.uncompressed();
     }
@@ -263,14 +275,41 @@ fn of_draft(document: &ExtensionDocument) -> Value {
     Value::Object(members)
 }
 
-fn documents(chain: &CodecChain) -> Vec<ExtensionDocument> {
+/// The documents of codecs, without those of shards. Codecs of v2 are translated to v3 here: some of their names are those
+/// of other codecs there, such as `packbits`.
+fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<ExtensionDocument> {
+    let is_translated = (array.metadata().format, format) == (Format::V2, Format::V3);
     let mut documents = Vec::new();
-    for link in chain.links() {
+    for (position, link) in chain.links().iter().enumerate() {
         match (&link.codec, &link.document) {
-            (Codec::Shard(shard), _) => documents.extend(self::documents(&shard.inner_codecs)),
+            (Codec::Shard(shard), _) => documents.extend(self::documents(array, &shard.inner_codecs, format)),
+            (_, Some(document)) if is_translated => {
+                let translated = translated(array, document, chain.created_for(position), format);
+                // The builder says why a codec cannot be translated.
+                documents.push(translated.unwrap_or_else(|_| document.clone()));
+            }
             (_, Some(document)) => documents.push(document.clone()),
             (_, None) => {}
         }
     }
     documents
+}
+
+/// The document of a codec in another format.
+fn translated(
+    array: &Array,
+    document: &ExtensionDocument,
+    decoded: &Representation,
+    format: Format,
+) -> Result<ExtensionDocument, CodecError> {
+    let registry = array.hierarchy().context().registry();
+    let creation = Creation {
+        format: array.metadata().format,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading: &Reading::new(Mode::Lenient),
+    };
+    registry.translated_codec(&creation, decoded, format)
 }

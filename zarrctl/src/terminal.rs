@@ -52,6 +52,11 @@ pub(crate) fn warn(what: &str) {
     note(&format!("warning: {what}"));
 }
 
+/// A number of files: `1 file`, `2 files`.
+pub(crate) fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
 /// How much of something is done: shown on a terminal when it takes long.
 #[derive(Debug)]
 pub(crate) struct Progress {

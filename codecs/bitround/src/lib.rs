@@ -9,7 +9,8 @@
 //! nothing.
 //!
 //! `keepbits` is at least 1. In v2 and as `numcodecs.bitround` it may be 0, which keeps the exponent alone; numcodecs
-//! knows real floats only, so that others are read there with a warning.
+//! knows real floats only, so that others are read there with a warning. v3 documents get the name `numcodecs.bitround`,
+//! the only one that zarr-python reads, unless `bitround` is asked for or the elements are not real floats.
 //!
 //! Source: `bitround` in the Zarr extension registry; `BitRound` of numcodecs.
 
@@ -31,9 +32,10 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
-            name: "bitround",
+            // zarr-python knows this name and not the registered one.
+            name: "numcodecs.bitround",
             id: Some("bitround"),
-            aliases: &["numcodecs.bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
+            aliases: &["bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
         },
         create,
     )
@@ -43,6 +45,9 @@ zarr_spec::register!(
 );
 
 const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "numcodecs.bitround", "configuration": {"keepbits": 10}}"#)
+        .with_data_types(&["float32", "float64"])
+        .with_loss(Loss::Relative(5e-4)),
     Example::v3(r#"{"name": "bitround", "configuration": {"keepbits": 10}}"#)
         .with_data_types(&["float32", "float64", "complex64"])
         .with_loss(Loss::Relative(5e-4)),
@@ -205,8 +210,8 @@ fn translate(
         let name = array.data_type.name();
         return Err(CodecError::Unsupported(format!("in v2 `bitround` does not know `{name}`")));
     }
-    if format != Format::V2 && codec.keepbits == 0 {
-        return Err(CodecError::Unsupported("only in v2 `keepbits` may be 0".into()));
+    if format == Format::V3Draft && codec.keepbits == 0 {
+        return Err(CodecError::Unsupported("in the v3 draft `keepbits` is at least 1".into()));
     }
     let mut configuration = Object::new();
     configuration.insert("keepbits", codec.keepbits);

@@ -100,13 +100,13 @@ fn said_by_its_plugin(
     decoded: &Representation,
 ) -> Result<Value, CodecError> {
     let ExtensionDocument { identifier, configuration, type_name, .. } = document;
-    let (mut name, mut configuration) = (identifier.as_str(), configuration.clone());
+    let (mut name, mut configuration) = (identifier.clone(), configuration.clone());
     // One that only the host of this library knows stays as it is.
-    if let Ok(plugin) = creation.registry.codecs().find(creation.format, identifier, creation.reading) {
+    if creation.registry.codecs().find(creation.format, identifier, creation.reading).is_ok() {
         let type_name = type_name.as_ref();
         let inner = Creation { identifier, configuration: &document.configuration, type_name, ..*creation };
-        configuration = (plugin.translate)(&inner, decoded, creation.format)?.into();
-        name = plugin.identifiers.in_format(creation.format).unwrap_or(name);
+        let translated = creation.registry.translated_codec(&inner, decoded, creation.format)?;
+        (name, configuration) = (translated.identifier, translated.configuration);
     }
     let mut members = Object::new();
     members.insert("name", name);

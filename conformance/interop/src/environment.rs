@@ -24,6 +24,8 @@ pub enum Packages {
     Zarr3,
     /// moto, which is S3 in a process, and zarr-python 3 with what reaches it.
     ObjectStores,
+    /// xarray, zarr-python 3 and numcodecs.
+    Xarray,
 }
 
 impl Packages {
@@ -32,6 +34,7 @@ impl Packages {
             Self::Zarr2 => "zarr2",
             Self::Zarr3 => "zarr3",
             Self::ObjectStores => "object-stores",
+            Self::Xarray => "xarray",
         }
     }
 
@@ -40,6 +43,7 @@ impl Packages {
         match self {
             Self::Zarr2 | Self::Zarr3 => format!("requirements-{}.txt", self.name()),
             Self::ObjectStores => "object_stores/requirements.txt".to_owned(),
+            Self::Xarray => "copies/requirements.txt".to_owned(),
         }
     }
 
@@ -47,7 +51,7 @@ impl Packages {
     fn pythons(self) -> &'static [&'static str] {
         match self {
             Self::Zarr2 => &["python3.13", "python3.12"],
-            Self::Zarr3 | Self::ObjectStores => &["python3.14", "python3.13", "python3.12"],
+            Self::Zarr3 | Self::ObjectStores | Self::Xarray => &["python3.14", "python3.13", "python3.12"],
         }
     }
 }

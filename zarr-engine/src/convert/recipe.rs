@@ -7,7 +7,7 @@ use zarr_spec::codec::{CodecPlugin, Shard};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
-    Mode, Reading, Registry, Representation, Size, Value,
+    Mode, Object, Reading, Registry, Representation, Size, Value,
 };
 
 use super::members::{invalid, not_in_format};
@@ -246,9 +246,9 @@ pub(crate) fn translate(
 ) -> Result<ExtensionDocument, Error> {
     let Foreign { plugin, format, document, decoded, .. } = codec;
     let name = &document.identifier;
-    let Some(identifier) = plugin.identifiers.in_format(target) else {
+    if plugin.identifiers.in_format(target).is_none() {
         return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));
-    };
+    }
     let creation = Creation {
         format: *format,
         identifier: name,
@@ -257,10 +257,13 @@ pub(crate) fn translate(
         registry,
         reading: &Reading::new(Mode::Lenient),
     };
-    let configuration = (plugin.translate)(&creation, decoded, target)
-        .map_err(|error| not_in_format(target, format!("codec `{name}`: {error}")))?;
-    let is_empty = configuration.is_empty();
-    Ok(ExtensionDocument::new(identifier, if is_empty { Value::Null } else { Value::Object(configuration) }))
+    let translated = registry.translated_codec(&creation, decoded, target);
+    let mut translated =
+        translated.map_err(|error| not_in_format(target, format!("codec `{name}`: {error}")))?;
+    if translated.configuration.as_object().is_some_and(Object::is_empty) {
+        translated.configuration = Value::Null;
+    }
+    Ok(translated)
 }
 
 /// Every dimension in the place of its opposite.

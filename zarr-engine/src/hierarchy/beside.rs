@@ -21,8 +21,21 @@ use crate::error::Error;
 pub(super) enum Beside {
     /// Nothing is erased.
     Refused,
-    /// They stay, with all their chunks.
+    /// Nothing is erased; without them, files that are not part of Zarr stay.
+    RefusedAndFilesKept,
+    /// They stay, with all their chunks, and so do files that are not part of Zarr.
     Kept,
+}
+
+/// The keys that [`Hierarchy::erase_own`](super::Hierarchy::erase_own) and
+/// [`Hierarchy::erase_keeping_other_formats`](super::Hierarchy::erase_keeping_other_formats) removed and left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Erasure {
+    /// Documents and chunks that were removed.
+    pub removed: Vec<Key>,
+    /// Keys below the prefixes of the node that were left: they belong to another format or are not part of Zarr.
+    pub left: Vec<Key>,
 }
 
 /// What is erased with a node, in this order.
@@ -32,6 +45,10 @@ pub(super) struct Erased {
     documents: [Vec<Key>; 3],
     /// Chunks, and all else.
     rest: Rest,
+    /// The documents that were found. The node may lack some of its documents.
+    found: Vec<Key>,
+    /// Keys that stay.
+    left: Vec<Key>,
 }
 
 #[derive(Debug)]
@@ -65,29 +82,31 @@ impl Erased {
         doomed: Doomed<'_>,
         beside: Beside,
     ) -> Result<Self, Error> {
-        let keys = match beside {
-            Beside::Refused => foreign::own_keys(access, dialect, doomed.path),
-            Beside::Kept => Telling::new(access, dialect, doomed.path).keys(),
-        };
-        let keys = match keys {
+        let mut keys = match keys_below(access, dialect, &doomed, beside) {
             // The folder is that of a node of another format.
-            Err(Error::OtherFormat { .. }) if !doomed.is_there => Vec::new(),
+            Err(Error::OtherFormat { .. }) if !doomed.is_there => Erasure::default(),
             keys => keys?,
         };
         let is_below = |key: &Key| doomed.prefixes.iter().any(|prefix| prefix.strip(key.as_str()).is_some());
+        keys.left.retain(is_below);
         let (documents, mut others): (Vec<Key>, Vec<Key>) =
-            keys.into_iter().filter(is_below).partition(|key| is_document(dialect, key));
+            keys.removed.into_iter().filter(is_below).partition(|key| is_document(dialect, key));
         if !doomed.is_there {
-            others.retain(is_named_like_a_chunk);
+            keys.left.extend(others.extract_if(.., |key| !is_named_like_a_chunk(key)));
             if documents.is_empty() && others.is_empty() {
                 return Err(Error::NoNode(doomed.path.clone()));
             }
+        }
+        let own = dialect.own_documents(doomed.path)?;
+        let mut found = documents.clone();
+        if beside != Beside::Refused {
+            found.extend(documents_outside(access, &own, &doomed.prefixes)?);
         }
         let rest = match beside {
             Beside::Refused if doomed.is_there => Rest::Below(doomed.prefixes),
             _ => Rest::Keys(others),
         };
-        Ok(Self { documents: in_order(dialect.own_documents(doomed.path)?, documents), rest })
+        Ok(Self { documents: in_order(own, documents), rest, found, left: keys.left })
     }
 
     /// Erases it.
@@ -102,6 +121,46 @@ impl Erased {
             Rest::Keys(keys) => Ok(access.store.erase_values(keys)?),
         }
     }
+
+    /// The keys that were removed and left. The keys of chunks are not known if everything below a prefix was removed.
+    pub(super) fn into_keys(self) -> Erasure {
+        let mut removed = self.found;
+        if let Rest::Keys(keys) = self.rest {
+            removed.extend(keys);
+        }
+        Erasure { removed, left: self.left }
+    }
+}
+
+/// The keys that go with a node and the keys that stay.
+fn keys_below(
+    access: &Access,
+    dialect: &dyn Dialect,
+    doomed: &Doomed<'_>,
+    beside: Beside,
+) -> Result<Erasure, Error> {
+    match beside {
+        Beside::RefusedAndFilesKept if doomed.is_there => {}
+        Beside::Kept => {}
+        // Without a document, the names of keys decide.
+        Beside::Refused | Beside::RefusedAndFilesKept => {
+            let removed = foreign::own_keys(access, dialect, doomed.path)?;
+            return Ok(Erasure { removed, left: Vec::new() });
+        }
+    }
+    Telling::new(access, dialect, doomed.path, beside).keys()
+}
+
+/// The documents of a node that are stored outside of its prefixes, as in the draft.
+fn documents_outside(access: &Access, own: &[Key], prefixes: &[Prefix]) -> Result<Vec<Key>, Error> {
+    let mut found = Vec::new();
+    for key in own {
+        let is_below = prefixes.iter().any(|prefix| prefix.strip(key.as_str()).is_some());
+        if !is_below && access.has(key)? {
+            found.push(key.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Copies of documents in v2, then the documents of the node itself, then those of nodes below it from the top down.
@@ -153,6 +212,7 @@ struct Telling<'a> {
     access: &'a Access,
     dialect: &'a dyn Dialect,
     path: &'a NodePath,
+    beside: Beside,
     /// By what the keys of chunks begin with.
     claims: HashMap<String, Vec<Claim>>,
     /// A document of the draft in the folders of another format.
@@ -160,20 +220,21 @@ struct Telling<'a> {
 }
 
 impl<'a> Telling<'a> {
-    fn new(access: &'a Access, dialect: &'a dyn Dialect, path: &'a NodePath) -> Self {
-        Self { access, dialect, path, claims: HashMap::new(), draft: None }
+    fn new(access: &'a Access, dialect: &'a dyn Dialect, path: &'a NodePath, beside: Beside) -> Self {
+        Self { access, dialect, path, beside, claims: HashMap::new(), draft: None }
     }
 
-    /// Documents and chunks of the format at and below the node, and nothing that is another's.
-    fn keys(mut self) -> Result<Vec<Key>, Error> {
+    /// Tells documents and chunks of the format at and below the node from all other keys there.
+    fn keys(mut self) -> Result<Erasure, Error> {
         self.access.check_listable("telling the keys of one format from those of others")?;
-        let (mut own, mut others) = (Vec::new(), Vec::new());
+        let (mut keys, mut others) = (Erasure::default(), Vec::new());
         for prefix in self.dialect.prefixes(self.path)? {
             self.look_above(&prefix)?;
             for key in self.access.store.list_prefix(&prefix)? {
+                self.check_format(&key)?;
                 match self.document(&key)? {
-                    Some(Owner::Itself) => own.push(key),
-                    Some(Owner::Other) => {}
+                    Some(Owner::Itself) => keys.removed.push(key),
+                    Some(Owner::Other) => keys.left.push(key),
                     None => others.push(key),
                 }
             }
@@ -187,11 +248,20 @@ impl<'a> Telling<'a> {
             self.claim(Owner::Itself, &key, &chunks, &metadata)?;
         }
         for key in others {
-            if self.is_own_chunk(&key)? {
-                own.push(key);
+            match self.is_own_chunk(&key)? {
+                true => keys.removed.push(key),
+                false => keys.left.push(key),
             }
         }
-        Ok(own)
+        Ok(keys)
+    }
+
+    /// Refuses documents of other formats, unless they are kept.
+    fn check_format(&self, key: &Key) -> Result<(), Error> {
+        match self.beside {
+            Beside::Kept => Ok(()),
+            _ => foreign::refuse_key(self.access, self.dialect, self.path, key),
+        }
     }
 
     /// Arrays of other formats may have chunks in folders below their own.

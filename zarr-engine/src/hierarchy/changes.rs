@@ -3,7 +3,7 @@
 use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
 use zarr_spec::{NodePath, Object, Value};
 
-use super::beside::Beside;
+use super::beside::{Beside, Erased, Erasure};
 use super::dialect::{Chunks, NewArray, NewNode};
 use super::{Hierarchy, Kind, foreign};
 use crate::array::Array;
@@ -167,19 +167,30 @@ impl Hierarchy {
     /// [`Hierarchy::erase_keeping_other_formats`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that cannot erase.
     pub fn erase(&self, path: &str) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.erase_with(&path, Beside::Refused)
+        self.erase_with(&path, Beside::Refused).map(drop)
+    }
+
+    /// As [`Hierarchy::erase`], but leaves files that are not part of Zarr, and returns what was removed and left.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a document does not tell which chunks are its own, and for
+    /// a store that cannot list: nothing is erased then.
+    pub fn erase_own(&self, path: &str) -> Result<Erasure, Error> {
+        let path = self.path_to_write(path)?;
+        self.erase_with(&path, Beside::RefusedAndFilesKept).map(Erased::into_keys)
     }
 
     /// As [`Hierarchy::erase`] where folders hold more than one format: the documents and chunks of this one go, and
-    /// nothing else does.
+    /// nothing else does. Returns what was removed and left.
     ///
     /// # Errors
     ///
     /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a chunk belongs to arrays of two formats, or may do so
     /// as a document cannot be read, and for a store that cannot list: nothing is erased then.
-    pub fn erase_keeping_other_formats(&self, path: &str) -> Result<(), Error> {
+    pub fn erase_keeping_other_formats(&self, path: &str) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
-        self.erase_with(&path, Beside::Kept)
+        self.erase_with(&path, Beside::Kept).map(Erased::into_keys)
     }
 
     /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
@@ -201,7 +212,7 @@ impl Hierarchy {
             foreign::refuse(access, &*self.inner.dialect, &path)?;
             self.inner.dialect.set_attributes(access, &parent, Object::new())?;
         }
-        self.inner.dialect.erase(access, &path, Beside::Refused)
+        self.inner.dialect.erase(access, &path, Beside::Refused).map(drop)
     }
 
     /// Copies the documents of all nodes below a group to one place, where readers of many nodes find them
@@ -220,7 +231,7 @@ impl Hierarchy {
         self.inner.dialect.consolidate(&access, &path)
     }
 
-    fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<(), Error> {
+    fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let _changing = self.lock([path]);
         self.inner.access.may_leave_chunks();
         self.inner.dialect.erase(&self.inner.access, path, beside)

@@ -8,7 +8,7 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
-use super::beside::Beside;
+use super::beside::{Beside, Erased};
 use super::{Child, Kind};
 use crate::array::{Array, RankZeroKey};
 use crate::error::Error;
@@ -178,7 +178,8 @@ pub(super) trait Dialect: Debug + Send + Sync {
 
     /// Removes a node and all below it: first what consolidated metadata above it have of it, then its documents and
     /// those below it, then everything else. Of a node without a document, what an earlier call left is removed.
-    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error>;
+    /// Returns what was erased.
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error>;
 
     /// Copies all documents to one place.
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;

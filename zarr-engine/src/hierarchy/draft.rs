@@ -391,7 +391,7 @@ impl Dialect for Draft {
         })
     }
 
-    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let kind = self.kind(access, path)?;
         let prefixes = match kind {
             Some(Kind::Array) => vec![self.chunks(path)?],
@@ -400,7 +400,8 @@ impl Dialect for Draft {
         let doomed = Doomed { path, is_there: kind.is_some(), prefixes };
         let erased = Erased::with(access, self, doomed, beside)?;
         self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;
-        erased.erase(access)
+        erased.erase(access)?;
+        Ok(erased)
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {

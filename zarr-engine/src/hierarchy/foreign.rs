@@ -25,13 +25,24 @@ pub(super) fn own_keys(access: &Access, dialect: &dyn Dialect, path: &NodePath) 
     }
     for prefix in dialect.prefixes(path)? {
         for key in access.store.list_prefix(&prefix)? {
-            if let Some(format) = owner(access, dialect.format(), &key)? {
-                return Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format });
-            }
+            refuse_key(access, dialect, path, &key)?;
             keys.push(key);
         }
     }
     Ok(keys)
+}
+
+/// Refuses to erase the node at `path` if `key` is that of a document of another format.
+pub(super) fn refuse_key(
+    access: &Access,
+    dialect: &dyn Dialect,
+    path: &NodePath,
+    key: &Key,
+) -> Result<(), Error> {
+    match owner(access, dialect.format(), key)? {
+        Some(format) => Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format }),
+        None => Ok(()),
+    }
 }
 
 /// The format that a key is a document of; `None` for keys of a hierarchy of `format`, and for those of chunks.

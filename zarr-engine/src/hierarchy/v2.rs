@@ -373,7 +373,7 @@ impl Dialect for V2 {
         self.refresh(access, path, &[change], false)
     }
 
-    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let is_there = match stored_kind(access, path) {
             Err(Error::NoNode(_)) => false,
             kind => kind.map(|_| true)?,
@@ -381,7 +381,8 @@ impl Dialect for V2 {
         let doomed = Doomed { path, is_there, prefixes: self.prefixes(path)? };
         let erased = Erased::with(access, self, doomed, beside)?;
         self.refresh(access, path, &[], true)?;
-        erased.erase(access)
+        erased.erase(access)?;
+        Ok(erased)
     }
 
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {

@@ -256,14 +256,15 @@ impl Dialect for V3 {
         self.replace(access, path, &document)
     }
 
-    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<(), Error> {
+    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let is_there = access.has(&keyed(node_key(path))?)?;
         let doomed = Doomed { path, is_there, prefixes: self.prefixes(path)? };
         let erased = Erased::with(access, self, doomed, beside)?;
         let changes = [(path, None)];
         let (copies, _alone) = self.copies(access, path, &changes)?;
         self.refresh(access, &copies, &changes)?;
-        erased.erase(access)
+        erased.erase(access)?;
+        Ok(erased)
     }
 
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error> {

@@ -2,31 +2,67 @@
 
 use std::io::Write;
 
-use zarr_kit::Node;
 use zarr_kit::spec::{Object, Value, json};
+use zarr_kit::{Erasure, Hierarchy, Node};
 
 use crate::arguments::{Attributes, Consolidate, Erase, Resize};
 use crate::failure::Failure;
 use crate::opening::{open, open_to_change};
-use crate::printer::stdout;
-use crate::terminal::Progress;
+use crate::printer::{note, stdout};
+use crate::terminal::{Progress, files};
 use crate::values::Counts;
 
 pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
     let mut reading = arguments.reading;
     reading.as_format = arguments.format.or(reading.as_format);
     let hierarchy = open_to_change(&arguments.store, &reading)?;
-    let _progress = Progress::unknown("erasing");
-    match arguments.format {
-        Some(_) => Ok(hierarchy.erase_keeping_other_formats(&arguments.path)?),
-        None => hierarchy.erase(&arguments.path).map_err(|error| match error {
-            error @ zarr_kit::Error::OtherFormat { .. } => Failure::fault(format!(
-                "{error}; `--format {format}` removes what {format} has there and nothing else",
-                format = hierarchy.format()
-            )),
-            error => error.into(),
-        }),
+    let progress = Progress::unknown("erasing");
+    let erased = match (arguments.format, arguments.all) {
+        (Some(_), _) => hierarchy.erase_keeping_other_formats(&arguments.path)?,
+        (None, false) => hierarchy.erase_own(&arguments.path).map_err(|error| advised(error, &hierarchy))?,
+        (None, true) => {
+            hierarchy.erase(&arguments.path).map_err(|error| advised(error, &hierarchy))?;
+            return Ok(());
+        }
+    };
+    drop(progress);
+    note(&erased_text(&arguments.path, &erased));
+    Ok(())
+}
+
+/// Why nothing was erased, and which option erases.
+fn advised(error: zarr_kit::Error, hierarchy: &Hierarchy) -> Failure {
+    match error {
+        error @ zarr_kit::Error::OtherFormat { .. } => Failure::fault(format!(
+            "{error}; `--format {format}` removes what {format} has there and nothing else",
+            format = hierarchy.format()
+        )),
+        error @ zarr_kit::Error::NotSupported(_) => {
+            Failure::fault(format!("{error}; `--all` removes every file at and below the node"))
+        }
+        error => error.into(),
     }
+}
+
+/// Files that a message names.
+const SHOWN: usize = 5;
+
+/// One line: how many files were removed, and which other files were left.
+fn erased_text(path: &str, erased: &Erasure) -> String {
+    let removed = format!("erased {path}: {} removed", files(erased.removed.len()));
+    if erased.left.is_empty() {
+        return removed;
+    }
+    let shown: Vec<_> = erased.left.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = match erased.left.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{removed}; {} left: {}{more}", other_files(erased.left.len()), shown.join(", "))
+}
+
+fn other_files(count: usize) -> String {
+    if count == 1 { "1 other file".to_owned() } else { format!("{count} other files") }
 }
 
 pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use crate::arguments::Clean;
 use crate::failure::Failure;
 use crate::opening::context;
 use crate::printer::stdout;
-use crate::terminal::{Progress, size};
+use crate::terminal::{Progress, files, size};
 
 pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     let location = open_store(context()?.registry(), &arguments.store)?.location();
@@ -49,8 +49,4 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
         )?;
     }
     Ok(())
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }

@@ -18,6 +18,7 @@ use crate::describe::problems;
 use crate::failure::{Failure, chain};
 use crate::losses::Losses;
 use crate::opening::{self, Opened, existing, open_documents};
+use crate::others::Others;
 use crate::printer::{note_lines, stdout};
 use crate::slabs;
 use crate::target;
@@ -44,7 +45,9 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let reading = Progress::unknown("reading metadata");
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
     let (entry_point, mut losses) = entry_point(&source, &root, format, there);
-    let (planned, mut refused) = plan(&source, &root, format, arguments, &mut losses)?;
+    let nodes = source.walk(&root)?;
+    let (planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
+    let others = Others::find(&source, &nodes, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref())?);
     if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
         refused.extend(taken(&planned, &existing)?);
@@ -58,6 +61,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
     }
     let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
+    others.copy(&**source.store(), &**destination.store())?;
     write(&planned, &destination)
 }
 
@@ -175,15 +179,15 @@ pub(crate) fn folder(location: &str) -> Option<PathBuf> {
 /// Everything that is to be copied, and everything that cannot be.
 fn plan(
     source: &Hierarchy,
-    root: &NodePath,
+    nodes: &[Child],
     format: Format,
     arguments: &Copy,
     losses: &mut Losses,
 ) -> Result<(Vec<Planned>, Vec<String>), Failure> {
     let mut planned = Vec::new();
     let mut refused = Vec::new();
-    for child in source.walk(root)? {
-        match plan_node(source, &child, format, arguments, losses) {
+    for child in nodes {
+        match plan_node(source, child, format, arguments, losses) {
             Ok(node) => planned.extend(node),
             Err(Failure::Fault(error)) => refused.push(format!("{}: {}", child.path, chain(&*error))),
             Err(other) => return Err(other),

@@ -3,6 +3,7 @@
 mod arrays;
 mod cached;
 mod converts;
+mod copies;
 mod damage;
 mod encodings;
 mod fixtures;

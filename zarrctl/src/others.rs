@@ -1,0 +1,126 @@
+//! Files in the folders of groups that are not part of Zarr, such as `OME/METADATA.ome.xml`.
+
+use std::collections::BTreeSet;
+
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::{Key, Prefix};
+use zarr_kit::{Child, Format, Hierarchy, NodePath};
+
+use crate::failure::Failure;
+use crate::losses::Losses;
+use crate::terminal::{size, warn};
+
+/// Documents of the formats that keep them in the folder of their node.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+
+/// Larger files are not copied: a file is in memory as a whole.
+const LARGEST: usize = 256 << 20;
+
+/// Groups of a store with slow requests in which files are looked for: each takes a request.
+const MOST_FAR_GROUPS: usize = 100;
+
+/// Folders that a message names.
+const SHOWN: usize = 5;
+
+/// Files that lie directly in the folders of groups.
+#[derive(Debug, Default)]
+pub(crate) struct Others(Vec<Key>);
+
+impl Others {
+    /// Finds the files in the groups among `nodes`, for a copy in `format`. Adds to `losses` the ones that are not copied.
+    ///
+    /// The v3 draft does not have a folder for each group: nothing is copied from and to it.
+    pub(crate) fn find(
+        source: &Hierarchy,
+        nodes: &[Child],
+        format: Format,
+        losses: &mut Losses,
+    ) -> Result<Self, Failure> {
+        let store = source.store();
+        let groups: Vec<_> = nodes.iter().filter(|node| node.kind.is_group()).collect();
+        let is_far = store.manner().concurrency > 0;
+        if source.format() == Format::V3Draft
+            || !store.capabilities().listable
+            || (is_far && groups.len() > MOST_FAR_GROUPS)
+        {
+            return Ok(Self::default());
+        }
+        let folders: BTreeSet<String> = nodes.iter().map(|node| folder(&node.path)).collect();
+        let mut others = Self::default();
+        for group in groups {
+            others.look_into(&**store, &group.path, &folders, format, losses)?;
+        }
+        Ok(others)
+    }
+
+    fn look_into(
+        &mut self,
+        store: &dyn Store,
+        group: &NodePath,
+        folders: &BTreeSet<String>,
+        format: Format,
+        losses: &mut Losses,
+    ) -> Result<(), Failure> {
+        let prefix = Prefix::new(folder(group)).map_err(|error| Failure::Fault(error.into()))?;
+        let there = store.list_dir(&prefix).map_err(|error| Failure::Fault(error.into()))?;
+        let mut left_out = Vec::new();
+        for key in there.keys.into_iter().filter(|key| !DOCUMENTS.contains(&key.name())) {
+            match format == Format::V3Draft || is_too_large(store, &key)? {
+                true => left_out.push(key.name().to_owned()),
+                false => self.0.push(key),
+            }
+        }
+        for folder in there.prefixes.iter().filter(|folder| !folders.contains(folder.as_str())) {
+            if !is_empty(store, folder)? {
+                left_out.push(folder.as_str()[prefix.as_str().len()..].to_owned());
+            }
+        }
+        if !left_out.is_empty() {
+            losses.add(group, left_out_text(&left_out));
+        }
+        Ok(())
+    }
+
+    /// Copies the files. A file that is there already is kept; one of another size is named in a warning.
+    pub(crate) fn copy(&self, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
+        for key in &self.0 {
+            let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
+            let Some(bytes) = get_value(from, key, LARGEST).map_err(failed)? else { continue };
+            match to.size(key).map_err(failed)? {
+                None => to.set(key, &bytes).map_err(failed)?,
+                Some(there) if there == bytes.len() as u64 => {}
+                Some(there) => warn(&format!(
+                    "`{key}` is in the copy already, with {} instead of {}; it is left as it is",
+                    size(there),
+                    size(bytes.len() as u64)
+                )),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The folder of a node: its names, each with a `/`.
+fn folder(path: &NodePath) -> String {
+    path.names().iter().map(|name| format!("{name}/")).collect()
+}
+
+fn is_too_large(store: &dyn Store, key: &Key) -> Result<bool, Failure> {
+    let size = store.size(key).map_err(|error| Failure::Fault(error.into()))?;
+    Ok(size.is_some_and(|size| size > LARGEST as u64))
+}
+
+/// Whether a folder is listed that no file is in.
+fn is_empty(store: &dyn Store, folder: &Prefix) -> Result<bool, Failure> {
+    let there = store.list_dir(folder).map_err(|error| Failure::Fault(error.into()))?;
+    Ok(there.keys.is_empty() && there.prefixes.is_empty())
+}
+
+fn left_out_text(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("files that are not part of Zarr; the copy is without {}{more}", shown.join(", "))
+}
