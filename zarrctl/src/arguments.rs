@@ -73,8 +73,9 @@ pub(crate) enum Verb {
     /// Between v2 and v3, xarray finds the same missing elements in the copy: fill values and the attribute `_FillValue`
     /// of arrays with names of dimensions are translated.
     ///
-    /// What the copy cannot say is told before anything is written. Elements and attributes are the same in any case:
-    /// where they would not be, nothing is copied, unless --lossy is given.
+    /// What the copy cannot say is told before anything is written. Elements and attributes are the same: where they
+    /// would not be, nothing is copied, unless --lossy is given. Codecs that may change elements are tried on a chunk of
+    /// each array before anything is written, and all their chunks are compared while they are copied.
     Copy(Copy),
     /// Writes all of a hierarchy, or of a part of it, to one zip archive.
     ///
@@ -347,7 +348,7 @@ pub(crate) struct Copy {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Also copies what the copy cannot hold as it is: an unknown data type as its fallback (with --use-fallback), and a
-    /// fill value that is a NaN of an unusual kind as the usual NaN
+    /// fill value that is a NaN of an unusual kind as the usual NaN. Lets codecs change elements, such as bitround
     #[arg(long)]
     pub(crate) lossy: bool,
     /// Copies this node and what is below it, to the same path

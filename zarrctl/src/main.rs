@@ -1,13 +1,16 @@
 //! The command line of the Zarr framework.
 
 mod arguments;
+mod blocks;
 mod demo;
 mod describe;
 mod failure;
 mod forms;
+mod interrupt;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
 mod losses;
+mod lossless;
 mod opening;
 mod others;
 mod preview;

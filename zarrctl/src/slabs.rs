@@ -114,7 +114,8 @@ pub(crate) fn length(along: &Along) -> u64 {
     }
 }
 
-fn slice(along: &Along, from: u64, until: u64) -> Along {
+/// Entries `from..until` of those along one dimension.
+pub(crate) fn slice(along: &Along, from: u64, until: u64) -> Along {
     match along {
         Along::Index(index) => Along::Index(*index),
         Along::Range { start, stop, step } => Along::Range {

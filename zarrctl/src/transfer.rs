@@ -10,14 +10,26 @@ use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::{Array, ElementArray};
 
 use crate::failure::Failure;
+use crate::interrupt;
+use crate::lossless::{check, may_change_elements};
 use crate::slabs;
 use crate::terminal::Progress;
 
 /// Small chunks are copied together, up to so many bytes, if memory allows.
 const TOGETHER: u64 = 32 << 20;
 
+/// Encoded chunks that are copied before a signal is heeded.
+const BETWEEN_SIGNALS: usize = 1024;
+
+/// Whether codecs may change elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Losses {
+    Allowed,
+    Refused,
+}
+
 /// Writes the chunks of `to`, whose document is not there yet.
-pub(crate) fn transfer(from: &Array, to: &Array, progress: &Progress) -> Result<(), Failure> {
+pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Progress) -> Result<(), Failure> {
     // What an earlier attempt left must not show.
     to.erase_chunks(&to.stored_chunks()?)?;
     let stored = match from.hierarchy().store().capabilities().listable {
@@ -26,7 +38,7 @@ pub(crate) fn transfer(from: &Array, to: &Array, progress: &Progress) -> Result<
     };
     match stored {
         Some(stored) if have_one_form(from, to) => as_they_are(from, to, &stored, progress),
-        stored => anew(from, to, stored.as_deref(), progress),
+        stored => anew(from, to, stored.as_deref(), losses, progress),
     }
 }
 
@@ -45,10 +57,21 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 
 fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
-    Ok(to.copy_encoded_chunks(from, stored, || progress.add(share))?)
+    for some in stored.chunks(BETWEEN_SIGNALS) {
+        let _writing = interrupt::writing();
+        to.copy_encoded_chunks(from, some, || progress.add(share))?;
+    }
+    Ok(())
 }
 
-fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progress) -> Result<(), Failure> {
+fn anew(
+    from: &Array,
+    to: &Array,
+    stored: Option<&[Vec<u64>]>,
+    losses: Losses,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let is_checked = losses == Losses::Refused && may_change_elements(to);
     let regions = Regions::new(from, to);
     let fills = from.fill_value() == to.fill_value();
     let element = slabs::element_size(from);
@@ -63,7 +86,11 @@ fn anew(from: &Array, to: &Array, stored: Option<&[Vec<u64>]>, progress: &Progre
         Ok((subset, elements))
     };
     let write = |(subset, elements): (ArraySubset, ElementArray)| -> Result<(), Failure> {
+        let _writing = interrupt::writing();
         to.write(&slabs::selection(&subset), elements.bytes())?;
+        if is_checked {
+            check(to, &subset, &elements)?;
+        }
         progress.add(subset.element_count().unwrap_or(0).saturating_mul(element));
         Ok(())
     };

@@ -43,6 +43,8 @@ mod printable;
 #[cfg(target_os = "linux")]
 #[path = "it/probed.rs"]
 mod probed;
+#[path = "it/slabs.rs"]
+mod slabs;
 #[cfg(target_os = "linux")]
 #[path = "../../zarr-plugin/tests/it/table.rs"]
 mod table;

@@ -43,6 +43,11 @@ impl NpyWriter {
         Ok(Self { header: Some(prologue(&header)?) })
     }
 
+    /// What stands before the elements.
+    pub(crate) fn into_header(self) -> Vec<u8> {
+        self.header.unwrap_or_default()
+    }
+
     fn write_header(&mut self, to: &mut dyn Write) -> Result<(), Failure> {
         match self.header.take() {
             Some(header) => Ok(to.write_all(&header)?),

@@ -1,6 +1,8 @@
 //! Raw elements: C order, little endian; items of variable length behind their size in bytes as `u32`.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{Read, Write};
+use std::ops::Range;
 
 use zarr_kit::ElementArray;
 use zarr_kit::spec::{ByteOrder, Elements};
@@ -18,17 +20,22 @@ impl Writer for RawWriter {
         if layout == Elements::Variable {
             return elements.iter().try_for_each(|element| write_variable(element, to));
         }
-        if !super::is_reordered(&ByteOrder::Little) {
-            return Ok(to.write_all(elements.bytes())?);
-        }
-        let mut bytes = elements.bytes().to_vec();
-        super::reorder(&mut bytes, &layout, &ByteOrder::Little);
-        Ok(to.write_all(&bytes)?)
+        Ok(to.write_all(&little_endian(elements))?)
     }
 
     fn finish(&mut self, _to: &mut dyn Write) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// The bytes of elements of fixed size, in little endian.
+pub(crate) fn little_endian(elements: &ElementArray) -> Cow<'_, [u8]> {
+    if !super::is_reordered(&ByteOrder::Little) {
+        return Cow::Borrowed(elements.bytes());
+    }
+    let mut bytes = elements.bytes().to_vec();
+    super::reorder(&mut bytes, &elements.data_type().elements(), &ByteOrder::Little);
+    Cow::Owned(bytes)
 }
 
 fn write_variable(element: &[u8], to: &mut dyn Write) -> Result<(), Failure> {
@@ -40,45 +47,81 @@ fn write_variable(element: &[u8], to: &mut dyn Write) -> Result<(), Failure> {
     Ok(to.write_all(element)?)
 }
 
-/// The items of variable length in `bytes`, which are all of it.
-pub(crate) fn parse_variable(bytes: &[u8], count: u64) -> Result<Vec<&[u8]>, Failure> {
-    let mut rest = bytes;
-    let mut items = Vec::new();
-    while (items.len() as u64) < count {
-        let Some((one, behind)) = split_item(rest) else {
-            return Err(Failure::fault(format!(
-                "item {} of {count} is cut short: {} bytes are left, u32 size and then the bytes are wanted",
-                items.len(),
-                rest.len()
-            )));
-        };
-        items.push(one);
-        rest = behind;
-    }
-    if rest.is_empty() {
-        return Ok(items);
-    }
-    Err(Failure::fault(format!("{} bytes are left behind {count} items", rest.len())))
+/// Items of variable size, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    bytes: Vec<u8>,
+    /// Where each item ends.
+    ends: Vec<usize>,
 }
 
-/// The first item, and what stands behind it.
-fn split_item(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (size, behind) = bytes.split_first_chunk::<4>()?;
-    behind.split_at_checked(usize::try_from(u32::from_le_bytes(*size)).ok()?)
+impl Items {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+}
+
+/// Reads the items with these numbers, out of `all`, which have at most `limit` bytes together.
+pub(crate) fn read_items(
+    from: &mut dyn Read,
+    numbers: Range<u64>,
+    all: u64,
+    limit: u64,
+) -> Result<Items, Failure> {
+    let mut items = Items::default();
+    for number in numbers {
+        let cut_short = |wanted: u64, left: usize| {
+            Failure::fault(format!(
+                "item {number} of {all} is cut short: {wanted} bytes are expected, and {left} are left; raw items are \
+                 their size as u32 and then their bytes"
+            ))
+        };
+        let mut size = Vec::new();
+        from.take(4).read_to_end(&mut size)?;
+        let size = <[u8; 4]>::try_from(size).map_err(|size| cut_short(4, size.len()))?;
+        let size = u64::from(u32::from_le_bytes(size));
+        if items.bytes.len() as u64 + size > limit {
+            return Err(Failure::fault(format!(
+                "item {number}: the items of a chunk have more than {limit} bytes"
+            )));
+        }
+        let read = from.take(size).read_to_end(&mut items.bytes)?;
+        if read as u64 != size {
+            return Err(cut_short(size, read));
+        }
+        items.ends.push(items.bytes.len());
+    }
+    Ok(items)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(mut bytes: &[u8], count: u64) -> Result<Vec<Vec<u8>>, Failure> {
+        let items = read_items(&mut bytes, 0..count, count, 3)?;
+        Ok(items.iter().map(<[u8]>::to_vec).collect())
+    }
+
     #[test]
-    fn items_of_variable_length_are_counted_to_the_last_byte() {
+    fn items_of_variable_size_are_read_one_after_another() {
         let bytes = b"\x02\0\0\0ab\0\0\0\0\x01\0\0\0c";
-        assert_eq!(parse_variable(bytes, 3).unwrap(), [&b"ab"[..], b"", b"c"]);
-        assert!(parse_variable(bytes, 4).is_err());
-        assert!(parse_variable(bytes, 2).is_err());
-        assert!(parse_variable(b"\x05\0\0\0ab", 1).is_err());
-        assert!(parse_variable(b"\x05\0", 1).is_err());
-        assert!(parse_variable(b"", 0).unwrap().is_empty());
+        assert_eq!(read(bytes, 3).unwrap(), [&b"ab"[..], b"", b"c"]);
+        assert_eq!(read(bytes, 2).unwrap(), [&b"ab"[..], b""]);
+        assert!(read(b"", 0).unwrap().is_empty());
+    }
+
+    #[test]
+    fn items_that_are_cut_short_or_too_large_are_refused() {
+        for (bytes, count, part) in [
+            (&b"\x02\0\0\0ab"[..], 2, "item 1 of 2 is cut short: 4 bytes are expected, and 0 are left"),
+            (b"\x03\0\0\0ab", 1, "item 0 of 1 is cut short: 3 bytes are expected, and 2 are left"),
+            (b"\x05\0", 1, "item 0 of 1 is cut short: 4 bytes are expected, and 2 are left"),
+            (b"\x02\0\0\0ab\x02\0\0\0ab", 2, "item 1: the items of a chunk have more than 3 bytes"),
+        ] {
+            let message = read(bytes, count).unwrap_err().message().unwrap();
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

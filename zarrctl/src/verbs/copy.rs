@@ -16,14 +16,16 @@ use zarr_kit::{
 use crate::arguments::{Copy, Reading};
 use crate::describe::problems;
 use crate::failure::{Failure, chain};
+use crate::interrupt;
 use crate::losses::Losses;
+use crate::lossless::check_a_chunk;
 use crate::opening::{self, Opened, existing, open_documents};
 use crate::others::Others;
 use crate::printer::{note_lines, stdout};
 use crate::slabs;
 use crate::target;
 use crate::terminal::Progress;
-use crate::transfer::transfer;
+use crate::transfer::{self, have_one_form, transfer};
 
 /// Nodes that a message names.
 const SHOWN: usize = 20;
@@ -48,7 +50,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let nodes = source.walk(&root)?;
     let (planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
     let others = Others::find(&source, &nodes, format, &mut losses)?;
-    refused.extend(rehearse(&planned, &context, format, entry_point.as_ref())?);
+    refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
     if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
         refused.extend(taken(&planned, &existing)?);
     }
@@ -60,9 +62,20 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     if !losses.is_empty() {
         note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
     }
+    interrupt::watch(left_text(&arguments.destination))?;
     let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
+    let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
+    let arrays = write_chunks(&planned, &destination, losses)?;
+    let _writing = interrupt::writing();
     others.copy(&**source.store(), &**destination.store())?;
-    write(&planned, &destination)
+    write_documents(&planned, &arrays, &destination)
+}
+
+/// The message about what an interrupted copy leaves.
+fn left_text(destination: &str) -> String {
+    format!(
+        "chunks that were copied are left in `{destination}` without metadata; the same copy again replaces them"
+    )
 }
 
 /// What the copy is written with. Documents are always written strictly; the mode decides about names that others
@@ -259,6 +272,7 @@ fn rehearse(
     context: &Context,
     format: Format,
     entry_point: Option<&EntryPoint>,
+    is_lossy: bool,
 ) -> Result<Vec<String>, Failure> {
     let memory = open_store(context.registry(), "memory:")?;
     let hierarchy = match entry_point {
@@ -269,16 +283,30 @@ fn rehearse(
     for node in planned {
         let (path, result) = match node {
             Planned::Group { path, attributes } => {
-                (path, hierarchy.create_group(&path.to_string(), attributes.clone()).map(drop))
+                let created = hierarchy.create_group(&path.to_string(), attributes.clone());
+                (path, created.map(drop).map_err(Failure::from))
             }
-            Planned::Array { path, metadata, .. } => {
-                let array = hierarchy.prepare_array(&path.to_string(), (**metadata).clone());
-                (path, array.and_then(|array| hierarchy.publish_array(&array)))
+            Planned::Array { path, source, metadata } => {
+                (path, rehearse_array(&hierarchy, path, source, metadata, is_lossy))
             }
         };
-        refused.extend(result.err().map(|error| format!("{path}: {}", chain(&error))));
+        refused.extend(result.err().and_then(|error| Some(format!("{path}: {}", error.message()?))));
     }
     Ok(refused)
+}
+
+fn rehearse_array(
+    hierarchy: &Hierarchy,
+    path: &NodePath,
+    source: &Array,
+    metadata: &ArrayMetadata,
+    is_lossy: bool,
+) -> Result<(), Failure> {
+    let array = hierarchy.prepare_array(&path.to_string(), metadata.clone())?;
+    if !is_lossy && !have_one_form(source, &array) {
+        check_a_chunk(source, &array)?;
+    }
+    Ok(hierarchy.publish_array(&array)?)
 }
 
 /// Nodes that are there and would be changed: groups of the same attributes, or without any, are taken over.
@@ -307,8 +335,12 @@ fn taken(planned: &[Planned], destination: &Hierarchy) -> Result<Vec<String>, Fa
     Ok(taken)
 }
 
-/// Chunks first, documents last.
-fn write(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
+/// Writes the chunks of all arrays, which do not have documents yet.
+fn write_chunks(
+    planned: &[Planned],
+    destination: &Hierarchy,
+    losses: transfer::Losses,
+) -> Result<Vec<Array>, Failure> {
     let arrays = planned.iter().filter_map(|node| match node {
         Planned::Array { path, source, metadata } => Some((path, source, metadata)),
         Planned::Group { .. } => None,
@@ -319,16 +351,19 @@ fn write(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
     for (path, source, metadata) in arrays {
         progress.say(&path.to_string());
         let array = destination.prepare_array(&path.to_string(), (**metadata).clone())?;
-        transfer(source, &array, &progress)?;
+        transfer(source, &array, losses, &progress)?;
         done.push(array);
     }
-    drop(progress);
+    Ok(done)
+}
+
+fn write_documents(planned: &[Planned], arrays: &[Array], destination: &Hierarchy) -> Result<(), Failure> {
     for node in planned {
         if let Planned::Group { path, attributes } = node {
             write_group(destination, path, attributes)?;
         }
     }
-    Ok(destination.publish_arrays(&done)?)
+    Ok(destination.publish_arrays(arrays)?)
 }
 
 fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) -> Result<(), Failure> {

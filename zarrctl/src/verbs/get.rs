@@ -1,20 +1,22 @@
 //! `get`: elements of an array, in one of the forms.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use zarr_kit::{Along, Array, Selection};
 
 use crate::arguments::{Form, Get};
+use crate::blocks::{Blocks, Layout};
 use crate::describe::{self, stored_order};
 use crate::failure::Failure;
 use crate::forms::Writer;
 use crate::forms::csv::CsvWriter;
 use crate::forms::json::JsonWriter;
 use crate::forms::npy::NpyWriter;
-use crate::forms::raw::RawWriter;
+use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::summarise;
+use crate::interrupt::{self, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
 use crate::slabs;
@@ -36,10 +38,35 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let file = arguments.output.as_deref().filter(|file| file.as_os_str() != STANDARD);
     let form = arguments.format.map_or_else(|| default_form(file), Ok)?;
     let mut writer = writer(form, &array, &shape)?;
-    match file {
-        Some(file) => to_file(&array, &along, &mut *writer, file),
-        None => write(&array, &along, &mut *writer, &mut standard_output()),
+    let Some(file) = file else {
+        return write(&array, &along, &mut *writer, &mut standard_output());
+    };
+    let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
+    interrupt::watch(format!("`{}` is not written", file.display()))?;
+    if is_special(file) {
+        let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
+        return write(&array, &along, &mut *writer, &mut output).map_err(place);
     }
+    write_to_file(&array, &along, form, &mut *writer, file).map_err(place)
+}
+
+/// Writes elements to an ordinary file: each chunk once if the form has elements at known places.
+fn write_to_file(
+    array: &Array,
+    along: &[Along],
+    form: Form,
+    writer: &mut dyn Writer,
+    file: &Path,
+) -> Result<(), Failure> {
+    to_file(file, |mut part| match (slabs::fixed_size(array), form) {
+        (Some(size), Form::Raw) => write_blocks(array, along, size, &[], part),
+        (Some(size), Form::Npy) => {
+            let shape = Selection::Dimensions(along.to_vec()).shape(array.shape())?;
+            let header = NpyWriter::new(&**array.data_type(), &shape)?.into_header();
+            write_blocks(array, along, size, &header, part)
+        }
+        _ => write(array, along, writer, &mut BufWriter::with_capacity(1 << 16, &mut part)),
+    })
 }
 
 /// Whether elements go to a terminal, for a person to look at, and not everything was asked for.
@@ -126,29 +153,55 @@ fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, F
     })
 }
 
-/// Writes beside the file and renames, so that nothing half done has its name.
-fn to_file(array: &Array, along: &[Along], writer: &mut dyn Writer, file: &Path) -> Result<(), Failure> {
-    let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
-    // What is no ordinary file, such as a pipe, is written to directly.
-    if is_special(file) {
-        let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
-        return write(array, along, writer, &mut output).map_err(place);
-    }
+/// Writes to a temporary file and renames it, so that a file that is not complete never has the name.
+fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Result<(), Failure> {
     let nameless = || Failure::fault(format!("writing `{}`: it has no name", file.display()));
     let mut name = file.file_name().ok_or_else(nameless)?.to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = file.with_file_name(name);
-    let written = (|| {
-        let mut output = BufWriter::with_capacity(1 << 16, File::create(&part)?);
-        write(array, along, writer, &mut output)?;
-        drop(output.into_inner().map_err(io::IntoInnerError::into_error)?);
+    let _removed = Temporary::new(&part);
+    let written = File::create(&part).map_err(Failure::from).and_then(write);
+    let written = written.and_then(|()| {
+        let _writing = interrupt::writing();
         Ok(std::fs::rename(&part, file)?)
-    })();
+    });
     if written.is_err() {
         // The error at hand says more than one about what is left of it.
         let _left = std::fs::remove_file(&part);
     }
-    written.map_err(place)
+    written
+}
+
+/// Writes the elements after a header, each chunk once, to wherever its elements lie in the file.
+fn write_blocks(
+    array: &Array,
+    along: &[Along],
+    element_size: u64,
+    header: &[u8],
+    mut file: File,
+) -> Result<(), Failure> {
+    let progress = Progress::of_bytes(slabs::count(along).saturating_mul(element_size), "reading");
+    let start = header.len() as u64;
+    let layout =
+        Layout { shape: along.iter().map(slabs::length).collect(), element_size, start, is_fortran: false };
+    file.write_all(header)?;
+    let mut position = start;
+    Blocks::to_read(array, along, slabs::budget(array))?.for_each(&mut |block| {
+        let elements = array.read(&block.selection(along))?;
+        let bytes = little_endian(&elements);
+        let mut rest = &bytes[..];
+        layout.for_each_run(block, &mut |run| {
+            if run.position != position {
+                file.seek(SeekFrom::Start(run.position))?;
+            }
+            let (now, later) = rest.split_at(usize::try_from(run.size).unwrap_or(rest.len()));
+            file.write_all(now)?;
+            (rest, position) = (later, run.position + run.size);
+            Ok(())
+        })?;
+        progress.add(bytes.len() as u64);
+        Ok(())
+    })
 }
 
 fn write(array: &Array, along: &[Along], writer: &mut dyn Writer, to: &mut dyn Write) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use zarr_kit::{Format, Node, NodePath, Packed, pack};
 
 use crate::arguments::Pack;
 use crate::failure::Failure;
+use crate::interrupt::{self, Temporary};
 use crate::opening::open_documents;
 use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
@@ -32,10 +33,13 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    interrupt::watch(format!("`{}` is not written", arguments.file.display()))?;
     let file = builder.prefix(TEMPORARY).tempfile_in(beside).map_err(at)?;
+    let _removed = Temporary::new(file.path());
     pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut told)
         .map_err(zarr_kit::Error::from)?;
     file.as_file().sync_all().map_err(at)?;
+    let _writing = interrupt::writing();
     file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;
     Ok(())
 }

@@ -1,0 +1,94 @@
+//! The file that `put` reads.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::arguments::InputForm;
+use crate::failure::Failure;
+use crate::forms::npy::MAGIC;
+
+/// The name of a file that stands for standard input.
+const STANDARD: &str = "-";
+
+/// Bytes to read.
+pub(super) enum Input {
+    /// An ordinary file, at its beginning, and its size in bytes.
+    File { file: File, size: u64 },
+    /// Bytes that come one after another, such as those of standard input.
+    Stream(Box<dyn Read>),
+}
+
+impl Input {
+    /// Opens a file. Its form is the one that is asked for, or the one that its name or its first bytes tell.
+    pub(super) fn open(path: &Path, asked: Option<InputForm>) -> Result<(Self, InputForm), Failure> {
+        let mut input = match path.as_os_str() == STANDARD {
+            true => Self::Stream(Box::new(io::stdin())),
+            false => {
+                let file = File::open(path)?;
+                let metadata = file.metadata()?;
+                match metadata.is_file() {
+                    true => Self::File { file, size: metadata.len() },
+                    false => Self::Stream(Box::new(file)),
+                }
+            }
+        };
+        let mut start = Vec::new();
+        input.reader().take(MAGIC.len() as u64).read_to_end(&mut start)?;
+        let form = asked.map_or_else(|| default_form(path, start == MAGIC), Ok)?;
+        let input = match input {
+            Self::File { mut file, size } => {
+                file.seek(SeekFrom::Start(0))?;
+                Self::File { file, size }
+            }
+            Self::Stream(rest) => Self::Stream(Box::new(Cursor::new(start).chain(rest))),
+        };
+        Ok((input, form))
+    }
+
+    /// Reads from where the input is.
+    pub(super) fn reader(&mut self) -> &mut dyn Read {
+        match self {
+            Self::File { file, .. } => file,
+            Self::Stream(stream) => stream,
+        }
+    }
+}
+
+/// Any bytes can be raw elements, so a file of another format would be written as if it were elements. Only standard
+/// input is raw without being asked for.
+fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    if begins_like_npy || ending.as_deref() == Some("npy") {
+        return Ok(InputForm::Npy);
+    }
+    if path.as_os_str() == STANDARD {
+        return Ok(InputForm::Raw);
+    }
+    let found = match ending.as_deref().and_then(format_of) {
+        Some(format) => format!("`put` does not read {format}; convert it to a NumPy file (.npy) first"),
+        None => "this is not a NumPy file (.npy)".to_owned(),
+    };
+    Err(Failure::fault(format!("{found}; --format raw takes the bytes of the file as elements")))
+}
+
+/// The format that the ending of a file stands for, if `put` is often given such files.
+fn format_of(ending: &str) -> Option<&'static str> {
+    Some(match ending {
+        "csv" | "tsv" | "txt" => "text",
+        "json" => "JSON",
+        "npz" => "NumPy archives",
+        "tif" | "tiff" => "TIFF",
+        "png" | "jpg" | "jpeg" | "gif" | "bmp" => "pictures",
+        "nc" | "nc4" | "cdf" => "NetCDF",
+        "h5" | "hdf5" | "hdf" | "h5ad" | "he5" => "HDF5",
+        "mat" => "MATLAB files",
+        "parquet" | "feather" | "arrow" => "tables",
+        "grib" | "grb" | "grib2" | "grb2" => "GRIB",
+        "fits" | "fit" => "FITS",
+        "nii" | "mha" | "nrrd" | "dcm" => "medical images",
+        "zip" | "ozx" | "gz" | "bz2" | "xz" | "zst" | "tar" => "archives and compressed files",
+        "pkl" | "pickle" | "pt" | "joblib" => "pickles",
+        _ => return None,
+    })
+}

@@ -1,0 +1,72 @@
+//! How often `put` and `get` read and write chunks of arrays that are larger than what they hold in memory.
+
+use std::fs::File;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::{Place, bytes, program};
+
+/// Two planes of 81 MB each, in 81 chunks that are in both.
+const SIZE: u64 = 2 * 9000 * 9000;
+const CHUNKS: u64 = 81;
+
+/// An array of ones, of which no chunk is stored, in a store that counts.
+fn counted(place: &Place) -> String {
+    let store = place.at("store");
+    let create = ["create", &store, "/a", "--shape", "2,9000,9000", "--chunks", "2,1000,1000"];
+    bytes(&[&create[..], &["--dtype", "uint8", "--fill", "1", "--codec", "none"]].concat());
+    format!(r#"{{"type": "statistics", "store": {{"type": "filesystem", "path": "{store}"}}}}"#)
+}
+
+/// Values that passed through the store in operations whose names begin so.
+fn values(output: &Output, operation: &str) -> u64 {
+    sum(output, operation, 2)
+}
+
+/// Bytes of these values. The engine may read the planes of one chunk as two values.
+fn size(output: &Output, operation: &str) -> u64 {
+    sum(output, operation, 3)
+}
+
+fn sum(output: &Output, operation: &str, column: usize) -> u64 {
+    let table = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{table}");
+    let rows = table.lines().filter(|line| line.starts_with(operation));
+    rows.map(|row| row.split_whitespace().nth(column).unwrap().parse::<u64>().unwrap()).sum()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program().args(arguments).output().unwrap()
+}
+
+/// Zeros, which take no space on the disk.
+fn zeros(place: &Place) -> String {
+    let file = place.at("zeros");
+    File::create(&file).unwrap().set_len(SIZE).unwrap();
+    file
+}
+
+#[test]
+fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
+    let place = Place::new();
+    let (store, zeros) = (counted(&place), zeros(&place));
+    let output = run(&["put", &store, "/a", &zeros, "--format", "raw"]);
+    assert_eq!(values(&output, "set"), CHUNKS);
+    let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
+    // Nothing but metadata is read before it is written.
+    assert!(values(&output, "get") <= values(&opening, "get"));
+    let copy = place.at("copy.raw");
+    let output = run(&["get", &store, "/a", "-o", &copy]);
+    assert_eq!(size(&output, "get") - size(&opening, "get"), SIZE);
+    let mut same = Command::new("cmp");
+    assert!(same.args([&zeros, &copy]).status().unwrap().success());
+}
+
+#[test]
+fn each_chunk_is_written_once_from_standard_input() {
+    let place = Place::new();
+    let (store, zeros) = (counted(&place), zeros(&place));
+    let mut command = program();
+    command.args(["put", &store, "/a", "-"]).stdin(File::open(zeros).unwrap()).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    assert_eq!(values(&output, "set"), CHUNKS);
+}
