@@ -26,6 +26,9 @@ pub(crate) fn sharding(
         members.insert("name", entry.identifier.as_str());
         if !entry.configuration.is_null() {
             members.insert("configuration", entry.configuration.clone());
+        } else if entry.identifier.starts_with("numcodecs.") {
+            // zarr-python wants one of these codecs where they are in shards.
+            members.insert("configuration", Object::new());
         }
         Value::Object(members)
     };

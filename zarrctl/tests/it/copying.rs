@@ -499,3 +499,51 @@ fn a_copy_is_strict_where_its_source_is_not() {
         }
     }
 }
+
+#[test]
+fn files_in_folders_of_groups_are_copied_and_folders_that_are_not_nodes_are_named() {
+    let place = Place::new();
+    let store = source(&place, "v3");
+    place.file("source/g/METADATA.ome.xml", b"<OME/>");
+    place.file("source/notes/thesis.txt", b"text");
+    let (copy, other) = (place.at("copy"), place.at("other"));
+    let message = said(&["copy", &store, &copy]);
+    assert!(
+        message.contains("/: files that are not part of Zarr; the copy is without `notes/`"),
+        "{message}"
+    );
+    assert_eq!(std::fs::read(place.path("copy/g/METADATA.ome.xml")).unwrap(), b"<OME/>");
+    assert!(!place.path("copy/notes").exists() && !place.path("copy/g/a/METADATA.ome.xml").exists());
+    same_elements(&place, &copy);
+    // The draft does not have a folder for each group.
+    let message = said(&["copy", &store, &other, "--format", "v3-draft"]);
+    assert!(message.contains("/g: files that are not part of Zarr; the copy is without `METADATA.ome.xml`"));
+}
+
+#[test]
+fn codecs_that_change_elements_need_lossy() {
+    let place = Place::new();
+    let store = place.at("source");
+    bytes(&["create", &store, "/p", "--shape", "4", "--dtype", "int16"]);
+    let raw: Vec<u8> = [-1000i16, -32768, 1000, 0].into_iter().flat_map(i16::to_le_bytes).collect();
+    bytes(&["put", "--format", "raw", &store, "/p", &place.file("raw", &raw)]);
+    let narrow = r#"astype:{"encode_dtype":"|i1","decode_dtype":"<i2"}"#;
+    let wide = r#"astype:{"encode_dtype":"<i4","decode_dtype":"<i2"}"#;
+    for (codec, is_lossy) in [(narrow, true), (r#"bitround:{"keepbits":1}"#, true), (wide, false)] {
+        let copy = place.at(if is_lossy { "lossy" } else { "lossless" });
+        let arguments = ["copy", &store, &copy, "--codec", codec];
+        if is_lossy {
+            let message = refused(&arguments, 1);
+            assert!(
+                message.contains("/p: the codecs of the copy change elements, such as -1000 to "),
+                "{message}"
+            );
+            assert!(message.contains("--lossy"), "{message}");
+            assert!(place.files("lossy").is_empty());
+        } else {
+            said(&arguments);
+            assert_eq!(bytes(&["get", &copy, "/p", "--format", "raw"]), raw);
+        }
+    }
+    said(&["copy", &store, &place.at("lossy"), "--codec", narrow, "--lossy"]);
+}

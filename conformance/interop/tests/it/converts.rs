@@ -100,6 +100,10 @@ fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec
             // In the older formats the names are an attribute.
             case.as_object_mut().unwrap().remove("attributes");
         }
+        if format == "v2" && case["store"].as_str().unwrap().contains("v3-") && case["shape"] == json!([]) {
+            // xarray finds there that these arrays do not have dimensions.
+            case.as_object_mut().unwrap().remove("attributes");
+        }
         let loses = ["f2-0x7e01", "f2-0x7c01", "f4-0x7f800001", "f8-0x7ff0000000000001"];
         if case["store"].as_str().unwrap().contains("v3-nan-fills")
             && loses.iter().any(|name| case["path"].as_str().unwrap().contains(name))
