@@ -94,10 +94,14 @@ pub(crate) enum Verb {
     Attrs(Attributes),
     /// Copies the metadata of all nodes below a group to one place, which readers find with one request.
     Consolidate(Consolidate),
-    /// Removes what interrupted writes left behind in the folder of a store, and says what that was.
+    /// Removes what interrupted writes left behind in a folder, and lists it.
     ///
-    /// These are files whose names begin with `.zarr-tmp-`. They take room and are never read: a value gets its own name
-    /// when it is whole.
+    /// These are files whose names begin with `.zarr-tmp-`, which take space and are never read; `NAME.NUMBER.part` files
+    /// of `get -o` directly in the folder; chunks that no array has, such as those of an interrupted copy or erasure; and
+    /// chunks outside of the shape of their array. Other files are left alone.
+    ///
+    /// Below a group, every file with a name such as `c/0/1`, `0.1` or `0/1` counts as a chunk unless it is in the folder of
+    /// an array. In a folder without metadata, chunks are found only if all its files are named like `c/0/1` or `0.1`.
     Clean(Clean),
     /// Lists everything this build knows, by extension point, and says and does what there is to plugins.
     Plugins(Plugins),

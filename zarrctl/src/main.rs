@@ -7,6 +7,7 @@ mod describe;
 mod failure;
 mod forms;
 mod interrupt;
+mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
 mod losses;

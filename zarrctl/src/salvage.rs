@@ -91,7 +91,8 @@ pub(crate) fn stored(
     Ok(Stored::from_sizes(&sizes, grid, &metadata.shape, element))
 }
 
-fn key_encoding(
+/// The encoding of the keys of an array.
+pub(crate) fn key_encoding(
     hierarchy: &Hierarchy,
     metadata: &ArrayMetadata,
 ) -> Result<Arc<dyn ChunkKeyEncoding>, String> {

@@ -21,6 +21,8 @@ mod forms;
 #[cfg(target_os = "linux")]
 #[path = "it/guide.rs"]
 mod guide;
+#[path = "it/interrupted.rs"]
+mod interrupted;
 #[cfg(target_os = "linux")]
 #[path = "it/loaded.rs"]
 mod loaded;

@@ -1,12 +1,18 @@
 //! `clean`: what interrupted writes left behind.
 
-use std::io::Write;
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use zarr_kit::spec::printable_path;
+use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::{FilesystemStore, open_store};
 
 use crate::arguments::Clean;
 use crate::failure::Failure;
+use crate::leftovers::{self, Leftover};
 use crate::opening::context;
 use crate::printer::stdout;
 use crate::terminal::{Progress, files, size};
@@ -18,35 +24,126 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
             "`{location}` is no folder; what this removes is in folders alone"
         )));
     }
-    let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
-    let store = FilesystemStore::open_url(&location).map_err(failed)?;
+    let store = Arc::new(FilesystemStore::open_url(&location).map_err(failed)?);
     if !store.path().exists() {
         return Err(Failure::fault(format!("there is no folder `{}`", store.path().display())));
     }
     let looking = Progress::unknown("looking for what was left behind");
-    let found = store.leftovers().map_err(failed)?;
-    let (old, recent): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|leftover| leftover.age >= arguments.older_than);
+    let found = [temporary(&store)?, parts(store.path())?, chunks(&store)?].concat();
     drop(looking);
+    let (old, recent): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|found| found.age >= arguments.older_than);
     let mut output = stdout();
-    let mut freed = 0_u64;
-    for leftover in &old {
+    for found in &old {
         if !arguments.dry_run {
-            leftover.remove().map_err(failed)?;
+            found.remove(&*store)?;
         }
-        writeln!(output, "{}", printable_path(&leftover.path))?;
-        freed = freed.saturating_add(leftover.size);
+        writeln!(output, "{}", found.text)?;
     }
     let done = if arguments.dry_run { "would be removed" } else { "removed" };
-    writeln!(output, "{}, {}, {done}", files(old.len()), size(freed))?;
+    writeln!(output, "{}, {done}", total(&old))?;
     if !recent.is_empty() {
-        let bytes = recent.iter().fold(0, |sum: u64, leftover| sum.saturating_add(leftover.size));
         writeln!(
             output,
-            "{}, {}, left alone: somebody may be writing; --older-than 0s takes these too",
-            files(recent.len()),
-            size(bytes)
+            "{}, left alone: somebody may be writing; --older-than 0s takes these too",
+            total(&recent)
         )?;
     }
     Ok(())
+}
+
+fn failed(error: StoreError) -> Failure {
+    Failure::Fault(error.into())
+}
+
+/// Something that is to be removed.
+#[derive(Debug, Clone)]
+struct Found {
+    text: String,
+    files: usize,
+    size: u64,
+    /// Since the last file of it was written to.
+    age: Duration,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    File(PathBuf),
+    Chunks(Leftover),
+}
+
+impl Found {
+    fn file(path: &Path, size: u64, age: Duration) -> Self {
+        let text = printable_path(path).to_string();
+        Self { text, files: 1, size, age, what: What::File(path.to_owned()) }
+    }
+
+    fn remove(&self, store: &dyn Store) -> Result<(), Failure> {
+        match &self.what {
+            What::Chunks(leftover) => store.erase_values(&leftover.keys).map_err(failed),
+            What::File(path) => match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(Failure::Io(error).while_at(&format!("removing `{}`", path.display())))
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+fn total(found: &[Found]) -> String {
+    let bytes = found.iter().fold(0, |sum: u64, found| sum.saturating_add(found.size));
+    format!("{}, {}", files(found.iter().map(|found| found.files).sum()), size(bytes))
+}
+
+/// Files that values are written to before they get their names; archives that `pack` writes are such files too.
+fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
+    let found = store.leftovers().map_err(failed)?;
+    Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
+}
+
+/// Files directly in the folder that `get -o` writes before it renames them: `NAME.PROCESS.part`.
+fn parts(folder: &Path) -> Result<Vec<Found>, Failure> {
+    let at = |error: io::Error| Failure::Io(error).while_at(&format!("listing `{}`", folder.display()));
+    let mut parts = Vec::new();
+    for entry in folder.read_dir().map_err(at)? {
+        let entry = entry.map_err(at)?;
+        let name = entry.file_name();
+        let process =
+            name.to_str().and_then(|name| name.strip_suffix(".part")?.rsplit_once('.')).map(|(_, id)| id);
+        let is_number =
+            process.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
+        let Some(there) = entry.metadata().ok().filter(|there| is_number && there.is_file()) else {
+            continue;
+        };
+        parts.push(Found::file(&entry.path(), there.len(), age(&there)));
+    }
+    Ok(parts)
+}
+
+fn age(there: &Metadata) -> Duration {
+    let modified = there.modified().ok();
+    modified.and_then(|modified| SystemTime::now().duration_since(modified).ok()).unwrap_or_default()
+}
+
+/// Chunks that no array has.
+fn chunks(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
+    let opened: Arc<dyn Store> = Arc::<FilesystemStore>::clone(store);
+    let hierarchies = leftovers::hierarchies(&opened, &context()?)?;
+    let found = leftovers::find(&*opened, &hierarchies)?;
+    Ok(found.into_iter().map(|leftover| of_chunks(store.path(), leftover)).collect())
+}
+
+fn of_chunks(root: &Path, leftover: Leftover) -> Found {
+    let there = leftover.keys.iter().filter_map(|key| root.join(key.as_str()).metadata().ok());
+    let (bytes, age) = there.fold((0u64, Duration::MAX), |(bytes, least), there| {
+        (bytes.saturating_add(there.len()), least.min(age(&there)))
+    });
+    let count = leftover.keys.len();
+    let chunks = if count == 1 { "1 chunk".to_owned() } else { format!("{count} chunks") };
+    let folder = root.join(&leftover.folder);
+    let reason = leftover.reason.text();
+    let text = format!("{}: {chunks}, {}: {reason}", printable_path(&folder), size(bytes));
+    Found { text, files: count, size: bytes, age, what: What::Chunks(leftover) }
 }

@@ -1,0 +1,342 @@
+//! Chunks that no array has: what interrupted copies, erasures and changes of shape leave.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zarr_kit::spec::grid::chunk_of_key;
+use zarr_kit::spec::json::{self, ParseOptions};
+use zarr_kit::spec::metadata::draft::Keys;
+use zarr_kit::spec::metadata::{Identified, identify, v2};
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::spec::{Key, Object, Prefix, Value};
+use zarr_kit::{Error, Format, Hierarchy, Kind, Node, NodePath};
+
+use crate::failure::Failure;
+use crate::salvage::key_encoding;
+
+/// The largest document that is looked at, in bytes.
+const LARGEST_DOCUMENT: usize = 64 << 20;
+
+/// Chunks in one folder that no array has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    /// The folder of the array that has them, or had.
+    pub(crate) folder: String,
+    pub(crate) reason: Reason,
+    pub(crate) keys: Vec<Key>,
+}
+
+/// Why chunks are left over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reason {
+    NoDocument,
+    OutsideOfTheArray,
+}
+
+impl Reason {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::NoDocument => "there is no metadata of an array",
+            Self::OutsideOfTheArray => "they are outside of the shape of the array",
+        }
+    }
+}
+
+/// Finds them in a store that can list. `hierarchies` are all that are in the store.
+pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover>, Failure> {
+    let keys = store.list_prefix(&Prefix::root()).map_err(|error| Failure::Fault(error.into()))?;
+    let mut found = without_document(store, &keys)?;
+    let mut folders = BTreeMap::new();
+    for hierarchy in hierarchies {
+        for node in hierarchy.walk(&NodePath::root())? {
+            if node.kind == Kind::Array {
+                let folder = chunk_folder(hierarchy, &node.path)?;
+                let arrays: &mut Vec<_> = folders.entry(folder).or_default();
+                arrays.push((hierarchy, node.path));
+            }
+        }
+    }
+    for (folder, arrays) in folders {
+        // Arrays of two formats may share chunks.
+        if let [(hierarchy, path)] = &arrays[..] {
+            found.extend(outside_of(hierarchy, path, folder, &keys)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The folder of the chunks of an array.
+fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failure> {
+    let prefix = match hierarchy.entry_point() {
+        Some(entry_point) => Keys::new(entry_point).data_prefix(path),
+        None => v2::prefix(path),
+    };
+    Ok(prefix.map_err(|error| Failure::Fault(error.into()))?.as_str().to_owned())
+}
+
+/// The chunks below no array: those in folders of groups, and all where a store holds nothing but chunks. Other folders
+/// may hold files that only look like chunks.
+fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
+    let nodes = Nodes::of(store, keys)?;
+    let are_all_chunks = keys.iter().all(|key| Chunk::of(key).is_some_and(|chunk| chunk.is_certain));
+    let mut folders: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
+    for key in keys {
+        let Some(chunk) = Chunk::of(key) else { continue };
+        if (are_all_chunks || is_below(key, &nodes.groups)) && !is_below(key, &nodes.arrays) {
+            folders.entry(chunk.folder).or_default().push(key.clone());
+        }
+    }
+    let found = folders.into_iter().map(|(folder, keys)| Leftover {
+        folder: folder.to_owned(),
+        reason: Reason::NoDocument,
+        keys,
+    });
+    Ok(found.collect())
+}
+
+/// The chunks of an array whose indices its grid does not have.
+fn outside_of(
+    hierarchy: &Hierarchy,
+    path: &NodePath,
+    folder: String,
+    keys: &[Key],
+) -> Result<Option<Leftover>, Failure> {
+    let Node::Array(array) = hierarchy.node_at(path)? else { return Ok(None) };
+    let metadata = array.metadata();
+    let Ok(encoding) = key_encoding(hierarchy, metadata) else { return Ok(None) };
+    if !metadata.storage_transformers.is_empty() {
+        return Ok(None);
+    }
+    let is_outside = |key: &&Key| {
+        let rest = key.as_str().strip_prefix(&folder)?;
+        let indices = encoding.decode(rest, metadata.shape.len()).ok()??;
+        Some(chunk_of_key(array.chunk_grid(), &indices).ok()?.is_none())
+    };
+    let outside: Vec<_> = keys.iter().filter(|key| is_outside(key) == Some(true)).cloned().collect();
+    Ok((!outside.is_empty()).then_some(Leftover { folder, reason: Reason::OutsideOfTheArray, keys: outside }))
+}
+
+/// The folders of nodes.
+#[derive(Debug, Default)]
+struct Nodes {
+    arrays: BTreeSet<String>,
+    groups: BTreeSet<String>,
+}
+
+impl Nodes {
+    fn of(store: &dyn Store, keys: &[Key]) -> Result<Self, Failure> {
+        let mut nodes = Self::default();
+        for key in keys {
+            nodes.arrays.extend(chunks_of_draft(key));
+            let folder = key.parent().as_str().to_owned();
+            match key.name() {
+                ".zarray" => drop(nodes.arrays.insert(folder)),
+                ".zgroup" => drop(nodes.groups.insert(folder)),
+                ".zmetadata" | "zarr.json" => nodes.add_document(folder, document(store, key)?.as_ref()),
+                _ => {}
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// Adds the node of a `zarr.json` and the arrays of consolidated metadata, which may have no document of their own. A
+    /// document that cannot be read may be that of an array.
+    fn add_document(&mut self, folder: String, document: Option<&Value>) {
+        let member = |name| document?.as_object()?.get(name);
+        let consolidated = member("consolidated_metadata").map_or(document, Some);
+        let nodes = consolidated.and_then(|nodes| nodes.as_object()?.get("metadata")?.as_object());
+        for name in nodes.into_iter().flat_map(Object::keys) {
+            match name.strip_suffix(".zarray") {
+                Some(array) => drop(self.arrays.insert(format!("{folder}{array}"))),
+                None if is_array(nodes.and_then(|nodes| nodes.get(name))) => {
+                    self.arrays.insert(format!("{folder}{name}/"));
+                }
+                None => {}
+            }
+        }
+        match is_array(document) {
+            true => self.arrays.insert(folder),
+            false => self.groups.insert(folder),
+        };
+    }
+}
+
+/// Whether a key is in one of the folders, or below it.
+fn is_below(key: &Key, folders: &BTreeSet<String>) -> bool {
+    let text = key.as_str();
+    let above = text.match_indices('/').map(|(at, _)| &text[..=at]);
+    std::iter::once("").chain(above).any(|folder| folders.contains(folder))
+}
+
+/// A document; nothing if it cannot be read.
+fn document(store: &dyn Store, key: &Key) -> Result<Option<Value>, Failure> {
+    let bytes = get_value(store, key, LARGEST_DOCUMENT).map_err(|error| Failure::Fault(error.into()))?;
+    let parsed = bytes.and_then(|bytes| json::parse(&bytes, &ParseOptions::default()).ok());
+    Ok(parsed.map(|parsed| parsed.value))
+}
+
+/// Whether a document may be that of an array: it is not a group, an entry point or `.zmetadata`.
+fn is_array(document: Option<&Value>) -> bool {
+    let Some(document) = document else { return true };
+    let member = |name| document.as_object().and_then(|members| members.get(name));
+    let is_group = member("node_type").and_then(Value::as_str) == Some("group");
+    let is_entry_point = matches!(identify(document), Ok(Identified::DraftA | Identified::DraftB));
+    !is_group && !is_entry_point && member("zarr_consolidated_format").is_none()
+}
+
+/// The folders that the chunks of an array of the draft may be in, from the key of its document: `meta/a.array.json` has
+/// `data/a/`. A name may contain `.array.` too.
+fn chunks_of_draft(key: &Key) -> Vec<String> {
+    let Some(name) = key.as_str().strip_prefix("meta/") else { return Vec::new() };
+    let ends = name.match_indices(".array.").map(|(at, _)| format!("data/{}/", &name[..at]));
+    let is_root = name.starts_with("array.");
+    ends.chain(is_root.then(|| "data/".to_owned())).collect()
+}
+
+/// A key that looks like that of a chunk.
+#[derive(Debug, PartialEq, Eq)]
+struct Chunk<'k> {
+    /// What stands before the indices.
+    folder: &'k str,
+    /// Whether hardly any other file has such a key.
+    is_certain: bool,
+}
+
+impl<'k> Chunk<'k> {
+    fn of(key: &'k Key) -> Option<Self> {
+        let text = key.as_str();
+        let name = key.name();
+        let of_folder = |is_certain| Some(Self { folder: &text[..text.len() - name.len()], is_certain });
+        // `c.0.1` of v3 and `0.1` of v2.
+        if let Some(indices) = name.strip_prefix("c.") {
+            return are_numbers(indices, '.').then(|| of_folder(true)).flatten();
+        }
+        if name.contains('.') {
+            return are_numbers(name, '.').then(|| of_folder(true)).flatten();
+        }
+        // `c/0/1` of v3, `c0/1` of the draft and `0/1` of v2.
+        let mut start = text.len();
+        while let Some(segment) = text[..start].trim_end_matches('/').rsplit('/').next() {
+            let end = text[..start].trim_end_matches('/').len();
+            if segment.is_empty() || !are_numbers(segment, '/') {
+                break;
+            }
+            start = end - segment.len();
+        }
+        let before = text[..start].trim_end_matches('/');
+        let last = before.rsplit('/').next().unwrap_or_default();
+        let folder = &before[..before.len() - last.len()];
+        let is_first_of_draft = last.strip_prefix('c').is_some_and(|index| are_numbers(index, '/'));
+        if last == "c" || (is_first_of_draft && text.starts_with("data/")) {
+            return Some(Self { folder, is_certain: start < text.len() || is_first_of_draft });
+        }
+        (start < text.len()).then_some(Self { folder: &text[..start], is_certain: false })
+    }
+}
+
+fn are_numbers(text: &str, separator: char) -> bool {
+    text.split(separator).all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The hierarchies of all formats in a store.
+pub(crate) fn hierarchies(
+    store: &std::sync::Arc<dyn Store>,
+    context: &zarr_kit::Context,
+) -> Result<Vec<Hierarchy>, Failure> {
+    let mut hierarchies = Vec::new();
+    for format in Format::ALL {
+        let options = zarr_kit::OpenOptions::new().format(format).consolidated(false);
+        match Hierarchy::open_with(std::sync::Arc::clone(store), context, options) {
+            Ok(hierarchy) => hierarchies.push(hierarchy),
+            // A `zarr.json` of another format is an unreadable document of this one.
+            Err(Error::NoHierarchy { .. } | Error::Document { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(hierarchies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_told_from_other_files_by_their_keys() {
+        let chunk = |key: &str| {
+            let key = Key::new(key).unwrap();
+            Chunk::of(&key).map(|chunk| (chunk.folder.to_owned(), chunk.is_certain))
+        };
+        for (key, folder, is_certain) in [
+            ("g/a/c/0/1", "g/a/", true),
+            ("c/0", "", true),
+            ("a/c.0.1", "a/", true),
+            ("a/0.1", "a/", true),
+            ("a/0", "a/", false),
+            ("a/3/4", "a/", false),
+            ("12", "", false),
+            ("data/a/c0/1", "data/a/", true),
+            ("data/a/c5", "data/a/", true),
+            ("scalar/c", "scalar/", false),
+            // The first chunk of an array `c0` of v2.
+            ("a/c0/1", "a/c0/", false),
+        ] {
+            assert_eq!(chunk(key), Some((folder.to_owned(), is_certain)), "{key}");
+        }
+        for key in ["notes.txt", "a/zarr.json", "a/.zarray", "a/c/x", "a/c0", "1.5.txt", "a/-1", "c.x"] {
+            assert_eq!(chunk(key), None, "{key}");
+        }
+    }
+
+    /// A store in memory with these keys and documents.
+    fn left(documents: &[(&str, &str)], others: &[&str]) -> Vec<(String, usize)> {
+        let context = zarr_kit::Context::linked().unwrap();
+        let store = zarr_kit::open_store(context.registry(), "memory:").unwrap();
+        let others = others.iter().map(|key| (*key, ""));
+        for (key, value) in documents.iter().copied().chain(others) {
+            store.set(&Key::new(key).unwrap(), value.as_bytes()).unwrap();
+        }
+        let keys = store.list_prefix(&Prefix::root()).unwrap();
+        let found = without_document(&*store, &keys).unwrap();
+        found.into_iter().map(|leftover| (leftover.folder, leftover.keys.len())).collect()
+    }
+
+    #[test]
+    fn chunks_of_arrays_that_are_there_are_not_left_over() {
+        let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+        let array = r#"{"zarr_format": 3, "node_type": "array"}"#;
+        let documents = [("zarr.json", group), ("g/zarr.json", group), ("g/a/zarr.json", array)];
+        let chunks = ["g/a/c/0", "g/b/c/0", "g/b/c/1", "g/d/0", "g/d/0.0", "notes.txt"];
+        assert_eq!(left(&documents, &chunks), [("g/b/".to_owned(), 2), ("g/d/".to_owned(), 2)]);
+        // What cannot be read may be an array.
+        assert_eq!(left(&[("zarr.json", "{")], &["a/c/0"]), []);
+        assert_eq!(left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0", "b/0"]), [("b/".to_owned(), 1)]);
+        let draft = [
+            ("meta/a.array.json", "{}"),
+            ("zarr.json", r#"{"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"}"#),
+        ];
+        assert_eq!(left(&draft, &["data/a/c0/1"]), []);
+        let root = [("meta/array.json", "{}"), draft[1]];
+        assert_eq!(left(&root, &["data/c0/1"]), []);
+        let named = [("meta/x.array.y.array.json", "{}"), draft[1]];
+        assert_eq!(left(&named, &["data/x.array.y/c0"]), []);
+    }
+
+    #[test]
+    fn arrays_that_only_consolidated_metadata_have_keep_their_chunks() {
+        let v3 = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
+            "must_understand": false, "metadata": {"g/a": {"zarr_format": 3, "node_type": "array"},
+            "g": {"zarr_format": 3, "node_type": "group"}}}}"#;
+        assert_eq!(left(&[("zarr.json", v3)], &["g/a/c/0", "g/b/c/0"]), [("g/b/".to_owned(), 1)]);
+        let v2 = r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {}, "g/a/.zarray": {}}}"#;
+        let documents = [(".zmetadata", v2), (".zgroup", "{}")];
+        assert_eq!(left(&documents, &["g/a/0", "g/b/0"]), [("g/b/".to_owned(), 1)]);
+        assert_eq!(left(&[(".zmetadata", "{"), (".zgroup", "{}")], &["g/a/0"]), []);
+    }
+
+    #[test]
+    fn folders_that_may_hold_anything_are_left_alone() {
+        assert_eq!(left(&[], &["a/c/0/0", "b/0.0"]), [("a/".to_owned(), 1), ("b/".to_owned(), 1)]);
+        for other in ["notes.txt", "2024/05/1", "7"] {
+            assert_eq!(left(&[], &["a/c/0/0", "b/0.0", other]), [], "{other}");
+        }
+    }
+}

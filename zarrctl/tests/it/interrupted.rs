@@ -1,0 +1,147 @@
+//! What signals and killed programs leave, and how `clean` removes it.
+
+use crate::support::{Place, bytes, text};
+
+fn create(store: &str, path: &str) {
+    bytes(&[
+        "create", store, path, "--shape", "4,6", "--chunks", "2,3", "--dtype", "int8", "--codec", "none",
+    ]);
+}
+
+fn fill(place: &Place, store: &str, path: &str) {
+    bytes(&["put", "--format", "raw", store, path, &place.file("ones", &[1; 24])]);
+}
+
+#[test]
+fn chunks_without_a_document_are_found_and_removed() {
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, "/g/a");
+    create(&store, "/g/b");
+    fill(&place, &store, "/g/a");
+    fill(&place, &store, "/g/b");
+    place.file("store/g/notes.txt", b"text");
+    std::fs::remove_file(place.path("store/g/a/zarr.json")).unwrap();
+    let before = place.files("store");
+    let found = text(&["clean", &store, "--older-than", "0s", "--dry-run"]);
+    assert!(found.contains("store/g/a/: 4 chunks, 24 B: there is no metadata of an array\n"), "{found}");
+    assert!(found.ends_with("4 files, 24 B, would be removed\n"), "{found}");
+    assert_eq!(place.files("store"), before);
+    // Somebody may be writing them.
+    assert!(text(&["clean", &store]).contains("4 files, 24 B, left alone"));
+    assert_eq!(place.files("store"), before);
+    text(&["clean", &store, "--older-than", "0s"]);
+    assert!(!place.path("store/g/a").exists() && place.path("store/g/notes.txt").exists());
+    assert_eq!(bytes(&["get", &store, "/g/b", "--format", "raw"]), [1; 24]);
+}
+
+#[test]
+fn a_folder_that_an_interrupted_copy_leaves_is_emptied() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let place = Place::new();
+        let (store, copy) = (place.at("store"), place.at("copy"));
+        bytes(&["create", &store, "/first", "--shape", "", "--dtype", "int8", "--format", format]);
+        create(&store, "/g/a");
+        fill(&place, &store, "/g/a");
+        bytes(&["copy", &store, &copy]);
+        let documents = place.files("copy").into_iter().filter(|file| {
+            file.starts_with("meta")
+                || file.ends_with("zarr.json")
+                || file.rsplit('/').next().unwrap().starts_with(".z")
+        });
+        documents.for_each(|file| std::fs::remove_file(place.path("copy").join(file)).unwrap());
+        assert_eq!(place.files("copy").len(), 4, "{format}");
+        text(&["clean", &copy, "--older-than", "0s"]);
+        assert!(place.files("copy").is_empty(), "{format}");
+    }
+}
+
+#[test]
+fn chunks_outside_of_the_shape_are_found_and_removed() {
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, "/a");
+    fill(&place, &store, "/a");
+    let document = place.path("store/a/zarr.json");
+    let shorter = std::fs::read_to_string(&document)
+        .unwrap()
+        .replacen("4,\n", "2,\n", 1)
+        .replacen("[4, 6]", "[2, 6]", 1);
+    std::fs::write(&document, shorter).unwrap();
+    let found = text(&["clean", &store, "--older-than", "0s"]);
+    assert!(
+        found.contains("store/a/: 2 chunks, 12 B: they are outside of the shape of the array"),
+        "{found}"
+    );
+    assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), [1; 12]);
+}
+
+#[test]
+fn files_that_get_left_are_found_and_others_are_not() {
+    let place = Place::new();
+    place.file("out/a.npy.5488.part", b"left");
+    place.file("out/film.part", b"kept");
+    place.file("out/2024/05/1", b"kept");
+    let found = text(&["clean", &place.at("out"), "--older-than", "0s"]);
+    assert!(found.contains("a.npy.5488.part\n1 file, 4 B, removed"), "{found}");
+    assert_eq!(place.files("out"), ["2024/05/1", "film.part"]);
+}
+
+#[cfg(target_os = "linux")]
+mod signals {
+    use std::process::{Child, Command, Output, Stdio};
+    use std::thread;
+    use std::time::Duration;
+
+    use crate::support::{Place, bytes, program};
+
+    /// Sends a signal to a program that has a handler for it, and waits for the end.
+    fn interrupted(mut child: Child, signal: &str, bit: u64) -> Output {
+        // Standard input stays open, so that nothing but the signal ends the program.
+        let _stdin = child.stdin.take();
+        let status = format!("/proc/{}/status", child.id());
+        let is_caught = || {
+            let status = std::fs::read_to_string(&status).unwrap();
+            let caught =
+                status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
+            u64::from_str_radix(&caught, 16).unwrap() & bit != 0
+        };
+        while !is_caught() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before the signal");
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        child.wait_with_output().unwrap()
+    }
+
+    fn messages(output: &Output) -> String {
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    #[test]
+    fn an_interrupted_get_leaves_no_file() {
+        let place = Place::new();
+        let store = place.at("store");
+        bytes(&["create", &store, "/a", "--shape", "1000000000000", "--dtype", "int8"]);
+        for (signal, bit, status) in [("-INT", 1 << 1, 130), ("-TERM", 1 << 14, 143)] {
+            let mut command = program();
+            command.args(["get", &store, "/a", "-o", &place.at("out.raw")]).stderr(Stdio::piped());
+            let output = interrupted(command.spawn().unwrap(), signal, bit);
+            assert_eq!(output.status.code(), Some(status), "{}", messages(&output));
+            assert!(messages(&output).contains("interrupted; `"), "{}", messages(&output));
+            assert!(place.files("").iter().all(|file| file.starts_with("store/")), "{:?}", place.files(""));
+        }
+    }
+
+    #[test]
+    fn an_interrupted_put_tells_what_is_left() {
+        let place = Place::new();
+        let store = place.at("store");
+        bytes(&["create", &store, "/a", "--shape", "10", "--dtype", "int8"]);
+        let mut command = program();
+        command.args(["put", &store, "/a", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let output = interrupted(command.spawn().unwrap(), "-INT", 1 << 1);
+        assert_eq!(output.status.code(), Some(130), "{}", messages(&output));
+        assert!(messages(&output).starts_with("interrupted; what was written before is left in /a of `"));
+    }
+}
