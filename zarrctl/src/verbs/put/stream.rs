@@ -66,16 +66,20 @@ pub(super) fn put_variable(array: &Array, along: &[Along], stream: &mut dyn Read
     let _progress = Progress::unknown("writing");
     let mut stream = BufReader::with_capacity(1 << 16, stream);
     let mut done = 0;
-    Blocks::of_one_chunk(array, along).for_each_band(slabs::element_size(array), slabs::budget(array), &mut |band| {
-        let first = done;
-        done += band.shape().iter().product::<u64>();
-        let items = read_items(&mut stream, first..done, all, LARGEST)?;
-        if done == all && !read(&mut stream, 1)?.is_empty() {
-            return Err(Failure::fault(format!("it goes on after {all} items")));
-        }
-        let items: Vec<&[u8]> = items.iter().collect();
-        check_elements(array, items.iter().copied(), |number| first + number)?;
-        let _writing = interrupt::writing();
-        Ok(array.write_variable(&band.selection(along), &items)?)
-    })
+    Blocks::of_one_chunk(array, along).for_each_band(
+        slabs::element_size(array),
+        slabs::budget(array),
+        &mut |band| {
+            let first = done;
+            done += band.shape().iter().product::<u64>();
+            let items = read_items(&mut stream, first..done, all, LARGEST)?;
+            if done == all && !read(&mut stream, 1)?.is_empty() {
+                return Err(Failure::fault(format!("it goes on after {all} items")));
+            }
+            let items: Vec<&[u8]> = items.iter().collect();
+            check_elements(array, items.iter().copied(), |number| first + number)?;
+            let _writing = interrupt::writing();
+            Ok(array.write_variable(&band.selection(along), &items)?)
+        },
+    )
 }
