@@ -100,8 +100,8 @@ pub(crate) enum Verb {
     /// of `get -o` directly in the folder; chunks that no array has, such as those of an interrupted copy or erasure; and
     /// chunks outside of the shape of their array. Other files are left alone.
     ///
-    /// Below a group, every file with a name such as `c/0/1`, `0.1` or `0/1` counts as a chunk unless it is in the folder of
-    /// an array. In a folder without metadata, chunks are found only if all its files are named like `c/0/1` or `0.1`.
+    /// Below a group, every file with a name such as `c/0/1` or `0.1` counts as a chunk unless it is in the folder of an
+    /// array; names such as `7` and `0/1` do not count. In a folder without metadata, chunks are found only if all its files are named like `c/0/1` or `0.1`.
     Clean(Clean),
     /// Lists everything this build knows, by extension point, and says and does what there is to plugins.
     Plugins(Plugins),

@@ -73,15 +73,18 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failur
     Ok(prefix.map_err(|error| Failure::Fault(error.into()))?.as_str().to_owned())
 }
 
-/// The chunks below no array: those in folders of groups, and all where a store holds nothing but chunks. Other folders
-/// may hold files that only look like chunks.
+/// The chunks below no array: those in folders of groups, and all where a store holds nothing but chunks. Files such as
+/// `7` and `0/1` may be chunks of v2, or anything else: they are left alone.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
     let nodes = Nodes::of(store, keys)?;
     let are_all_chunks = keys.iter().all(|key| Chunk::of(key).is_some_and(|chunk| chunk.is_certain));
     let mut folders: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
     for key in keys {
         let Some(chunk) = Chunk::of(key) else { continue };
-        if (are_all_chunks || is_below(key, &nodes.groups)) && !is_below(key, &nodes.arrays) {
+        if !chunk.is_certain || is_below(key, &nodes.arrays) {
+            continue;
+        }
+        if are_all_chunks || is_below(key, &nodes.groups) {
             folders.entry(chunk.folder).or_default().push(key.clone());
         }
     }
@@ -305,10 +308,13 @@ mod tests {
         let array = r#"{"zarr_format": 3, "node_type": "array"}"#;
         let documents = [("zarr.json", group), ("g/zarr.json", group), ("g/a/zarr.json", array)];
         let chunks = ["g/a/c/0", "g/b/c/0", "g/b/c/1", "g/d/0", "g/d/0.0", "notes.txt"];
-        assert_eq!(left(&documents, &chunks), [("g/b/".to_owned(), 2), ("g/d/".to_owned(), 2)]);
+        assert_eq!(left(&documents, &chunks), [("g/b/".to_owned(), 2), ("g/d/".to_owned(), 1)]);
         // What cannot be read may be an array.
         assert_eq!(left(&[("zarr.json", "{")], &["a/c/0"]), []);
-        assert_eq!(left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0", "b/0"]), [("b/".to_owned(), 1)]);
+        assert_eq!(
+            left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0.0", "b/0.0", "c/0", "d/0/1"]),
+            [("b/".to_owned(), 1)]
+        );
         let draft = [
             ("meta/a.array.json", "{}"),
             ("zarr.json", r#"{"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"}"#),
@@ -328,8 +334,8 @@ mod tests {
         assert_eq!(left(&[("zarr.json", v3)], &["g/a/c/0", "g/b/c/0"]), [("g/b/".to_owned(), 1)]);
         let v2 = r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {}, "g/a/.zarray": {}}}"#;
         let documents = [(".zmetadata", v2), (".zgroup", "{}")];
-        assert_eq!(left(&documents, &["g/a/0", "g/b/0"]), [("g/b/".to_owned(), 1)]);
-        assert_eq!(left(&[(".zmetadata", "{"), (".zgroup", "{}")], &["g/a/0"]), []);
+        assert_eq!(left(&documents, &["g/a/0.0", "g/b/0.0"]), [("g/b/".to_owned(), 1)]);
+        assert_eq!(left(&[(".zmetadata", "{"), (".zgroup", "{}")], &["g/a/0.0"]), []);
     }
 
     #[test]
