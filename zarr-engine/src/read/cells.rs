@@ -104,7 +104,10 @@ impl ArrayInner {
         if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
             return self.put(cell, pipeline, &decoded, wants);
         }
-        let is_raw = pipeline.steps.is_empty() && self.resolved.store.manner().concurrency == 0;
+        // Where each request is a round trip, rows are fetched one by one only if the whole chunk has no room in memory.
+        let has_room = exact_size(pipeline).is_none_or(|size| size <= self.budget().size());
+        let is_far = self.resolved.store.manner().concurrency > 0;
+        let is_raw = pipeline.steps.is_empty() && !(is_far && has_room);
         let is_kept_whole =
             kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
         if let [want] = wants

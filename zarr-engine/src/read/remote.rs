@@ -144,7 +144,7 @@ impl ArrayInner {
             let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
             requests.push(Request { expected, once: true, ..request });
         }
-        let larger = Mutex::new(alone);
+        let larger = Mutex::new(Vec::new());
         self.fetch(requests, (total, scratch), |place, answer| {
             let pieces = cells.pieces(asked_for[place])?;
             let wants = cells.wants(&pieces);
@@ -167,21 +167,25 @@ impl ArrayInner {
             }
         })?;
         let larger = larger.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.for_each(larger.len(), total, |place| self.read_larger(cells, larger[place], kept))
+        self.for_each(larger.len(), total, |place| {
+            self.read_alone(cells, larger[place], Before::Written, kept)
+        })?;
+        self.for_each(alone.len(), total, |place| self.read_alone(cells, alone[place], Before::Fresh, kept))
     }
 
     /// Reads a chunk by itself: one that is larger than expected, or than the budget.
-    fn read_larger(
+    fn read_alone(
         &self,
         cells: &Cells<'_, '_>,
         number: usize,
+        before: Before,
         kept: Option<&KeptChunks<'_>>,
     ) -> Result<(), Error> {
         let pieces = cells.pieces(number)?;
         let wants = cells.wants(&pieces);
         let Some(first) = wants.first() else { return Ok(()) };
         let cell = first.piece.cell();
-        self.read_cell(cell, &*self.pipeline_of(first.piece)?, &wants, Before::Written, kept)
+        self.read_cell(cell, &*self.pipeline_of(first.piece)?, &wants, before, kept)
     }
 
     /// Bytes that decoding one chunk takes besides its encoded value, if the budget has as many.
