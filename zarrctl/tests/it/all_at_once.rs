@@ -87,7 +87,10 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
     has("data/g/a/c1/2");
     has("data/g/a/c0/4");
     assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), raw());
-    assert_eq!(text(&["get", &store, "g/a", "--select", "1,1:3", "--format", "json"]), "[\"1970-01-01T00:01:46\", \"1970-01-01T00:01:47\"]\n");
+    assert_eq!(
+        text(&["get", &store, "g/a", "--select", "1,1:3", "--format", "json"]),
+        "[\"1970-01-01T00:01:46\", \"1970-01-01T00:01:47\"]\n"
+    );
 
     let tree = text(&["tree", &store]);
     assert!(

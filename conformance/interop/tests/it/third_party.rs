@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
@@ -75,8 +76,12 @@ fn third_party(decode: &str) -> TempDir {
     folder
 }
 
-/// Runs `cargo test` there: what it says, and whether all is well.
+/// All crates of these tests have one name, so that one would run the program of another.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs `cargo test` there: its output, and whether it succeeded.
 fn tested(folder: &TempDir, report: &str) -> (String, bool) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--offline", "--quiet", "--test", "conformance", "--", "--color", "never"]);

@@ -67,7 +67,7 @@ fn archives_of_zarr_python_and_of_zipfile_are_read() {
     assert!(keys.iter().any(|key| key.as_str() == "é/ß") && !keys.iter().any(|key| key.as_str() == "empty/"));
 
     let nested = read(&at("nested.zip")).unwrap_err().to_string();
-    assert!(nested.contains("what is below `data.zarr/` is a hierarchy"), "{nested}");
+    assert!(nested.contains("these folders hold hierarchies: `data.zarr/`"), "{nested}");
     let inside =
         json!({"type": "prefix", "prefix": "data.zarr", "store": {"type": "zip", "path": at("nested.zip")}});
     assert_eq!(read(&inside.to_string()).unwrap(), elements());
