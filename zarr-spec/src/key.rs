@@ -29,7 +29,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// For the empty text, an empty segment, `.` and `..`. Control characters are allowed: a key is Unicode text
+    /// For the empty text, an empty segment, `.`, `..`, and the character NUL, which no file name can have. Other control
+    /// characters are allowed: a key is Unicode text
     /// (V3-STORE-01), and other programs write them.
     pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
@@ -227,6 +228,9 @@ fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError>
             }
             _ => {}
         }
+    }
+    if segments.contains('\0') {
+        return Err(refused(text, what, "it has the character NUL, which no file name can have"));
     }
     Ok(())
 }

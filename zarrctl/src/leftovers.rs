@@ -312,7 +312,7 @@ mod tests {
         // What cannot be read may be an array.
         assert_eq!(left(&[("zarr.json", "{")], &["a/c/0"]), []);
         assert_eq!(
-            left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0.0", "b/0.0", "c/0", "d/0/1"]),
+            left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0.0", "b/0.0", "e/0", "d/0/1"]),
             [("b/".to_owned(), 1)]
         );
         let draft = [
