@@ -78,8 +78,11 @@ fn a_npy_file_for_text_is_refused_with_what_put_takes() {
     bytes(&["create", &store, "/a", "--shape", "2", "--dtype", "string"]);
     let file = place.file("a.npy", &crate::support::unhex(crate::numpy::UNICODE));
     let message = refused(&["put", &store, "/a", &file], 1);
-    assert!(message.contains("`put` takes them in the form that `get --format raw` writes"), "{message}");
-    assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("--format json, csv or raw"));
+    assert!(message.contains("as `get --format raw` writes them"), "{message}");
+    assert!(
+        refused(&["get", &store, "/a", "--format", "npy"], 1)
+            .contains("--format raw, json and csv can write them")
+    );
 }
 
 #[test]
