@@ -1,7 +1,7 @@
-//! Configurations that the codec writes.
+//! The names and configurations that the codec writes.
 
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::{Format, Mode, Object, Reading, Representation, Value};
+use zarr_spec::{Format, Mode, Reading, Representation};
 
 use super::{CodecOnTrial, CodecRule};
 use crate::suite::{Cases, Level, Rule};
@@ -10,7 +10,7 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-canonical-form",
         level: Level::L0,
-        sentence: "The configuration that is written for a format is read again, and written the same.",
+        sentence: "The name and configuration that are written for a format are read again, and written the same.",
         source: "`zarr_spec::codec::TranslateCodec`",
         since: "0.1",
     },
@@ -23,7 +23,9 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
         for array in trial.arrays(example, cases) {
             let decoded = Representation::Array(array);
             for format in Format::ALL {
-                let Some(identifier) = trial.plugin.identifiers.in_format(format) else { continue };
+                if trial.plugin.identifiers.in_format(format).is_none() {
+                    continue;
+                }
                 let written = match write(trial, example.format, &document, &decoded, format) {
                     Ok(written) => written,
                     // Some configurations cannot be said elsewhere.
@@ -36,16 +38,15 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
                         continue;
                     }
                 };
-                let again = ExtensionDocument::new(identifier, Value::Object(written.clone()));
-                let result = match write(trial, format, &again, &decoded, format) {
-                    Ok(twice) if twice == written => Ok(()),
-                    Ok(twice) => Err(format!(
-                        "the configuration is written as {}, and that is written as {}",
+                let result = match write(trial, format, &written, &decoded, format) {
+                    Ok(again) if again == written => Ok(()),
+                    Ok(again) => Err(format!(
+                        "the codec is written as {}, and that is written as {}",
                         text(&written),
-                        text(&twice)
+                        text(&again)
                     )),
                     Err(error) => Err(format!(
-                        "the configuration is written as {}, which cannot be read: {error}",
+                        "the codec is written as {}, which cannot be read: {error}",
                         text(&written)
                     )),
                 };
@@ -55,20 +56,20 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// The configuration of `document` in another format, or in its own.
+/// The name and configuration by which `document` is written in another format, or in its own.
 fn write(
     trial: &CodecOnTrial,
     from: Format,
     document: &ExtensionDocument,
     decoded: &Representation,
     to: Format,
-) -> Result<Object, String> {
+) -> Result<ExtensionDocument, String> {
     let reading = Reading::new(Mode::Strict);
     let creation = trial.creation(from, document, &reading);
     (trial.plugin.create)(&creation, decoded).map_err(|error| error.to_string())?;
-    (trial.plugin.translate)(&creation, decoded, to).map_err(|error| error.to_string())
+    trial.registry.translated_codec(&creation, decoded, to).map_err(|error| error.to_string())
 }
 
-fn text(object: &Object) -> String {
-    Value::Object(object.clone()).to_string()
+fn text(document: &ExtensionDocument) -> String {
+    format!("`{}` with {}", document.identifier, document.configuration)
 }
