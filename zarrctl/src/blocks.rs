@@ -124,11 +124,15 @@ impl<'a> Blocks<'a> {
         Ok(end)
     }
 
-    /// Visits each block, in C order. A selection without elements has none.
+    /// Visits each block, in C order. A selection without elements has no blocks.
     pub(crate) fn for_each(
         &self,
         visit: &mut dyn FnMut(&Block) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        // The other dimensions can have any number of blocks, which would all be passed over.
+        if slabs::count(self.along) == 0 {
+            return Ok(());
+        }
         self.visit(&mut Block { entries: Vec::with_capacity(self.along.len()) }, visit)
     }
 
