@@ -22,6 +22,14 @@ const MOST_FAR_GROUPS: usize = 100;
 /// Folders that a message names.
 const SHOWN: usize = 5;
 
+/// The warning about a far source with `count` groups.
+fn too_many_groups(count: usize) -> String {
+    format!(
+        "the source has {count} groups, and each takes a request: files in them that are not part of Zarr are not looked \
+         for, and not copied (in a store that is not on this machine, only up to {MOST_FAR_GROUPS} groups are searched)"
+    )
+}
+
 /// Files that lie directly in the folders of groups.
 #[derive(Debug, Default)]
 pub(crate) struct Others(Vec<Key>);
@@ -38,11 +46,12 @@ impl Others {
     ) -> Result<Self, Failure> {
         let store = source.store();
         let groups: Vec<_> = nodes.iter().filter(|node| node.kind.is_group()).collect();
+        if source.format() == Format::V3Draft || !store.capabilities().listable {
+            return Ok(Self::default());
+        }
         let is_far = store.manner().concurrency > 0;
-        if source.format() == Format::V3Draft
-            || !store.capabilities().listable
-            || (is_far && groups.len() > MOST_FAR_GROUPS)
-        {
+        if is_far && groups.len() > MOST_FAR_GROUPS {
+            warn(&too_many_groups(groups.len()));
             return Ok(Self::default());
         }
         let folders: BTreeSet<String> = nodes.iter().map(|node| folder(&node.path)).collect();

@@ -5,17 +5,23 @@ use zarr_kit::{Along, Array, Selection};
 
 use crate::failure::Failure;
 
-/// Bytes of elements that are in memory at a time at most, where the shape of chunks allows.
-const MOST: u64 = 128 << 20;
+/// Bytes of elements that are in memory at a time, unless whole chunks need more.
+const USUAL: u64 = 128 << 20;
 
 /// The share of `memory` bytes that elements may take. The rest is for chunks.
 pub(crate) fn share(memory: u64) -> u64 {
-    MOST.min(memory / 4)
+    memory / 4
 }
 
-/// Bytes of elements of `array` that are in memory at a time: the share of elements, from what is left for chunks.
+/// Returns the most bytes of elements of `array` that may be in memory at a time.
+fn most(array: &Array) -> u64 {
+    // The context has the memory that the share of elements leaves.
+    array.hierarchy().context().limits().memory / 3
+}
+
+/// Returns the bytes of elements of `array` that are in memory at a time.
 pub(crate) fn budget(array: &Array) -> u64 {
-    MOST.min(array.hierarchy().context().limits().memory / 3)
+    USUAL.min(most(array))
 }
 
 /// What an element of variable size is taken to have, in bytes: nobody knows before it is read.
@@ -52,46 +58,71 @@ pub(crate) fn count(along: &[Along]) -> u64 {
     along.iter().map(length).fold(1, u64::saturating_mul)
 }
 
-/// The parts of a selection, each with its number of bytes at most `budget` where a single element is not more.
+/// Visits the parts of a selection, which follow one another in C order.
 ///
-/// Parts begin and end where chunks do, as far as the budget allows: no chunk is decoded twice then.
+/// Parts begin and end where chunks do, so that each chunk is decoded once. They are cut inside of chunks only where a row
+/// of whole chunks does not fit into the memory for elements.
 pub(crate) fn for_each(
     array: &Array,
     along: &[Along],
-    budget: u64,
     visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let grid = array.chunk_grid();
-    let chunks: Vec<u64> = match grid.chunk_shape() {
+    let chunks: Vec<u64> = match array.chunk_grid().chunk_shape() {
         Some(shape) => shape.to_vec(),
         None => vec![1; along.len()],
     };
-    let most = (budget / element_size(array).max(1)).max(1);
-    split(along.to_vec(), &chunks, most, visit)
+    let count = |bytes: u64| (bytes / element_size(array).max(1)).max(1);
+    let parts = Parts { chunks: &chunks, usual: count(budget(array)), most: count(most(array)) };
+    parts.visit(along.to_vec(), visit)
 }
 
-fn split(
-    along: Vec<Along>,
-    chunks: &[u64],
+/// How a selection is split.
+struct Parts<'a> {
+    /// Elements of a chunk per dimension.
+    chunks: &'a [u64],
+    /// Elements of a part, unless a row of chunks has more.
+    usual: u64,
+    /// The most elements of a part.
     most: u64,
-    visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let all = count(&along);
-    let dimension = along.iter().position(|along| length(along) > 1);
-    let Some(dimension) = dimension.filter(|_| all > most) else {
-        return visit(&Selection::Dimensions(along));
-    };
-    let rows = length(&along[dimension]);
-    let fitting = (most / (all / rows).max(1)).max(1);
-    let mut from = 0;
-    while from < rows {
-        let until = boundary(&along[dimension], from, fitting, chunks[dimension]).min(rows);
-        let mut part = along.clone();
-        part[dimension] = slice(&along[dimension], from, until);
-        split(part, chunks, most, visit)?;
-        from = until;
+}
+
+impl Parts<'_> {
+    fn visit(
+        &self,
+        along: Vec<Along>,
+        visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let all = count(&along);
+        let dimension = along.iter().position(|along| length(along) > 1);
+        let Some(dimension) = dimension.filter(|_| all > self.usual) else {
+            return visit(&Selection::Dimensions(along));
+        };
+        let rows = length(&along[dimension]);
+        let fitting = self.fitting(&along[dimension], self.chunks[dimension], all / rows);
+        let mut from = 0;
+        while from < rows {
+            let until = boundary(&along[dimension], from, fitting, self.chunks[dimension]).min(rows);
+            let mut part = along.clone();
+            part[dimension] = slice(&along[dimension], from, until);
+            match fitting {
+                1 => self.visit(part, visit)?,
+                _ => visit(&Selection::Dimensions(part))?,
+            }
+            from = until;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Returns how many entries along a dimension a part has, where one entry selects `row` elements.
+    fn fitting(&self, along: &Along, chunk: u64, row: u64) -> u64 {
+        let fitting = (self.usual / row.max(1)).max(1);
+        let of_one_chunk = match along {
+            Along::Range { step, .. } => chunk.div_ceil((*step).max(1)),
+            Along::Index(_) | Along::List(_) => chunk,
+        };
+        let is_cut = fitting < of_one_chunk.min(length(along));
+        if is_cut && of_one_chunk.saturating_mul(row) <= self.most { of_one_chunk } else { fitting }
+    }
 }
 
 /// Where a part of at most `fitting` entries that begins at entry `from` ends: at the last boundary of chunks that it
@@ -144,14 +175,19 @@ mod tests {
         Along::Range { start, stop, step }
     }
 
-    fn parts(along: Vec<Along>, chunks: &[u64], most: u64) -> Vec<Vec<Along>> {
+    fn parts(along: Vec<Along>, chunks: &[u64], usual: u64) -> Vec<Vec<Along>> {
+        parts_of(&Parts { chunks, usual, most: usual }, along)
+    }
+
+    fn parts_of(split: &Parts<'_>, along: Vec<Along>) -> Vec<Vec<Along>> {
         let mut parts = Vec::new();
-        split(along, chunks, most, &mut |selection| {
-            let Selection::Dimensions(along) = selection else { unreachable!() };
-            parts.push(along.clone());
-            Ok(())
-        })
-        .unwrap();
+        split
+            .visit(along, &mut |selection| {
+                let Selection::Dimensions(along) = selection else { unreachable!() };
+                parts.push(along.clone());
+                Ok(())
+            })
+            .unwrap();
         parts
     }
 
@@ -166,7 +202,7 @@ mod tests {
     fn the_share_of_elements_follows_from_what_is_left_for_chunks() {
         for memory in [0, 4, 4000, 400 << 20, 512 << 20, 1 << 40] {
             let share = share(memory);
-            assert_eq!(MOST.min((memory - share) / 3), share, "{memory}");
+            assert_eq!((memory - share) / 3, share, "{memory}");
         }
     }
 
@@ -178,6 +214,16 @@ mod tests {
             starts,
             [range(1, 4, 1), range(4, 8, 1), range(8, 12, 1), range(12, 16, 1), range(16, 20, 1)]
         );
+    }
+
+    #[test]
+    fn a_row_of_chunks_is_one_part_where_the_memory_suffices() {
+        let along = vec![range(0, 8, 1), range(0, 10, 1)];
+        let with_most = |most| parts_of(&Parts { chunks: &[4, 5], usual: 20, most }, along.clone());
+        let starts =
+            |parts: Vec<Vec<Along>>| parts.into_iter().map(|part| part[0].clone()).collect::<Vec<_>>();
+        assert_eq!(starts(with_most(40)), [range(0, 4, 1), range(4, 8, 1)]);
+        assert_eq!(starts(with_most(39)), [range(0, 2, 1), range(2, 4, 1), range(4, 6, 1), range(6, 8, 1)]);
     }
 
     #[test]

@@ -10,10 +10,10 @@ const SIZE: u64 = 2 * 9000 * 9000;
 const CHUNKS: u64 = 81;
 
 /// An array of ones, of which no chunk is stored, in a store that counts.
-fn counted(place: &Place) -> String {
+fn counted(place: &Place, codec: &str) -> String {
     let store = place.at("store");
     let create = ["create", &store, "/a", "--shape", "2,9000,9000", "--chunks", "2,1000,1000"];
-    bytes(&[&create[..], &["--dtype", "uint8", "--fill", "1", "--codec", "none"]].concat());
+    bytes(&[&create[..], &["--dtype", "uint8", "--fill", "1", "--codec", codec]].concat());
     format!(r#"{{"type": "statistics", "store": {{"type": "filesystem", "path": "{store}"}}}}"#)
 }
 
@@ -48,7 +48,7 @@ fn zeros(place: &Place) -> String {
 #[test]
 fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
     let place = Place::new();
-    let (store, zeros) = (counted(&place), zeros(&place));
+    let (store, zeros) = (counted(&place, "none"), zeros(&place));
     let output = run(&["put", &store, "/a", &zeros, "--format", "raw"]);
     assert_eq!(values(&output, "set"), CHUNKS);
     let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
@@ -64,9 +64,26 @@ fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
 #[test]
 fn each_chunk_is_written_once_from_standard_input() {
     let place = Place::new();
-    let (store, zeros) = (counted(&place), zeros(&place));
+    let (store, zeros) = (counted(&place, "none"), zeros(&place));
     let mut command = program();
     command.args(["put", &store, "/a", "-"]).stdin(File::open(zeros).unwrap()).stderr(Stdio::piped());
     let output = command.output().unwrap();
     assert_eq!(values(&output, "set"), CHUNKS);
+}
+
+#[test]
+fn each_chunk_is_read_once_for_a_pipe() {
+    let place = Place::new();
+    // Compressed chunks are read whole. The bytes of the others can be read in parts.
+    let (store, zeros) = (counted(&place, "zstd"), zeros(&place));
+    run(&["put", &store, "/a", &zeros, "--format", "raw"]);
+    let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
+    let reads = |memory: &str| {
+        let output = run(&["--memory", memory, "get", &store, "/a", "--format", "raw"]);
+        assert_eq!(output.stdout.len() as u64, SIZE);
+        values(&output, "get") - values(&opening, "get")
+    };
+    // All chunks lie in one row. A quarter of 1 GiB holds it, and a quarter of 512 MiB does not.
+    assert_eq!(reads("1GiB"), CHUNKS);
+    assert!(reads("512MiB") > CHUNKS);
 }
