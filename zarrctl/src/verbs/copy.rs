@@ -67,8 +67,10 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
     let arrays = write_chunks(&planned, &destination, losses)?;
     let _writing = interrupt::writing();
+    // After an interruption, other files must not hide from `clean` that chunks without arrays are in a hierarchy.
+    write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
-    write_documents(&planned, &arrays, &destination)
+    Ok(destination.publish_arrays(&arrays)?)
 }
 
 /// The message about what an interrupted copy leaves.
@@ -357,13 +359,13 @@ fn write_chunks(
     Ok(done)
 }
 
-fn write_documents(planned: &[Planned], arrays: &[Array], destination: &Hierarchy) -> Result<(), Failure> {
+fn write_groups(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
     for node in planned {
         if let Planned::Group { path, attributes } = node {
             write_group(destination, path, attributes)?;
         }
     }
-    Ok(destination.publish_arrays(arrays)?)
+    Ok(())
 }
 
 fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) -> Result<(), Failure> {
