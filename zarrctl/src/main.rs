@@ -18,6 +18,7 @@ mod preview;
 mod printer;
 mod salvage;
 mod slabs;
+mod taken;
 mod target;
 #[path = "../templates/templates.rs"]
 mod templates;

@@ -23,6 +23,7 @@ use crate::opening::{self, Opened, existing, open_documents};
 use crate::others::Others;
 use crate::printer::{note_lines, stdout};
 use crate::slabs;
+use crate::taken::Taken;
 use crate::target;
 use crate::terminal::Progress;
 use crate::transfer::{self, have_one_form, transfer};
@@ -31,9 +32,18 @@ use crate::transfer::{self, have_one_form, transfer};
 const SHOWN: usize = 20;
 
 /// What is to be there in the end. Parents stand before their children.
-enum Planned {
+#[derive(Debug)]
+pub(crate) enum Planned {
     Group { path: NodePath, attributes: Object },
     Array { path: NodePath, source: Array, metadata: Box<ArrayMetadata> },
+}
+
+impl Planned {
+    fn path(&self) -> &NodePath {
+        match self {
+            Self::Group { path, .. } | Self::Array { path, .. } => path,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
@@ -48,11 +58,13 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
     let (entry_point, mut losses) = entry_point(&source, &root, format, there);
     let nodes = source.walk(&root)?;
-    let (planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
+    let (mut planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
     let others = Others::find(&source, &nodes, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
     if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
-        refused.extend(taken(&planned, &existing)?);
+        let taken = Taken::find(&planned, &existing)?;
+        refused.extend(taken.refused);
+        planned.retain(|node| !taken.complete.contains(node.path()));
     }
     drop(reading);
     refuse(&refused)?;
@@ -309,32 +321,6 @@ fn rehearse_array(
         check_a_chunk(source, &array)?;
     }
     Ok(hierarchy.publish_array(&array)?)
-}
-
-/// Nodes that are there and would be changed: groups of the same attributes, or without any, are taken over.
-fn taken(planned: &[Planned], destination: &Hierarchy) -> Result<Vec<String>, Failure> {
-    let mut taken = Vec::new();
-    for node in planned {
-        match node {
-            Planned::Group { path, attributes } => {
-                if !destination.exists(&path.to_string())? {
-                    continue;
-                }
-                let there = destination.group_at(path)?;
-                if !attributes.is_empty()
-                    && !there.attributes().is_empty()
-                    && there.attributes() != attributes
-                {
-                    taken.push(format!("{path}: the group is there already, with other attributes"));
-                }
-            }
-            Planned::Array { path, metadata, .. } => {
-                let prepared = destination.prepare_array(&path.to_string(), (**metadata).clone());
-                taken.extend(prepared.err().map(|error| format!("{path}: {}", chain(&error))));
-            }
-        }
-    }
-    Ok(taken)
 }
 
 /// Writes the chunks of all arrays, which do not have documents yet.
