@@ -173,6 +173,11 @@ pub(crate) fn create(
     Ok(Opened(Hierarchy::create(store, context, format)?))
 }
 
+/// The same hierarchy. Its warnings are printed when it is dropped.
+pub(crate) fn opened(hierarchy: Hierarchy) -> Opened {
+    Opened(hierarchy)
+}
+
 /// As [`create`] for a hierarchy of the draft that has this entry point.
 pub(crate) fn create_draft(
     location: &str,
@@ -216,9 +221,10 @@ pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Optio
     Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
 }
 
-/// The hierarchy that is there, if there is one.
+/// The hierarchy that is there, if there is one, by the documents of its nodes: consolidated metadata may lack nodes.
 pub(crate) fn existing(location: &str, context: &Context) -> Result<Option<Hierarchy>, Failure> {
-    match Hierarchy::open(open_to_write(location, context)?, context) {
+    let options = OpenOptions::new().consolidated(false);
+    match Hierarchy::open_with(open_to_write(location, context)?, context, options) {
         Ok(hierarchy) => Ok(Some(hierarchy)),
         Err(zarr_kit::Error::NoHierarchy { .. }) => Ok(None),
         Err(error) => Err(error.into()),

@@ -61,8 +61,9 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let (mut planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
     let others = Others::find(&source, &nodes, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
-    if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
-        let taken = Taken::find(&planned, &existing)?;
+    let existing = existing.filter(|hierarchy| hierarchy.format() == format);
+    if let Some(existing) = &existing {
+        let taken = Taken::find(&planned, existing)?;
         refused.extend(taken.refused);
         planned.retain(|node| !taken.complete.contains(node.path()));
     }
@@ -75,7 +76,10 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
     }
     interrupt::watch(left_text(&arguments.destination))?;
-    let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
+    let destination = match existing {
+        Some(existing) => opening::opened(existing),
+        None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
+    };
     let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
     let arrays = write_chunks(&planned, &destination, losses)?;
     let _writing = interrupt::writing();

@@ -570,3 +570,31 @@ fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() 
     let message = refused(&["copy", &store, &copy], 1);
     assert!(message.contains("\n  /a: ") && !message.contains("\n  /b: "), "{message}");
 }
+
+#[test]
+fn a_group_that_consolidated_metadata_lack_is_taken_over() {
+    for format in ["v2", "v3"] {
+        let place = Place::new();
+        let (store, copy) = (place.at("store"), place.at("copy"));
+        let create = |store: &str, path: &str| {
+            bytes(&["create", store, path, "--shape", "8", "--dtype", "uint8", "--format", format]);
+        };
+        create(&store, "/g/a");
+        create(&copy, "/b");
+        bytes(&["consolidate", &copy]);
+        let before =
+            ["zarr.json", ".zmetadata"].map(|name| (name, std::fs::read(place.path("copy").join(name))));
+        create(&copy, "/g/c");
+        // A program that was killed before it wrote the consolidated metadata leaves these.
+        for (name, contents) in before.into_iter().filter_map(|(name, contents)| Some((name, contents.ok()?)))
+        {
+            std::fs::write(place.path("copy").join(name), contents).unwrap();
+        }
+        bytes(&["copy", &store, &copy]);
+        assert_eq!(
+            bytes(&["get", &copy, "/g/a", "--no-consolidated", "--format", "raw"]),
+            [0; 8],
+            "{format}"
+        );
+    }
+}
