@@ -24,6 +24,9 @@ mod guide;
 #[path = "it/interrupted.rs"]
 mod interrupted;
 #[cfg(target_os = "linux")]
+#[path = "it/kills.rs"]
+mod kills;
+#[cfg(target_os = "linux")]
 #[path = "it/loaded.rs"]
 mod loaded;
 #[path = "it/looking.rs"]
