@@ -32,6 +32,11 @@ pub(crate) struct Arguments {
     /// variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) memory: Option<u64>,
+    /// Wait for the disk on every write to a local folder or file, so that a power cut undoes nothing that is done. The
+    /// default is that of the variable ZARR_KIT_DURABLE: 1 or true, 0 or false. A JSON description of a store with
+    /// "durable": false keeps it
+    #[arg(long, global = true)]
+    pub(crate) durable: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod blocks;
 mod demo;
 mod describe;
+mod durable;
 mod failure;
 mod forms;
 mod interrupt;
@@ -43,7 +44,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    let done = opening::set_memory(arguments.memory).and_then(|()| run(arguments.verb));
+    let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
+    let done = set.and_then(|()| run(arguments.verb));
     let message = done.err().and_then(|failure| failure.message());
     let Some(message) = message else { return ExitCode::SUCCESS };
     printer::print_error(&message);

@@ -13,6 +13,7 @@ use zarr_kit::{
 };
 
 use crate::arguments::Reading;
+use crate::durable;
 use crate::failure::{Failure, chain};
 use crate::slabs;
 use crate::terminal::warn;
@@ -196,7 +197,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
         ["zip", "ozx"].iter().any(|archive| extension.eq_ignore_ascii_case(archive))
     });
     let is_archive = is_named_so && !path.is_dir();
-    let store = if is_archive { None } else { Some(open_store(context.registry(), location)?) };
+    let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
         Some(store) => Ok(store),
         None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),

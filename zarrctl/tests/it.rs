@@ -14,6 +14,9 @@ mod change;
 mod conformance;
 #[path = "it/copying.rs"]
 mod copying;
+#[cfg(target_os = "linux")]
+#[path = "it/durable.rs"]
+mod durable;
 #[path = "it/fallback.rs"]
 mod fallback;
 #[path = "it/forms.rs"]

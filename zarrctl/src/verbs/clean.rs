@@ -11,6 +11,7 @@ use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::{FilesystemStore, open_store};
 
 use crate::arguments::Clean;
+use crate::durable;
 use crate::failure::Failure;
 use crate::leftovers::{self, Leftover};
 use crate::opening::context;
@@ -24,7 +25,8 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
             "`{location}` is no folder; what this removes is in folders alone"
         )));
     }
-    let store = Arc::new(FilesystemStore::open_url(&location).map_err(failed)?);
+    let store = FilesystemStore::open_url(&location).map_err(failed)?;
+    let store = Arc::new(store.durable(durable::is_on()));
     if !store.path().exists() {
         return Err(Failure::fault(format!("there is no folder `{}`", store.path().display())));
     }

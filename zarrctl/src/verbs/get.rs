@@ -9,6 +9,7 @@ use zarr_kit::{Along, Array, Selection};
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
 use crate::describe::{self, stored_order};
+use crate::durable;
 use crate::failure::Failure;
 use crate::forms::Writer;
 use crate::forms::csv::CsvWriter;
@@ -163,7 +164,9 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
     let written = File::create(&part).map_err(Failure::from).and_then(write);
     let written = written.and_then(|()| {
         let _writing = interrupt::writing();
-        Ok(std::fs::rename(&part, file)?)
+        durable::sync_contents(&part)?;
+        std::fs::rename(&part, file)?;
+        Ok(durable::sync_name(file)?)
     });
     if written.is_err() {
         // The error at hand says more than one about what is left of it.

@@ -19,7 +19,7 @@ mod fixture;
 #[path = "kills/readers.rs"]
 mod readers;
 #[path = "kills/trace.rs"]
-mod trace;
+pub(crate) mod trace;
 
 use zarr_kit::Format;
 

@@ -9,7 +9,7 @@ use libc::{c_int, c_void, pid_t};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// At the moment that was asked for.
     Killed,
     /// By itself, with this status.
@@ -18,16 +18,18 @@ pub(super) enum End {
 
 /// A run that is over.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
-    pub(super) end: End,
+pub(crate) struct Run {
+    pub(crate) end: End,
     /// Moments directly before and after changes of files that the program came to.
-    pub(super) moments: usize,
+    pub(crate) moments: usize,
+    /// Begins and ends of calls that wait for the disk.
+    pub(crate) syncs: usize,
 }
 
 /// Runs `program` with `arguments` in `folder`, and sends SIGKILL at the moment with this number.
 ///
 /// A moment is the begin or the end of a system call that changes a file or a folder. The numbers begin with 1.
-pub(super) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> Run {
+pub(crate) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> Run {
     // The shell stops itself, so that nothing happens before the program is traced.
     let mut shell = Command::new("sh");
     shell.args(["-c", "kill -STOP $$; exec \"$@\"", "sh"]).arg(program.get_program());
@@ -45,13 +47,14 @@ pub(super) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> R
     assert!(libc::WIFSTOPPED(status), "the shell did not stop itself");
     let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
     trace(libc::PTRACE_SEIZE, process, options).unwrap();
-    Traced { child, process, moments: 0, is_killed: false }.follow(kill_at)
+    Traced { child, process, moments: 0, syncs: 0, is_killed: false }.follow(kill_at)
 }
 
 struct Traced {
     child: Child,
     process: pid_t,
     moments: usize,
+    syncs: usize,
     is_killed: bool,
 }
 
@@ -69,16 +72,22 @@ impl Traced {
                 }
                 resume(thread, if is_call || status >> 16 != 0 { 0 } else { signal });
             } else if thread == self.process && libc::WIFEXITED(status) {
-                return Run { end: End::Exited(libc::WEXITSTATUS(status)), moments: self.moments };
+                return self.over(End::Exited(libc::WEXITSTATUS(status)));
             } else if thread == self.process {
                 assert!(self.is_killed, "the program ended by signal {}", libc::WTERMSIG(status));
-                return Run { end: End::Killed, moments: self.moments };
+                return self.over(End::Killed);
             }
         }
     }
 
+    fn over(&self, end: End) -> Run {
+        Run { end, moments: self.moments, syncs: self.syncs }
+    }
+
     fn count(&mut self, thread: pid_t, kill_at: Option<usize>) {
-        if self.is_killed || !Call::of(thread).is_some_and(|call| call.is_change()) {
+        let Some(call) = Call::of(thread).filter(|_| !self.is_killed) else { return };
+        self.syncs += usize::from([libc::SYS_fsync, libc::SYS_fdatasync].contains(&call.number));
+        if !call.is_change() {
             return;
         }
         self.moments += 1;
