@@ -82,6 +82,41 @@ pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<L
     Ok(found)
 }
 
+/// The number of chunks at and below a path without a node, besides those of arrays there.
+pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+    let store = &**hierarchy.store();
+    let keys = listed(store, &chunk_folder(hierarchy, path)?)?;
+    let nodes = Nodes::of(store, &keys)?;
+    let is_left = |key: &&Key| is_certain(key) && !is_below(key, &nodes.arrays);
+    Ok(keys.iter().filter(is_left).count())
+}
+
+/// All keys at and below a path that only chunks have.
+pub(crate) fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Failure> {
+    let mut keys = listed(&**hierarchy.store(), &chunk_folder(hierarchy, path)?)?;
+    keys.retain(is_certain);
+    Ok(keys)
+}
+
+/// The number of chunks in a store without a hierarchy.
+pub(crate) fn chunks_without_hierarchy(store: &dyn Store) -> Result<usize, Failure> {
+    let found = without_document(store, &listed(store, "")?)?;
+    let chunks = found.iter().filter(|found| found.reason == Reason::NoDocument);
+    Ok(chunks.map(|found| found.keys.len()).sum())
+}
+
+/// The number of chunks outside of the shape of an array.
+pub(crate) fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+    let folder = chunk_folder(hierarchy, path)?;
+    let keys = listed(&**hierarchy.store(), &folder)?;
+    Ok(outside_of(hierarchy, path, folder, &keys)?.map_or(0, |outside| outside.keys.len()))
+}
+
+fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Failure> {
+    let prefix = Prefix::new(folder).map_err(|error| Failure::Fault(error.into()))?;
+    store.list_prefix(&prefix).map_err(|error| Failure::Fault(error.into()))
+}
+
 /// The folder of the chunks of an array.
 fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failure> {
     let prefix = match hierarchy.entry_point() {
@@ -95,7 +130,7 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failur
 /// `7` and `0/1` may be chunks of v2, or anything else: they are left alone.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
     let nodes = Nodes::of(store, keys)?;
-    let is_left = |key: &Key| is_of_attributes(key) || Chunk::of(key).is_some_and(|chunk| chunk.is_certain);
+    let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
     let are_all_left = keys.iter().all(is_left);
     let mut folders: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
     for key in keys {
@@ -120,6 +155,11 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Fa
         keys: vec![key.clone()],
     });
     Ok(found.chain(attributes).collect())
+}
+
+/// Whether hardly any file but a chunk has a key like this.
+fn is_certain(key: &Key) -> bool {
+    Chunk::of(key).is_some_and(|chunk| chunk.is_certain)
 }
 
 /// Whether a key is that of the attributes of a node of v2.

@@ -7,6 +7,7 @@ mod describe;
 mod durable;
 mod failure;
 mod forms;
+mod hints;
 mod interrupt;
 mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]

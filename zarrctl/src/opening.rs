@@ -15,6 +15,7 @@ use zarr_kit::{
 use crate::arguments::Reading;
 use crate::durable;
 use crate::failure::{Failure, chain};
+use crate::hints;
 use crate::slabs;
 use crate::terminal::warn;
 use crate::values;
@@ -155,7 +156,10 @@ fn open_in(
     if let Some(format) = reading.as_format {
         options = options.format(format);
     }
-    Ok(Opened(Hierarchy::open_with(store, context, options)?))
+    match Hierarchy::open_with(Arc::clone(&store), context, options) {
+        Ok(hierarchy) => Ok(Opened(hierarchy)),
+        Err(error) => Err(hints::of_hierarchy(error, &*store)),
+    }
 }
 
 /// Begins a hierarchy, or opens the one that is there; without a format, that of what is there, or `default`.

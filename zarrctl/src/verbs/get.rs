@@ -17,6 +17,7 @@ use crate::forms::json::JsonWriter;
 use crate::forms::npy::NpyWriter;
 use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::summarise;
+use crate::hints;
 use crate::interrupt::{self, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
@@ -28,7 +29,7 @@ const STANDARD: &str = "-";
 
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let array = hierarchy.array(&arguments.path)?;
+    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
