@@ -32,6 +32,11 @@ pub(crate) struct Arguments {
     /// variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) memory: Option<u64>,
+    /// Wait for the disk on every write to a local folder or file, so that a power cut undoes nothing that is done. The
+    /// default is that of the variable ZARR_KIT_DURABLE: 1 or true, 0 or false. A JSON description of a store with
+    /// "durable": false keeps it
+    #[arg(long, global = true)]
+    pub(crate) durable: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
@@ -97,8 +102,9 @@ pub(crate) enum Verb {
     /// Removes what interrupted writes left behind in a folder, and lists it.
     ///
     /// These are files whose names begin with `.zarr-tmp-`, which take space and are never read; `NAME.NUMBER.part` files
-    /// of `get -o` directly in the folder; chunks that no array has, such as those of an interrupted copy or erasure; and
-    /// chunks outside of the shape of their array. Other files are left alone.
+    /// of `get -o` directly in the folder; chunks that no array has, such as those of an interrupted copy or erasure;
+    /// chunks outside of the shape of their array; and attributes of v2 without an array or a group. Other files are left
+    /// alone.
     ///
     /// Below a group, every file with a name such as `c/0/1` or `0.1` counts as a chunk unless it is in the folder of an
     /// array; names such as `7` and `0/1` do not count. In a folder without metadata, chunks are found only if all its files are named like `c/0/1` or `0.1`.

@@ -10,6 +10,7 @@ use zarr_kit::spec::{Elements, Object, Value};
 use zarr_kit::{Array, Context, Format, Hierarchy, NodePath, Selection, open_store};
 
 use crate::describe::{Describer, Stored, codec_names};
+use crate::durable;
 use crate::failure::Failure;
 use crate::opening::context;
 use crate::preview;
@@ -113,7 +114,7 @@ fn show(
 }
 
 fn write(location: &str, context: &Context, format: Format, items: &[Item]) -> Result<(), Failure> {
-    let hierarchy = Hierarchy::create(open_store(context.registry(), location)?, context, format)?;
+    let hierarchy = Hierarchy::create(durable::open(location, context)?, context, format)?;
     let mut attributes = Object::new();
     attributes.insert("title", Value::from("A small hierarchy with formulas for data"));
     hierarchy.create_group("/", attributes)?;

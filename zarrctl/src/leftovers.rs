@@ -16,20 +16,24 @@ use crate::salvage::key_encoding;
 /// The largest document that is looked at, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
-/// Chunks in one folder that no array has.
+/// Values in one folder that belong to no node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leftover {
-    /// The folder of the array that has them, or had.
+    /// The folder of the node that has them, or had.
     pub(crate) folder: String,
     pub(crate) reason: Reason,
     pub(crate) keys: Vec<Key>,
 }
 
-/// Why chunks are left over.
+/// Why values are left over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
+    /// Chunks without the document of an array.
     NoDocument,
+    /// Chunks with indices that the grid of their array does not have.
     OutsideOfTheArray,
+    /// Attributes of v2 without the document of an array or a group.
+    NoNode,
 }
 
 impl Reason {
@@ -37,6 +41,20 @@ impl Reason {
         match self {
             Self::NoDocument => "there is no metadata of an array",
             Self::OutsideOfTheArray => "they are outside of the shape of the array",
+            Self::NoNode => "there is no metadata of an array or a group",
+        }
+    }
+
+    /// What is left over, with its count.
+    pub(crate) fn counted(self, count: usize) -> String {
+        let one = match self {
+            Self::NoDocument | Self::OutsideOfTheArray => "chunk",
+            Self::NoNode => "document of attributes",
+        };
+        match (self, count) {
+            (_, 1) => format!("1 {one}"),
+            (Self::NoNode, _) => format!("{count} documents of attributes"),
+            _ => format!("{count} {one}s"),
         }
     }
 }
@@ -64,6 +82,41 @@ pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<L
     Ok(found)
 }
 
+/// The number of chunks at and below a path without a node, besides those of arrays there.
+pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+    let store = &**hierarchy.store();
+    let keys = listed(store, &chunk_folder(hierarchy, path)?)?;
+    let nodes = Nodes::of(store, &keys)?;
+    let is_left = |key: &&Key| is_certain(key) && !is_below(key, &nodes.arrays);
+    Ok(keys.iter().filter(is_left).count())
+}
+
+/// All keys at and below a path that only chunks have.
+pub(crate) fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Failure> {
+    let mut keys = listed(&**hierarchy.store(), &chunk_folder(hierarchy, path)?)?;
+    keys.retain(is_certain);
+    Ok(keys)
+}
+
+/// The number of chunks in a store without a hierarchy.
+pub(crate) fn chunks_without_hierarchy(store: &dyn Store) -> Result<usize, Failure> {
+    let found = without_document(store, &listed(store, "")?)?;
+    let chunks = found.iter().filter(|found| found.reason == Reason::NoDocument);
+    Ok(chunks.map(|found| found.keys.len()).sum())
+}
+
+/// The number of chunks outside of the shape of an array.
+pub(crate) fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+    let folder = chunk_folder(hierarchy, path)?;
+    let keys = listed(&**hierarchy.store(), &folder)?;
+    Ok(outside_of(hierarchy, path, folder, &keys)?.map_or(0, |outside| outside.keys.len()))
+}
+
+fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Failure> {
+    let prefix = Prefix::new(folder).map_err(|error| Failure::Fault(error.into()))?;
+    store.list_prefix(&prefix).map_err(|error| Failure::Fault(error.into()))
+}
+
 /// The folder of the chunks of an array.
 fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failure> {
     let prefix = match hierarchy.entry_point() {
@@ -77,14 +130,15 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failur
 /// `7` and `0/1` may be chunks of v2, or anything else: they are left alone.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
     let nodes = Nodes::of(store, keys)?;
-    let are_all_chunks = keys.iter().all(|key| Chunk::of(key).is_some_and(|chunk| chunk.is_certain));
+    let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
+    let are_all_left = keys.iter().all(is_left);
     let mut folders: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
     for key in keys {
         let Some(chunk) = Chunk::of(key) else { continue };
         if !chunk.is_certain || is_below(key, &nodes.arrays) {
             continue;
         }
-        if are_all_chunks || is_below(key, &nodes.groups) {
+        if are_all_left || is_below(key, &nodes.groups) {
             folders.entry(chunk.folder).or_default().push(key.clone());
         }
     }
@@ -93,7 +147,24 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Fa
         reason: Reason::NoDocument,
         keys,
     });
-    Ok(found.collect())
+    let attributes = keys.iter().filter(|key| is_of_attributes(key) && !nodes.are_at(key.parent().as_str()));
+    let attributes = attributes.filter(|key| are_all_left || is_below(key, &nodes.groups));
+    let attributes = attributes.map(|key| Leftover {
+        folder: key.parent().as_str().to_owned(),
+        reason: Reason::NoNode,
+        keys: vec![key.clone()],
+    });
+    Ok(found.chain(attributes).collect())
+}
+
+/// Whether hardly any file but a chunk has a key like this.
+fn is_certain(key: &Key) -> bool {
+    Chunk::of(key).is_some_and(|chunk| chunk.is_certain)
+}
+
+/// Whether a key is that of the attributes of a node of v2.
+fn is_of_attributes(key: &Key) -> bool {
+    key.name() == ".zattrs"
 }
 
 /// The chunks of an array whose indices its grid does not have.
@@ -123,9 +194,16 @@ fn outside_of(
 struct Nodes {
     arrays: BTreeSet<String>,
     groups: BTreeSet<String>,
+    /// Groups of v2 in consolidated metadata, which may have no document of their own.
+    copied_groups: BTreeSet<String>,
 }
 
 impl Nodes {
+    /// Whether `folder` is the folder of a node.
+    fn are_at(&self, folder: &str) -> bool {
+        [&self.arrays, &self.groups, &self.copied_groups].iter().any(|nodes| nodes.contains(folder))
+    }
+
     fn of(store: &dyn Store, keys: &[Key]) -> Result<Self, Failure> {
         let mut nodes = Self::default();
         for key in keys {
@@ -148,7 +226,11 @@ impl Nodes {
         let consolidated = member("consolidated_metadata").map_or(document, Some);
         let nodes = consolidated.and_then(|nodes| nodes.as_object()?.get("metadata")?.as_object());
         for name in nodes.into_iter().flat_map(Object::keys) {
-            match name.strip_suffix(".zarray") {
+            let [array, group] = [".zarray", ".zgroup"].map(|document| name.strip_suffix(document));
+            if let Some(group) = group {
+                self.copied_groups.insert(format!("{folder}{group}"));
+            }
+            match array {
                 Some(array) => drop(self.arrays.insert(format!("{folder}{array}"))),
                 None if is_array(nodes.and_then(|nodes| nodes.get(name))) => {
                     self.arrays.insert(format!("{folder}{name}/"));
@@ -336,6 +418,19 @@ mod tests {
         let documents = [(".zmetadata", v2), (".zgroup", "{}")];
         assert_eq!(left(&documents, &["g/a/0.0", "g/b/0.0"]), [("g/b/".to_owned(), 1)]);
         assert_eq!(left(&[(".zmetadata", "{"), (".zgroup", "{}")], &["g/a/0.0"]), []);
+    }
+
+    #[test]
+    fn attributes_without_a_node_are_left_over() {
+        let documents = [(".zgroup", "{}"), ("a/.zarray", "{}"), ("g/.zgroup", "{}")];
+        let attributes = [".zattrs", "a/.zattrs", "g/.zattrs", "g/x/.zattrs", "y/.zattrs"];
+        assert_eq!(left(&documents, &attributes), [("g/x/".to_owned(), 1), ("y/".to_owned(), 1)]);
+        let copies = r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {}, "y/.zgroup": {}}}"#;
+        let documents = [(".zmetadata", copies), (".zgroup", "{}")];
+        assert_eq!(left(&documents, &attributes[3..]), [("g/x/".to_owned(), 1)]);
+        // A copy that was interrupted before its first group.
+        assert_eq!(left(&[], &[".zattrs", "a/0.0"]), [("a/".to_owned(), 1), (String::new(), 1)]);
+        assert_eq!(left(&[], &[".zattrs", "notes.txt"]), []);
     }
 
     #[test]

@@ -4,8 +4,10 @@ mod arguments;
 mod blocks;
 mod demo;
 mod describe;
+mod durable;
 mod failure;
 mod forms;
+mod hints;
 mod interrupt;
 mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -18,6 +20,7 @@ mod preview;
 mod printer;
 mod salvage;
 mod slabs;
+mod taken;
 mod target;
 #[path = "../templates/templates.rs"]
 mod templates;
@@ -42,7 +45,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    let done = opening::set_memory(arguments.memory).and_then(|()| run(arguments.verb));
+    let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
+    let done = set.and_then(|()| run(arguments.verb));
     let message = done.err().and_then(|failure| failure.message());
     let Some(message) = message else { return ExitCode::SUCCESS };
     printer::print_error(&message);

@@ -13,7 +13,9 @@ use zarr_kit::{
 };
 
 use crate::arguments::Reading;
+use crate::durable;
 use crate::failure::{Failure, chain};
+use crate::hints;
 use crate::slabs;
 use crate::terminal::warn;
 use crate::values;
@@ -154,7 +156,10 @@ fn open_in(
     if let Some(format) = reading.as_format {
         options = options.format(format);
     }
-    Ok(Opened(Hierarchy::open_with(store, context, options)?))
+    match Hierarchy::open_with(Arc::clone(&store), context, options) {
+        Ok(hierarchy) => Ok(Opened(hierarchy)),
+        Err(error) => Err(hints::of_hierarchy(error, &*store)),
+    }
 }
 
 /// Begins a hierarchy, or opens the one that is there; without a format, that of what is there, or `default`.
@@ -171,6 +176,11 @@ pub(crate) fn create(
     };
     warn_of_place(location, &*store);
     Ok(Opened(Hierarchy::create(store, context, format)?))
+}
+
+/// The same hierarchy. Its warnings are printed when it is dropped.
+pub(crate) fn opened(hierarchy: Hierarchy) -> Opened {
+    Opened(hierarchy)
 }
 
 /// As [`create`] for a hierarchy of the draft that has this entry point.
@@ -191,7 +201,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
         ["zip", "ozx"].iter().any(|archive| extension.eq_ignore_ascii_case(archive))
     });
     let is_archive = is_named_so && !path.is_dir();
-    let store = if is_archive { None } else { Some(open_store(context.registry(), location)?) };
+    let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
         Some(store) => Ok(store),
         None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
@@ -216,9 +226,10 @@ pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Optio
     Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
 }
 
-/// The hierarchy that is there, if there is one.
+/// The hierarchy that is there, if there is one, by the documents of its nodes: consolidated metadata may lack nodes.
 pub(crate) fn existing(location: &str, context: &Context) -> Result<Option<Hierarchy>, Failure> {
-    match Hierarchy::open(open_to_write(location, context)?, context) {
+    let options = OpenOptions::new().consolidated(false);
+    match Hierarchy::open_with(open_to_write(location, context)?, context, options) {
         Ok(hierarchy) => Ok(Some(hierarchy)),
         Err(zarr_kit::Error::NoHierarchy { .. }) => Ok(None),
         Err(error) => Err(error.into()),

@@ -14,6 +14,9 @@ mod change;
 mod conformance;
 #[path = "it/copying.rs"]
 mod copying;
+#[cfg(target_os = "linux")]
+#[path = "it/durable.rs"]
+mod durable;
 #[path = "it/fallback.rs"]
 mod fallback;
 #[path = "it/forms.rs"]
@@ -23,6 +26,9 @@ mod forms;
 mod guide;
 #[path = "it/interrupted.rs"]
 mod interrupted;
+#[cfg(target_os = "linux")]
+#[path = "it/kills.rs"]
+mod kills;
 #[cfg(target_os = "linux")]
 #[path = "it/loaded.rs"]
 mod loaded;

@@ -11,6 +11,7 @@ use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::{FilesystemStore, open_store};
 
 use crate::arguments::Clean;
+use crate::durable;
 use crate::failure::Failure;
 use crate::leftovers::{self, Leftover};
 use crate::opening::context;
@@ -24,12 +25,13 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
             "`{location}` is no folder; what this removes is in folders alone"
         )));
     }
-    let store = Arc::new(FilesystemStore::open_url(&location).map_err(failed)?);
+    let store = FilesystemStore::open_url(&location).map_err(failed)?;
+    let store = Arc::new(store.durable(durable::is_on()));
     if !store.path().exists() {
         return Err(Failure::fault(format!("there is no folder `{}`", store.path().display())));
     }
     let looking = Progress::unknown("looking for what was left behind");
-    let found = [temporary(&store)?, parts(store.path())?, chunks(&store)?].concat();
+    let found = [temporary(&store)?, parts(store.path())?, values(&store)?].concat();
     drop(looking);
     let (old, recent): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|found| found.age >= arguments.older_than);
@@ -70,7 +72,7 @@ struct Found {
 #[derive(Debug, Clone)]
 enum What {
     File(PathBuf),
-    Chunks(Leftover),
+    Values(Leftover),
 }
 
 impl Found {
@@ -81,7 +83,7 @@ impl Found {
 
     fn remove(&self, store: &dyn Store) -> Result<(), Failure> {
         match &self.what {
-            What::Chunks(leftover) => store.erase_values(&leftover.keys).map_err(failed),
+            What::Values(leftover) => store.erase_values(&leftover.keys).map_err(failed),
             What::File(path) => match std::fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(Failure::Io(error).while_at(&format!("removing `{}`", path.display())))
@@ -127,23 +129,23 @@ fn age(there: &Metadata) -> Duration {
     modified.and_then(|modified| SystemTime::now().duration_since(modified).ok()).unwrap_or_default()
 }
 
-/// Chunks that no array has.
-fn chunks(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
+/// Values that belong to no node.
+fn values(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
     let opened: Arc<dyn Store> = Arc::<FilesystemStore>::clone(store);
     let hierarchies = leftovers::hierarchies(&opened, &context()?)?;
     let found = leftovers::find(&*opened, &hierarchies)?;
-    Ok(found.into_iter().map(|leftover| of_chunks(store.path(), leftover)).collect())
+    Ok(found.into_iter().map(|leftover| of_values(store.path(), leftover)).collect())
 }
 
-fn of_chunks(root: &Path, leftover: Leftover) -> Found {
+fn of_values(root: &Path, leftover: Leftover) -> Found {
     let there = leftover.keys.iter().filter_map(|key| root.join(key.as_str()).metadata().ok());
     let (bytes, age) = there.fold((0u64, Duration::MAX), |(bytes, least), there| {
         (bytes.saturating_add(there.len()), least.min(age(&there)))
     });
     let count = leftover.keys.len();
-    let chunks = if count == 1 { "1 chunk".to_owned() } else { format!("{count} chunks") };
+    let values = leftover.reason.counted(count);
     let folder = root.join(&leftover.folder);
     let reason = leftover.reason.text();
-    let text = format!("{}: {chunks}, {}: {reason}", printable_path(&folder), size(bytes));
-    Found { text, files: count, size: bytes, age, what: What::Chunks(leftover) }
+    let text = format!("{}: {values}, {}: {reason}", printable_path(&folder), size(bytes));
+    Found { text, files: count, size: bytes, age, what: What::Values(leftover) }
 }

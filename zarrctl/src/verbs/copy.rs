@@ -23,6 +23,7 @@ use crate::opening::{self, Opened, existing, open_documents};
 use crate::others::Others;
 use crate::printer::{note_lines, stdout};
 use crate::slabs;
+use crate::taken::Taken;
 use crate::target;
 use crate::terminal::Progress;
 use crate::transfer::{self, have_one_form, transfer};
@@ -31,9 +32,18 @@ use crate::transfer::{self, have_one_form, transfer};
 const SHOWN: usize = 20;
 
 /// What is to be there in the end. Parents stand before their children.
-enum Planned {
+#[derive(Debug)]
+pub(crate) enum Planned {
     Group { path: NodePath, attributes: Object },
     Array { path: NodePath, source: Array, metadata: Box<ArrayMetadata> },
+}
+
+impl Planned {
+    fn path(&self) -> &NodePath {
+        match self {
+            Self::Group { path, .. } | Self::Array { path, .. } => path,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
@@ -48,11 +58,14 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
     let (entry_point, mut losses) = entry_point(&source, &root, format, there);
     let nodes = source.walk(&root)?;
-    let (planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
+    let (mut planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
     let others = Others::find(&source, &nodes, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
-    if let Some(existing) = existing.filter(|hierarchy| hierarchy.format() == format) {
-        refused.extend(taken(&planned, &existing)?);
+    let existing = existing.filter(|hierarchy| hierarchy.format() == format);
+    if let Some(existing) = &existing {
+        let taken = Taken::find(&planned, existing)?;
+        refused.extend(taken.refused);
+        planned.retain(|node| !taken.complete.contains(node.path()));
     }
     drop(reading);
     refuse(&refused)?;
@@ -63,12 +76,17 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
     }
     interrupt::watch(left_text(&arguments.destination))?;
-    let destination = begin(&arguments.destination, &context, format, entry_point.as_ref())?;
+    let destination = match existing {
+        Some(existing) => opening::opened(existing),
+        None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
+    };
     let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
     let arrays = write_chunks(&planned, &destination, losses)?;
     let _writing = interrupt::writing();
+    // After an interruption, other files must not hide from `clean` that chunks without arrays are in a hierarchy.
+    write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
-    write_documents(&planned, &arrays, &destination)
+    Ok(destination.publish_arrays(&arrays)?)
 }
 
 /// The message about what an interrupted copy leaves.
@@ -309,32 +327,6 @@ fn rehearse_array(
     Ok(hierarchy.publish_array(&array)?)
 }
 
-/// Nodes that are there and would be changed: groups of the same attributes, or without any, are taken over.
-fn taken(planned: &[Planned], destination: &Hierarchy) -> Result<Vec<String>, Failure> {
-    let mut taken = Vec::new();
-    for node in planned {
-        match node {
-            Planned::Group { path, attributes } => {
-                if !destination.exists(&path.to_string())? {
-                    continue;
-                }
-                let there = destination.group_at(path)?;
-                if !attributes.is_empty()
-                    && !there.attributes().is_empty()
-                    && there.attributes() != attributes
-                {
-                    taken.push(format!("{path}: the group is there already, with other attributes"));
-                }
-            }
-            Planned::Array { path, metadata, .. } => {
-                let prepared = destination.prepare_array(&path.to_string(), (**metadata).clone());
-                taken.extend(prepared.err().map(|error| format!("{path}: {}", chain(&error))));
-            }
-        }
-    }
-    Ok(taken)
-}
-
 /// Writes the chunks of all arrays, which do not have documents yet.
 fn write_chunks(
     planned: &[Planned],
@@ -357,13 +349,13 @@ fn write_chunks(
     Ok(done)
 }
 
-fn write_documents(planned: &[Planned], arrays: &[Array], destination: &Hierarchy) -> Result<(), Failure> {
+fn write_groups(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {
     for node in planned {
         if let Planned::Group { path, attributes } = node {
             write_group(destination, path, attributes)?;
         }
     }
-    Ok(destination.publish_arrays(arrays)?)
+    Ok(())
 }
 
 fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, entry_poin
 
 use crate::arguments::Create;
 use crate::failure::Failure;
+use crate::hints::Before;
 use crate::opening::{self, context, existing_format};
 use crate::values::{Codec, Member};
 
@@ -37,8 +38,9 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
         Some(entry_point) => opening::create_draft(&store, &context, entry_point)?,
         None => opening::create(&store, &context, Some(format), format)?,
     };
+    let before = Before::count(&hierarchy, &path)?;
     hierarchy.create_array(&path, &builder)?;
-    Ok(())
+    before.print_removed()
 }
 
 /// The entry point of a hierarchy of the draft, where something about it is asked for.

@@ -9,6 +9,7 @@ use zarr_kit::{Along, Array, Selection};
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
 use crate::describe::{self, stored_order};
+use crate::durable;
 use crate::failure::Failure;
 use crate::forms::Writer;
 use crate::forms::csv::CsvWriter;
@@ -16,6 +17,7 @@ use crate::forms::json::JsonWriter;
 use crate::forms::npy::NpyWriter;
 use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::summarise;
+use crate::hints;
 use crate::interrupt::{self, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
@@ -27,7 +29,7 @@ const STANDARD: &str = "-";
 
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let array = hierarchy.array(&arguments.path)?;
+    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
@@ -163,7 +165,9 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
     let written = File::create(&part).map_err(Failure::from).and_then(write);
     let written = written.and_then(|()| {
         let _writing = interrupt::writing();
-        Ok(std::fs::rename(&part, file)?)
+        durable::sync_contents(&part)?;
+        std::fs::rename(&part, file)?;
+        Ok(durable::sync_name(file)?)
     });
     if written.is_err() {
         // The error at hand says more than one about what is left of it.

@@ -10,6 +10,7 @@ use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable, readable_locat
 use crate::arguments::Info;
 use crate::describe::{Describer, Part, Stored, chunk_size, problems, shape};
 use crate::failure::Failure;
+use crate::hints;
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::stdout;
 use crate::salvage;
@@ -58,10 +59,12 @@ struct Chunks {
 
 pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let mut known = match hierarchy.node(&arguments.path)? {
+    let node = hierarchy.node(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let mut known = match node {
         Node::Group(group) => of_group(&group),
         Node::Array(array) => {
             warn_of_old_copy(&hierarchy, &array);
+            hints::warn_of_chunks_outside(&array)?;
             of_array(&hierarchy, &array)?
         }
         Node::Unreadable(unreadable) => of_unreadable(&hierarchy, &unreadable),

@@ -7,6 +7,7 @@ use zarr_kit::spec::{Prefix, json, printable_path};
 use zarr_kit::{Format, Node, NodePath, Packed, pack};
 
 use crate::arguments::Pack;
+use crate::durable;
 use crate::failure::Failure;
 use crate::interrupt::{self, Temporary};
 use crate::opening::open_documents;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     file.as_file().sync_all().map_err(at)?;
     let _writing = interrupt::writing();
     file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;
-    Ok(())
+    durable::sync_name(&arguments.file).map_err(at)
 }
 
 /// Progress of packing, whose total is known when the keys are listed.

@@ -8,6 +8,7 @@ use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
 use crate::arguments::Tree;
 use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
 use crate::failure::Failure;
+use crate::hints;
 use crate::opening::open;
 use crate::printer::stdout;
 use crate::terminal::Progress;
@@ -16,7 +17,7 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let path = hierarchy.path(&arguments.path)?;
     let progress = Progress::unknown("listing nodes");
-    let nodes = hierarchy.walk(&path)?;
+    let nodes = hierarchy.walk(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
     drop(progress);
     let mut output = io::BufWriter::new(stdout());
     if arguments.json {

@@ -448,7 +448,7 @@ fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
     // So are those that are there already.
     let copy = place.at("copy");
     for path in ["/a", "/fine"] {
-        bytes(&["create", &copy, path, "--shape", "4", "--dtype", "uint8"]);
+        bytes(&["create", &copy, path, "--shape", "5", "--dtype", "uint8"]);
     }
     let message = refused(&["copy", &store, &copy], 1);
     assert!(message.contains("\n  /a: ") && message.contains("\n  /fine: "), "{message}");
@@ -546,4 +546,55 @@ fn codecs_that_change_elements_need_lossy() {
         }
     }
     said(&["copy", &store, &place.at("lossy"), "--codec", narrow, "--lossy"]);
+}
+
+#[test]
+fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() {
+    let place = Place::new();
+    let (store, copy) = (place.at("store"), place.at("copy"));
+    let ones = place.file("ones", &[1; 8]);
+    for path in ["/a", "/b"] {
+        bytes(&["create", &store, path, "--shape", "8", "--chunks", "4", "--dtype", "uint8"]);
+        bytes(&["put", &store, path, &ones, "--format", "raw"]);
+    }
+    bytes(&["copy", &store, &copy]);
+    // A copy that is complete is not made again.
+    let message = refused(&["copy", &store, &copy], 1);
+    assert!(message.contains("\n  /a: ") && message.contains("\n  /b: "), "{message}");
+    std::fs::remove_file(place.path("copy/b/zarr.json")).unwrap();
+    bytes(&["copy", &store, &copy]);
+    assert_eq!(bytes(&["get", &copy, "/b", "--format", "raw"]), [1; 8]);
+    // An array with other elements is not part of the copy.
+    std::fs::remove_file(place.path("copy/b/zarr.json")).unwrap();
+    bytes(&["put", &copy, "/a", &place.file("twos", &[2; 4]), "--format", "raw", "--select", ":4"]);
+    let message = refused(&["copy", &store, &copy], 1);
+    assert!(message.contains("\n  /a: ") && !message.contains("\n  /b: "), "{message}");
+}
+
+#[test]
+fn a_group_that_consolidated_metadata_lack_is_taken_over() {
+    for format in ["v2", "v3"] {
+        let place = Place::new();
+        let (store, copy) = (place.at("store"), place.at("copy"));
+        let create = |store: &str, path: &str| {
+            bytes(&["create", store, path, "--shape", "8", "--dtype", "uint8", "--format", format]);
+        };
+        create(&store, "/g/a");
+        create(&copy, "/b");
+        bytes(&["consolidate", &copy]);
+        let before =
+            ["zarr.json", ".zmetadata"].map(|name| (name, std::fs::read(place.path("copy").join(name))));
+        create(&copy, "/g/c");
+        // A program that was killed before it wrote the consolidated metadata leaves these.
+        for (name, contents) in before.into_iter().filter_map(|(name, contents)| Some((name, contents.ok()?)))
+        {
+            std::fs::write(place.path("copy").join(name), contents).unwrap();
+        }
+        bytes(&["copy", &store, &copy]);
+        assert_eq!(
+            bytes(&["get", &copy, "/g/a", "--no-consolidated", "--format", "raw"]),
+            [0; 8],
+            "{format}"
+        );
+    }
 }

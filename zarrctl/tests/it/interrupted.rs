@@ -1,6 +1,6 @@
 //! What signals and killed programs leave, and how `clean` removes it.
 
-use crate::support::{Place, bytes, text};
+use crate::support::{Place, bytes, refused, run, text};
 
 fn create(store: &str, path: &str) {
     bytes(&[
@@ -85,6 +85,89 @@ fn files_that_get_left_are_found_and_others_are_not() {
     let found = text(&["clean", &place.at("out"), "--older-than", "0s"]);
     assert!(found.contains("a.npy.5488.part\n1 file, 4 B, removed"), "{found}");
     assert_eq!(place.files("out"), ["2024/05/1", "film.part"]);
+}
+
+/// A store of each format with a group `/g` and chunks of `/g/a` that have no document.
+fn with_chunks_left(format: &str) -> (Place, String) {
+    let place = Place::new();
+    let store = place.at("store");
+    let more =
+        ["--shape", "4,6", "--chunks", "2,3", "--dtype", "int8", "--codec", "none", "--format", format];
+    for path in ["/g/a", "/g/b"] {
+        bytes(&[&["create", &store, path], &more[..]].concat());
+        fill(&place, &store, path);
+    }
+    for document in ["g/a/zarr.json", "g/a/.zarray", "meta/g/a.array.json"] {
+        let _other_format = std::fs::remove_file(place.path("store").join(document));
+    }
+    (place, store)
+}
+
+#[test]
+fn a_path_with_chunks_and_without_a_node_is_reported_with_the_command_that_removes_them() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let (_place, store) = with_chunks_left(format);
+        let hint = format!(
+            "the store has 4 chunks there, which an interrupted operation probably left: `zarrctl clean {store}` removes \
+             them"
+        );
+        for verb in ["info", "get", "tree"] {
+            let message = refused(&[verb, &store, "/g/a"], 1);
+            assert!(message.contains(&hint), "{format} {verb}: {message}");
+            let other = refused(&[verb, &store, "/g/x"], 1);
+            assert!(!other.contains("clean"), "{format} {verb}: {other}");
+        }
+        text(&["clean", &store, "--older-than", "0s"]);
+        let message = refused(&["info", &store, "/g/a"], 1);
+        assert!(!message.contains("clean"), "{format}: {message}");
+    }
+}
+
+#[test]
+fn a_folder_with_chunks_and_without_a_hierarchy_is_reported_with_the_command_that_removes_them() {
+    let place = Place::new();
+    place.file("store/a/c/0/0", b"left");
+    place.file("other/notes.txt", b"text");
+    let store = place.at("store");
+    let hint = format!(
+        "1 chunk, which an interrupted operation probably left: `zarrctl clean {store}` removes them"
+    );
+    for arguments in [&["info", &store][..], &["tree", &store], &["get", &store, "/a"]] {
+        let message = refused(arguments, 1);
+        assert!(message.contains(&hint), "{message}");
+    }
+    assert!(!refused(&["info", &place.at("other")], 1).contains("clean"));
+}
+
+#[test]
+fn info_warns_of_chunks_outside_of_the_shape() {
+    let place = Place::new();
+    let store = place.at("store");
+    create(&store, "/a");
+    fill(&place, &store, "/a");
+    text(&["info", &store, "/a"]);
+    place.file("store/a/c/0/7", b"left");
+    let output = run(&["info", &store, "/a"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    let hint = "/a: the store has 1 chunk outside of the shape, which an interrupted operation probably left";
+    assert!(message.contains(hint) && message.contains("`zarrctl clean "), "{message}");
+}
+
+#[test]
+fn create_prints_how_many_chunks_it_removes() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let (_place, store) = with_chunks_left(format);
+        let more = ["--shape", "4,6", "--chunks", "2,3", "--dtype", "int8"];
+        let output = run(&[&["create", &store, "/g/a"], &more[..]].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{message}");
+        assert!(
+            message.contains("/g/a: removed 4 chunks that an interrupted operation left"),
+            "{format}: {message}"
+        );
+        assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), [0; 24], "{format}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -1,0 +1,147 @@
+//! Whether writes wait for the disk.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use zarr_kit::spec::Value;
+use zarr_kit::spec::json::{self, ParseOptions};
+use zarr_kit::spec::store::Store;
+use zarr_kit::{Context, FilesystemStore, open_store};
+
+use crate::failure::Failure;
+
+/// The variable with the default of `--durable`.
+const VARIABLE: &str = "ZARR_KIT_DURABLE";
+
+/// Whether `--durable` or the variable asks for it.
+static DURABLE: OnceLock<bool> = OnceLock::new();
+
+/// Notes whether everything that follows waits for the disk: `option`, or else the variable.
+pub(crate) fn set(option: bool) -> Result<(), Failure> {
+    let variable = std::env::var_os(VARIABLE).unwrap_or_default();
+    let is_durable = option || parse(&variable.to_string_lossy()).map_err(Failure::fault)?;
+    DURABLE.get_or_init(|| is_durable);
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" => Ok(true),
+        "0" | "false" | "" => Ok(false),
+        other => Err(format!(
+            "the variable {VARIABLE} is `{other}`, expected 1, true, 0 or false: correct it or unset it"
+        )),
+    }
+}
+
+/// Whether writes wait for the disk.
+pub(crate) fn is_on() -> bool {
+    DURABLE.get().copied().unwrap_or_default()
+}
+
+/// Opens a store that is to be written to. Local folders in it are durable if [`is_on`], unless a description has
+/// `"durable": false`.
+pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    if !is_on() {
+        return Ok(open_store(context.registry(), location)?);
+    }
+    if let Some(description) = durable_description(location) {
+        return Ok(open_store(context.registry(), &description)?);
+    }
+    let store = open_store(context.registry(), location)?;
+    let url = store.location();
+    if !url.starts_with("file:") {
+        return Ok(store);
+    }
+    let store = FilesystemStore::open_url(&url).map_err(|error| Failure::Fault(error.into()))?;
+    Ok(Arc::new(store.durable(true)))
+}
+
+/// The JSON description of a store with `"durable": true` in each local folder that does not decide it. None for other
+/// locations.
+fn durable_description(location: &str) -> Option<String> {
+    let parsed = json::parse(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
+    let Value::Object(_) = &parsed.value else { return None };
+    let mut description = parsed.value;
+    make_durable(&mut description);
+    Some(description.to_string())
+}
+
+fn make_durable(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            let is_folder = members.get("type").and_then(Value::as_str) == Some("filesystem");
+            if is_folder && !members.contains("durable") {
+                members.insert("durable", true);
+            }
+            let names: Vec<_> = members.keys().map(str::to_owned).collect();
+            for name in names {
+                members.get_mut(&name).into_iter().for_each(make_durable);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_durable),
+        _ => {}
+    }
+}
+
+/// Waits until the contents of a file are on the disk, if [`is_on`].
+pub(crate) fn sync_contents(file: &Path) -> io::Result<()> {
+    if is_on() { File::options().write(true).open(file)?.sync_all() } else { Ok(()) }
+}
+
+/// Waits until the name of a file is on the disk, if [`is_on`].
+pub(crate) fn sync_name(file: &Path) -> io::Result<()> {
+    if !is_on() {
+        return Ok(());
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new(".")))
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Other systems do not open folders.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_folders_in_descriptions_become_durable_unless_they_decide_it() {
+        let durable = |text: &str| durable_description(text);
+        for (given, made) in [
+            (r#"{"type":"filesystem","path":"a"}"#, r#"{"type":"filesystem","path":"a","durable":true}"#),
+            (
+                r#"{"type":"filesystem","path":"a","durable":false}"#,
+                r#"{"type":"filesystem","path":"a","durable":false}"#,
+            ),
+            (
+                r#" {"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a"}}"#,
+                r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":true}}"#,
+            ),
+            (r#"{"type":"memory"}"#, r#"{"type":"memory"}"#),
+        ] {
+            assert_eq!(durable(given).as_deref(), Some(made), "{given}");
+        }
+        assert_eq!(durable("data.zarr"), None);
+        assert_eq!(durable("{"), None);
+    }
+
+    #[test]
+    fn the_variable_has_four_values() {
+        for (text, is_on) in [("1", true), ("true", true), ("0", false), ("false", false), ("", false)] {
+            assert_eq!(parse(text), Ok(is_on), "{text}");
+        }
+        let error = parse("yes").unwrap_err();
+        assert!(error.contains("ZARR_KIT_DURABLE is `yes`, expected 1, true, 0 or false"), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Hints at what interrupted operations left.
+
+use zarr_kit::spec::store::Store;
+use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
+
+use crate::failure::Failure;
+use crate::leftovers;
+use crate::printer::note;
+use crate::terminal::warn;
+
+/// The failure to find a node. It has a hint if chunks are stored at the path.
+pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
+    let Error::NoNode(path) = &error else { return error.into() };
+    // A listing that fails does not replace the error at hand.
+    let Ok(count @ 1..) = leftovers::chunks_below(hierarchy, path) else { return error.into() };
+    let store = &**hierarchy.store();
+    let repair = match folder(store) {
+        Some(folder) => format!("`zarrctl clean {folder}` removes them"),
+        None => format!("`zarrctl erase STORE {path}` removes them"),
+    };
+    Failure::fault(format!(
+        "{error}; the store has {} there, which an interrupted operation probably left: {repair}",
+        chunks(count)
+    ))
+}
+
+/// The failure to find a hierarchy. It has a hint if a local folder has nothing but chunks.
+pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
+    let (Error::NoHierarchy { .. }, Some(folder)) = (&error, folder(store)) else { return error.into() };
+    let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else { return error.into() };
+    Failure::fault(format!(
+        "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes them",
+        chunks(count)
+    ))
+}
+
+/// Warns of chunks outside of the shape of an array in a local folder.
+pub(crate) fn warn_of_chunks_outside(array: &Array) -> Result<(), Failure> {
+    let hierarchy = array.hierarchy();
+    let Some(folder) = folder(&**hierarchy.store()) else { return Ok(()) };
+    let count = leftovers::chunks_outside(hierarchy, array.path())?;
+    if count > 0 {
+        warn(&format!(
+            "{}: the store has {} outside of the shape, which an interrupted operation probably left: `zarrctl clean \
+             {folder}` removes them",
+            array.path(),
+            chunks(count)
+        ));
+    }
+    Ok(())
+}
+
+/// Chunks at a path of a local folder where an array is to be created.
+#[derive(Debug)]
+pub(crate) struct Before<'h> {
+    hierarchy: &'h Hierarchy,
+    path: NodePath,
+    count: usize,
+}
+
+impl<'h> Before<'h> {
+    /// Counts them. Far stores are not listed.
+    pub(crate) fn count(hierarchy: &'h Hierarchy, path: &str) -> Result<Self, Failure> {
+        let path = hierarchy.path(path)?;
+        let count = match folder(&**hierarchy.store()) {
+            Some(_) => leftovers::chunks_at(hierarchy, &path)?.len(),
+            None => 0,
+        };
+        Ok(Self { hierarchy, path, count })
+    }
+
+    /// Prints how many of them were removed.
+    pub(crate) fn print_removed(self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let left = leftovers::chunks_at(self.hierarchy, &self.path)?.len();
+        if left < self.count {
+            let removed = chunks(self.count - left);
+            note(&format!("{}: removed {removed} that an interrupted operation left", self.path));
+        }
+        Ok(())
+    }
+}
+
+/// The path of a store that is a local folder.
+fn folder(store: &dyn Store) -> Option<String> {
+    let location = store.location();
+    let readable = readable_location(&location);
+    location.starts_with("file:").then(|| readable.strip_prefix("file://").unwrap_or(&readable).to_owned())
+}
+
+fn chunks(count: usize) -> String {
+    if count == 1 { "1 chunk".to_owned() } else { format!("{count} chunks") }
+}

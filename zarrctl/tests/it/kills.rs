@@ -1,0 +1,203 @@
+//! Commands that are killed with SIGKILL while they write.
+//!
+//! Each command is killed at five moments, which are spread over its run. A moment is directly before or after a system
+//! call that changes a file or a folder. The formats take turns, with and without consolidated metadata.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `ZARR_KILLS` | kills per command, 5 by default |
+//! | `ZARR_KILLS_SEED` | the number that the moments depend on; it is printed |
+//!
+//! ```sh
+//! ZARR_KILLS=50 cargo test -p zarrctl --all-features --test it kills -- --nocapture
+//! ```
+
+#[path = "kills/case.rs"]
+mod case;
+#[path = "kills/fixture.rs"]
+mod fixture;
+#[path = "kills/readers.rs"]
+mod readers;
+#[path = "kills/trace.rs"]
+pub(crate) mod trace;
+
+use zarr_kit::Format;
+
+use case::{Case, Figures, Killer, Writes};
+use readers::Mixing;
+
+const KILLS: usize = 5;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().unwrap())
+}
+
+/// Random numbers from 0 to 1, the same for the same seed (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits remain")]
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Kills the commands of one verb, and prints how often.
+fn kill(verb: &str, cases: &[Case]) {
+    let seed = number("ZARR_KILLS_SEED", 20_261_123);
+    let kills = usize::try_from(number("ZARR_KILLS", KILLS as u64)).unwrap();
+    eprintln!("{verb}: seed {seed}");
+    let (mut random, mut sum) = (Random(seed), Figures::default());
+    for (position, case) in cases.iter().enumerate() {
+        let mut killer = Killer::new(*case);
+        for number in 0..kills {
+            #[expect(clippy::cast_precision_loss, reason = "there are not so many kills")]
+            let fraction = (number as f64 + random.fraction()) / kills as f64;
+            killer.kill(number + position, fraction);
+        }
+        sum.kills += killer.figures.kills;
+        sum.too_late += killer.figures.too_late;
+        sum.repaired += killer.figures.repaired;
+    }
+    eprintln!("{verb}: {sum:?}");
+    assert!(sum.too_late * 2 < sum.kills, "most commands ended before they were killed: {sum:?}");
+}
+
+const CREATE: &[&str] = &[
+    "create",
+    "store",
+    "/x/y/left",
+    "--shape",
+    "4,6",
+    "--chunks",
+    "2,3",
+    "--dtype",
+    "int16",
+    "--codec",
+    "none",
+    "--attr",
+    "k=1",
+    "--format",
+    "FORMAT",
+];
+
+const CREATE_NEW: &[&str] =
+    &["create", "new", "/x/y/z", "--shape", "4,6", "--dtype", "int16", "--attr", "k=1", "--format", "FORMAT"];
+
+const CREATE_OVER_LEFTOVERS: &[&str] = &[
+    "create", "store", "/left", "--shape", "6,8", "--chunks", "2,2", "--dtype", "int16", "--codec", "none",
+    "--format", "FORMAT",
+];
+
+#[test]
+fn a_killed_create_leaves_no_array_or_an_empty_one() {
+    kill(
+        "create",
+        &[
+            Case::of(CREATE),
+            Case::of(CREATE_NEW).writing(Writes::Store("new")),
+            Case::of(CREATE_OVER_LEFTOVERS).after(fixture::leave_chunks),
+        ],
+    );
+}
+
+#[test]
+fn a_killed_put_leaves_old_chunks_and_new_ones() {
+    let put = |arguments| Case { mixing: Mixing::Chunks, ..Case::of(arguments) };
+    kill(
+        "put",
+        &[
+            put(&["put", "store", "/a", "in.raw", "--format", "raw"]),
+            put(&["put", "store", "/a", "part.raw", "--format", "raw", "--select", "1:5,1:7"]),
+        ],
+    );
+}
+
+#[test]
+fn a_killed_copy_leaves_whole_arrays_or_none() {
+    kill(
+        "copy",
+        &[
+            Case::of(&["copy", "store", "new"]).writing(Writes::Store("new")),
+            Case::of(&["copy", "store", "new", "--format", "OTHER"]).writing(Writes::Store("new")),
+            Case::of(&["copy", "store", "new", "--chunks", "3,3"]).writing(Writes::Store("new")),
+            Case::of(&["copy", "other", "store"]),
+        ],
+    );
+}
+
+#[test]
+fn a_killed_pack_leaves_no_archive_or_a_whole_one() {
+    let pack = Case::of(&["pack", "store", "out/store.zip"]);
+    kill("pack", &[pack.writing(Writes::File("store.zip"))]);
+}
+
+#[test]
+fn a_killed_erase_leaves_whole_nodes_or_none() {
+    kill(
+        "erase",
+        &[
+            Case::of(&["erase", "store", "/a"]),
+            Case::of(&["erase", "store", "/g"]),
+            Case::of(&["erase", "store", "/g", "--all"]),
+            Case::of(&["erase", "store", "/g", "--format", "FORMAT"]),
+        ],
+    );
+}
+
+#[test]
+fn a_killed_resize_leaves_the_old_shape_or_the_new_one() {
+    kill(
+        "resize",
+        &[
+            Case::of(&["resize", "store", "/a", "--shape", "3,3"]),
+            Case::of(&["resize", "store", "/a", "--shape", "9,11"]),
+            Case::of(&["resize", "store", "/a", "--shape", "12,14"]).after(fixture::leave_chunks),
+            Case {
+                between: Some(&["resize", "store", "/a", "--shape", "3,8"]),
+                ..Case::of(&["resize", "store", "/a", "--shape", "3,12"])
+            },
+        ],
+    );
+}
+
+#[test]
+fn a_killed_change_of_attributes_leaves_the_old_ones_or_the_new_ones() {
+    kill(
+        "attrs",
+        &[
+            Case::of(&["attrs", "store", "/a", "--set", "k=[1,2]"]),
+            Case::of(&["attrs", "store", "/g", "--unset", "unit"]),
+            Case::of(&["attrs", "store", "/", "--set", "k=1"]),
+        ],
+    );
+}
+
+#[test]
+fn a_killed_consolidation_leaves_the_old_copies_or_the_new_ones() {
+    let consolidate = Case::of(&["consolidate", "store"]);
+    let has_copies: fn(_) -> bool = |layout: fixture::Layout| layout.format != Format::V3Draft;
+    kill("consolidate", &[Case { layouts: has_copies, ..consolidate }]);
+}
+
+#[test]
+fn a_killed_clean_can_be_run_again() {
+    let clean = Case::of(&["clean", "store", "--older-than", "0s"]);
+    kill("clean", &[clean.after(fixture::leave_chunks)]);
+}
+
+#[test]
+fn a_killed_get_leaves_the_old_file_or_a_whole_one() {
+    let get = |arguments, name| Case::of(arguments).writing(Writes::File(name));
+    kill(
+        "get",
+        &[
+            get(&["get", "store", "/a", "-o", "out/a.npy"], "a.npy"),
+            get(&["get", "store", "/a", "-o", "out/a.json"], "a.json"),
+            get(&["get", "store", "/a", "-o", "out/a.raw"], "a.raw").after(fixture::write_old_output),
+        ],
+    );
+}

@@ -1,0 +1,168 @@
+//! What readers find in a store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use zarr_kit::spec::Object;
+use zarr_kit::{
+    Array, Context, Error, Format, Hierarchy, Node, NodePath, OpenOptions, Selection, open_store,
+};
+
+/// Bytes of an element of the arrays in these tests.
+const ELEMENT: usize = 2;
+
+/// The paths of all nodes that the tests erase.
+const PATHS: [&str; 5] = ["/a", "/g", "/g/b", "/g/h", "/g/h/c"];
+
+/// A node as a reader finds it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Found {
+    Group {
+        attributes: Object,
+    },
+    /// A group of the draft without a document.
+    ImplicitGroup,
+    Array(FoundArray),
+}
+
+/// An array with all its elements.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FoundArray {
+    attributes: Object,
+    shape: Vec<u64>,
+    chunk: Vec<u64>,
+    elements: Vec<u8>,
+}
+
+/// All nodes that one reader finds, by their paths.
+pub(super) type Nodes = BTreeMap<String, Found>;
+
+/// What readers of documents and readers of consolidated metadata find.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Readers {
+    pub(super) by_documents: Nodes,
+    pub(super) by_copies: Nodes,
+}
+
+impl Readers {
+    /// Reads everything in the store at `folder`.
+    pub(super) fn of(folder: &Path, format: Format) -> Self {
+        Self { by_documents: nodes(folder, format, false), by_copies: nodes(folder, format, true) }
+    }
+}
+
+fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
+    let options = OpenOptions::new().format(format).consolidated(consolidated);
+    let hierarchy = match Hierarchy::open_with(store, &context, options) {
+        Err(Error::NoHierarchy { .. }) => return Nodes::new(),
+        hierarchy => hierarchy.unwrap(),
+    };
+    let children = hierarchy.walk(&NodePath::root()).unwrap().into_iter().map(|child| child.path.to_string());
+    // Nodes are found by their paths also where a group above them is not there.
+    let paths: BTreeSet<String> = children.chain(PATHS.map(str::to_owned)).collect();
+    let open = |path: String| match hierarchy.node(&path) {
+        Err(Error::NoNode(_)) => None,
+        node => Some((path, found(node.unwrap()))),
+    };
+    paths.into_iter().filter_map(open).collect()
+}
+
+fn found(node: Node) -> Found {
+    match node {
+        Node::Group(group) if group.is_implicit() => Found::ImplicitGroup,
+        Node::Group(group) => Found::Group { attributes: group.attributes().clone() },
+        Node::Array(array) => Found::Array(FoundArray::of(&array)),
+        Node::Unreadable(unreadable) => panic!("{} cannot be read: {}", unreadable.path, unreadable.error),
+    }
+}
+
+impl FoundArray {
+    fn of(array: &Array) -> Self {
+        Self {
+            attributes: array.attributes().clone(),
+            shape: array.shape().to_vec(),
+            chunk: array.chunk_grid().chunk_shape().unwrap().to_vec(),
+            elements: array.read(&Selection::All).unwrap().bytes().to_vec(),
+        }
+    }
+
+    /// Whether each chunk is that of one of these arrays.
+    fn is_mixed_from(&self, allowed: &[&Self]) -> bool {
+        let are_alike = |other: &&Self| {
+            (&other.attributes, &other.shape, &other.chunk) == (&self.attributes, &self.shape, &self.chunk)
+        };
+        let chunks: Vec<_> = allowed.iter().copied().filter(are_alike).map(Self::chunks).collect();
+        let has = |(index, chunk): (&Vec<u64>, &Vec<u8>)| chunks.iter().any(|own| own[index] == *chunk);
+        self.chunks().iter().all(has)
+    }
+
+    /// The elements of each chunk.
+    fn chunks(&self) -> BTreeMap<Vec<u64>, Vec<u8>> {
+        let mut chunks: BTreeMap<Vec<u64>, Vec<u8>> = BTreeMap::new();
+        for (number, element) in (0..).zip(self.elements.chunks(ELEMENT)) {
+            let mut rest: u64 = number;
+            let mut index = vec![0; self.shape.len()];
+            for dimension in (0..self.shape.len()).rev() {
+                index[dimension] = rest % self.shape[dimension] / self.chunk[dimension];
+                rest /= self.shape[dimension];
+            }
+            chunks.entry(index).or_default().extend(element);
+        }
+        chunks
+    }
+}
+
+/// How nodes may differ from each of the states that are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mixing {
+    /// Each node is that of one state.
+    Nodes,
+    /// Each chunk is that of one state.
+    Chunks,
+}
+
+/// Panics unless each node of `now` is as in one of the `allowed` states.
+pub(super) fn check_nodes(now: &Nodes, allowed: &[&Nodes], mixing: Mixing) {
+    let paths: BTreeSet<&String> = allowed.iter().flat_map(|nodes| nodes.keys()).chain(now.keys()).collect();
+    for path in paths {
+        let node = now.get(path);
+        let states: Vec<_> = allowed.iter().map(|nodes| nodes.get(path)).collect();
+        let arrays: Vec<_> = states.iter().filter_map(|state| array(*state)).collect();
+        let is_mixed =
+            mixing == Mixing::Chunks && array(node).is_some_and(|node| node.is_mixed_from(&arrays));
+        // The groups above a node of the draft need no documents.
+        let is_implicit = node == Some(&Found::ImplicitGroup) && states.contains(&None);
+        assert!(
+            states.contains(&node) || is_mixed || is_implicit,
+            "{path}: found {node:?}, allowed {states:?}"
+        );
+    }
+}
+
+fn array(node: Option<&Found>) -> Option<&FoundArray> {
+    match node {
+        Some(Found::Array(array)) => Some(array),
+        _ => None,
+    }
+}
+
+/// All files below a folder with their contents.
+pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,177 @@
+//! Runs a program and kills it at a chosen change of the file system.
+#![expect(unsafe_code, reason = "the standard library does not trace programs")]
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use libc::{c_int, c_void, pid_t};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// At the moment that was asked for.
+    Killed,
+    /// By itself, with this status.
+    Exited(i32),
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) end: End,
+    /// Moments directly before and after changes of files that the program came to.
+    pub(crate) moments: usize,
+    /// Begins and ends of calls that wait for the disk.
+    pub(crate) syncs: usize,
+}
+
+/// Runs `program` with `arguments` in `folder`, and sends SIGKILL at the moment with this number.
+///
+/// A moment is the begin or the end of a system call that changes a file or a folder. The numbers begin with 1.
+pub(crate) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> Run {
+    // The shell stops itself, so that nothing happens before the program is traced.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "kill -STOP $$; exec \"$@\"", "sh"]).arg(program.get_program());
+    shell.args(program.get_args()).current_dir(folder);
+    shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let child = shell.spawn().unwrap();
+    let process = pid_t::try_from(child.id()).unwrap();
+    let (_, status) = wait(process, libc::WUNTRACED);
+    assert!(libc::WIFSTOPPED(status), "the shell did not stop itself");
+    let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
+    trace(libc::PTRACE_SEIZE, process, options).unwrap();
+    Traced { child, process, moments: 0, syncs: 0, is_killed: false }.follow(kill_at)
+}
+
+struct Traced {
+    child: Child,
+    process: pid_t,
+    moments: usize,
+    syncs: usize,
+    is_killed: bool,
+}
+
+impl Traced {
+    fn follow(mut self, kill_at: Option<usize>) -> Run {
+        loop {
+            // Other threads of the tests wait for programs of their own.
+            let (thread, status) = wait(-1, libc::__WALL | libc::__WNOTHREAD);
+            if libc::WIFSTOPPED(status) {
+                let signal = libc::WSTOPSIG(status);
+                // Calls are reported as this signal with another bit. Other stops have an event in the upper bits.
+                let is_call = signal == libc::SIGTRAP | 0x80;
+                if is_call {
+                    self.count(thread, kill_at);
+                }
+                resume(thread, if is_call || status >> 16 != 0 { 0 } else { signal });
+            } else if thread == self.process && libc::WIFEXITED(status) {
+                return self.over(End::Exited(libc::WEXITSTATUS(status)));
+            } else if thread == self.process {
+                assert!(self.is_killed, "the program ended by signal {}", libc::WTERMSIG(status));
+                return self.over(End::Killed);
+            }
+        }
+    }
+
+    fn over(&self, end: End) -> Run {
+        Run { end, moments: self.moments, syncs: self.syncs }
+    }
+
+    fn count(&mut self, thread: pid_t, kill_at: Option<usize>) {
+        let Some(call) = Call::of(thread).filter(|_| !self.is_killed) else { return };
+        self.syncs += usize::from([libc::SYS_fsync, libc::SYS_fdatasync].contains(&call.number));
+        if !call.is_change() {
+            return;
+        }
+        self.moments += 1;
+        if kill_at == Some(self.moments) {
+            self.child.kill().unwrap();
+            self.is_killed = true;
+        }
+    }
+}
+
+/// Waits for a change of a process or thread. Returns its number and its status.
+fn wait(process: pid_t, flags: c_int) -> (pid_t, c_int) {
+    let mut status = 0;
+    // SAFETY: the system writes the status to a variable of its type.
+    let changed = unsafe { libc::waitpid(process, &raw mut status, flags) };
+    assert!(changed > 0, "waiting for {process}: {}", io::Error::last_os_error());
+    (changed, status)
+}
+
+/// Lets a thread run to its next system call.
+fn resume(thread: pid_t, signal: c_int) {
+    match trace(libc::PTRACE_SYSCALL, thread, signal) {
+        // It ended meanwhile.
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+        resumed => resumed.unwrap(),
+    }
+}
+
+/// Asks the system for an operation of `ptrace` that takes a number and no address.
+fn trace(operation: libc::c_uint, thread: pid_t, number: c_int) -> io::Result<()> {
+    let number = usize::try_from(number).unwrap() as *mut c_void;
+    // SAFETY: these operations take a number in the place of a pointer, and write nothing to this process.
+    let done = unsafe { libc::ptrace(operation, thread, std::ptr::null_mut::<c_void>(), number) };
+    if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A system call that a stopped thread is in.
+struct Call {
+    number: i64,
+    arguments: Vec<u64>,
+}
+
+impl Call {
+    /// None if the thread ended meanwhile.
+    fn of(thread: pid_t) -> Option<Self> {
+        let text = std::fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
+        let mut words = text.split_whitespace();
+        let number = words.next()?.parse().ok()?;
+        let argument = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        Some(Self { number, arguments: words.map_while(argument).take(6).collect() })
+    }
+
+    fn is_change(&self) -> bool {
+        let creates = |flags: usize| self.arguments[flags] & u64::from(libc::O_CREAT.unsigned_abs()) != 0;
+        match self.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => creates(1),
+            libc::SYS_openat => creates(2),
+            // Standard output and standard error are not files of a store.
+            libc::SYS_write => self.arguments[0] > 2,
+            number => CHANGING.contains(&number),
+        }
+    }
+}
+
+/// System calls that change files and folders, besides those that create and write them.
+const CHANGING: &[i64] = &[
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_copy_file_range,
+    libc::SYS_ftruncate,
+    libc::SYS_linkat,
+    libc::SYS_mkdirat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_unlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+];
