@@ -8,6 +8,7 @@ mod detect;
 mod dialect;
 mod draft;
 mod foreign;
+mod known_groups;
 mod leftovers;
 mod location;
 mod locking;

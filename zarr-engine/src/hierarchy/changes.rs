@@ -205,6 +205,7 @@ impl Hierarchy {
         let parent = path.parent();
         let _changing = self.lock([&path].into_iter().chain(&parent));
         access.may_leave_chunks();
+        access.context.groups_changed();
         if let Some(parent) = parent
             && self.inner.dialect.kind(access, &path)?.is_some()
             && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
@@ -228,12 +229,14 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         let access = self.inner.access.under_lock();
         let _changing = self.lock([&path]);
+        access.context.groups_changed();
         self.inner.dialect.consolidate(&access, &path)
     }
 
     fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let _changing = self.lock([path]);
         self.inner.access.may_leave_chunks();
+        self.inner.access.context.groups_changed();
         self.inner.dialect.erase(&self.inner.access, path, beside)
     }
 
