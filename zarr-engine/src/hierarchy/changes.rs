@@ -126,16 +126,32 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::set_attributes`].
     pub fn update_attributes(&self, path: &str, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+        self.try_update_attributes(path, |attributes| {
+            change(attributes);
+            Ok(())
+        })
+    }
+
+    /// As [`Hierarchy::update_attributes`] for a change that may fail. If `change` returns an error, nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`], and those of `change`.
+    pub fn try_update_attributes<E: From<Error>>(
+        &self,
+        path: &str,
+        change: impl FnOnce(&mut Object) -> Result<(), E>,
+    ) -> Result<(), E> {
         let path = self.path_to_write(path)?;
         self.updated_attributes(&path, change).map(drop)
     }
 
-    /// As [`Hierarchy::update_attributes`]. Returns the new attributes.
-    pub(crate) fn updated_attributes(
+    /// As [`Hierarchy::try_update_attributes`]. Returns the new attributes.
+    pub(crate) fn updated_attributes<E: From<Error>>(
         &self,
         path: &NodePath,
-        change: impl FnOnce(&mut Object),
-    ) -> Result<Object, Error> {
+        change: impl FnOnce(&mut Object) -> Result<(), E>,
+    ) -> Result<Object, E> {
         self.inner.access.check_writeable()?;
         let _changing = self.lock([path]);
         let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
@@ -143,7 +159,7 @@ impl Hierarchy {
             NodeMetadata::Array(array) => array.attributes,
             NodeMetadata::Group(group) => group.attributes,
         };
-        change(&mut attributes);
+        change(&mut attributes)?;
         self.write_attributes(path, attributes.clone())?;
         Ok(attributes)
     }
