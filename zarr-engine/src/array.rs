@@ -8,12 +8,12 @@ mod work;
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::json::{Object, Value};
 use zarr_spec::metadata::ArrayMetadata;
-use zarr_spec::{CodecChain, DataType, FillValue, Format, Key, Mode, NodePath, Pool, Prefix, Reading};
+use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Pool, Prefix, Reading};
 
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
@@ -30,8 +30,6 @@ pub(crate) use work::{PARALLEL, PORTION, Worker};
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
-    /// The key of its document.
-    pub(crate) document: Key,
     /// What the keys of chunks begin with.
     pub(crate) chunks: Prefix,
     /// Another key of the only chunk of an array without dimensions.
@@ -72,7 +70,7 @@ pub(crate) struct ArrayInner {
     /// Memory for the keys of chunks.
     keys: Pool<String>,
     pipelines: Pipelines,
-    indexes: Mutex<KeptIndexes>,
+    indexes: KeptIndexes,
     /// Tells the chunks of one array from those of others.
     lock_seed: u64,
 }
@@ -100,7 +98,7 @@ impl Array {
                 options,
                 keys: Pool::new(),
                 pipelines: Pipelines::default(),
-                indexes: Mutex::default(),
+                indexes: KeptIndexes::default(),
                 lock_seed,
             }),
         })
@@ -118,7 +116,8 @@ impl Array {
         let reading = Reading::new(context.mode());
         let store = Arc::clone(hierarchy.store());
         let resolved = resolve(context, metadata, store, &place.chunks, &reading).map_err(|problems| {
-            Error::NotUnderstood { path: path.clone(), key: place.document.to_string(), problems }
+            let key = hierarchy.document_key(path).map_or_else(|_| String::new(), |key| key.to_string());
+            Error::NotUnderstood { path: path.clone(), key, problems }
         })?;
         let resolved = Arc::new(resolved);
         let warnings = reading.take_warnings();
@@ -215,7 +214,8 @@ impl Array {
     /// One entry per dimension, if there are names at all.
     #[must_use]
     pub fn dimension_names(&self) -> Option<&[Option<String>]> {
-        self.inner.resolved.dimension_names.as_deref()
+        let names = &self.inner.resolved.extension_names;
+        names.as_ref().or(self.inner.metadata.dimension_names.as_ref()).map(Vec::as_slice)
     }
 
     /// Replaces the attributes; the rest of the stored document stays as it is, a shape that another handle has

@@ -1,7 +1,7 @@
 //! What every operation is done with: plugins, policies, limits, threads.
 
 use std::error::Error as _;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -125,6 +125,8 @@ pub struct Context {
     pub(crate) node_locks: Arc<NodeLocks>,
     /// Whether chunks may have been left without a document: a node was erased, or an array prepared.
     pub(crate) leftovers: Arc<AtomicBool>,
+    /// How often groups that may be remembered were changed.
+    group_changes: Arc<AtomicU64>,
     pub(crate) kept: Arc<KeptMemory>,
     pub(crate) budget: Arc<MemoryBudget>,
 }
@@ -173,6 +175,7 @@ impl Context {
             locks: Arc::new(ChunkLocks::new()),
             node_locks: Arc::new(NodeLocks::new(NODE_LOCKS)),
             leftovers: Arc::default(),
+            group_changes: Arc::default(),
             kept: Arc::new(KeptMemory::new(KEPT_MEMORY)),
             budget: Arc::new(MemoryBudget::new(limits.memory)),
         }
@@ -284,6 +287,17 @@ impl Context {
             _ => Threads::Scoped(self.thread_count()),
         };
         Self { threads, ..self.clone() }
+    }
+
+    /// Notes that groups are about to be erased, or to get consolidated metadata. The caller has the locks of their nodes,
+    /// so that no hierarchy of this context creates nodes below them meanwhile.
+    pub(crate) fn groups_changed(&self) {
+        self.group_changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The number of such changes.
+    pub(crate) fn group_changes(&self) -> u64 {
+        self.group_changes.load(Ordering::SeqCst)
     }
 
     /// Where the work is done.

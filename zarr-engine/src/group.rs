@@ -172,6 +172,10 @@ impl Group {
     ///
     /// As [`Hierarchy::set_attributes`].
     pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+        let change = |attributes: &mut Object| {
+            change(attributes);
+            Ok::<_, Error>(())
+        };
         self.metadata.attributes = self.hierarchy.updated_attributes(&self.path, change)?;
         self.is_implicit = false;
         Ok(())

@@ -8,6 +8,7 @@ mod detect;
 mod dialect;
 mod draft;
 mod foreign;
+mod known_groups;
 mod leftovers;
 mod location;
 mod locking;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use zarr_spec::metadata::draft::EntryPoint;
 use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Store;
-use zarr_spec::{Format, NodePath};
+use zarr_spec::{Format, Key, NodePath};
 
 use crate::array::{Array, ArrayPlace};
 use crate::builder::ArrayBuilder;
@@ -193,6 +194,11 @@ impl Hierarchy {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.inner.access.store
+    }
+
+    /// The key of the document of the array at `path`.
+    pub(crate) fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
+        self.inner.dialect.document_key(path)
     }
 
     /// Where the store is.
@@ -471,7 +477,6 @@ impl Hierarchy {
         options: ArrayOptions,
     ) -> Result<Array, Error> {
         let place = ArrayPlace {
-            document: self.inner.dialect.document_key(path)?,
             chunks: self.inner.dialect.chunks(path)?,
             rank_zero_key: self.inner.dialect.rank_zero_key(&self.inner.access),
             read_only: self.inner.access.read_only.clone(),

@@ -38,7 +38,8 @@ pub(crate) struct Resolved {
     pub(crate) fallback: Option<UsedFallback>,
     /// The store that the chunks are in: transformers are around it.
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) dimension_names: Option<Vec<Option<String>>>,
+    /// The names of dimensions that an extension brings. They come before those of the document.
+    pub(crate) extension_names: Option<Vec<Option<String>>>,
 }
 
 /// A data type that was not known, and what stands in for it.
@@ -74,7 +75,7 @@ pub(crate) fn resolve(
     let grid = resolving.grid();
     let key_encoding = resolving.key_encoding();
     let (store, sharding) = resolving.transformers(store, chunks);
-    let dimension_names = resolving.extensions();
+    let extension_names = resolving.extensions();
     let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
     let layout = resolving.memory_layout(data_type.as_ref());
     let chunk = match (&data_type, &grid, &fill) {
@@ -100,8 +101,7 @@ pub(crate) fn resolve(
         }
         (grid, chunk, chain, _) => (grid, chunk, chain),
     };
-    let (problems, dimension_names) =
-        (resolving.problems, dimension_names.or(metadata.dimension_names.clone()));
+    let problems = resolving.problems;
     match (grid.zip(named_grid), key_encoding, chain, chunk, fill, data_type) {
         (Some(grids), Some(key_encoding), Some(chain), Some(chunk), Some((_, undefined)), Some(created))
             if problems.is_empty() =>
@@ -116,7 +116,7 @@ pub(crate) fn resolve(
                 fill_is_undefined: undefined,
                 fallback: created.fallback,
                 store,
-                dimension_names,
+                extension_names,
             })
         }
         _ => Err(problems),

@@ -26,10 +26,7 @@ impl NodePath {
     pub fn parse(text: &str, format: Format) -> Result<Self, Invalid> {
         if format == Format::V2 {
             let text = text.replace('\\', "/");
-            return text
-                .split('/')
-                .filter(|name| !name.is_empty())
-                .try_fold(Self::root(), |path, name| path.child(name, format));
+            return Self::of_names(text.split('/').filter(|name| !name.is_empty()), format);
         }
         if text.is_empty() || text == "/" {
             return Ok(Self::root());
@@ -40,7 +37,12 @@ impl NodePath {
         if names.ends_with('/') {
             return Err(Invalid::new(format!("path `{text}` ends in `/`")));
         }
-        names.split('/').try_fold(Self::root(), |path, name| path.child(name, format))
+        Self::of_names(names.split('/'), format)
+    }
+
+    fn of_names<'n>(names: impl Iterator<Item = &'n str>, format: Format) -> Result<Self, Invalid> {
+        let checked = |name: &'n str| check_name(name, format).map(|()| name.to_owned());
+        Ok(Self(names.map(checked).collect::<Result<_, _>>()?))
     }
 
     /// The path of the node called `name` below this one.
@@ -81,6 +83,13 @@ impl NodePath {
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Self(above.to_vec()))
+    }
+
+    /// The node above that has so many names: the root for 0. `None` if there is no such node above.
+    #[must_use]
+    pub fn ancestor(&self, depth: usize) -> Option<Self> {
+        let names = self.0.get(..depth).filter(|_| depth < self.0.len())?;
+        Some(Self(names.to_vec()))
     }
 
     /// Every node above, the root first.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use zarr_spec::store::{Changes, Got, Version};
 
@@ -12,9 +12,25 @@ use crate::shard::ShardIndex;
 /// Bytes of shard indexes that one array keeps.
 const KEPT_INDEXES: usize = 16 << 20;
 
+/// The indexes that one array keeps. Most arrays have no shards: memory is taken for the first index that is kept.
+#[derive(Debug, Default)]
+pub(super) struct KeptIndexes(OnceLock<Box<Mutex<Indexes>>>);
+
+impl KeptIndexes {
+    /// The indexes, if there was one before.
+    fn known(&self) -> Option<MutexGuard<'_, Indexes>> {
+        self.0.get().map(|indexes| indexes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The indexes, to keep one more.
+    fn lock(&self) -> MutexGuard<'_, Indexes> {
+        self.0.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What is kept, by the position of the shard in the chunk grid.
 #[derive(Debug, Default)]
-pub(super) struct KeptIndexes {
+struct Indexes {
     size: usize,
     indexes: HashMap<Vec<u64>, Arc<KeptIndex>>,
 }
@@ -64,15 +80,15 @@ impl KeptIndex {
 impl ArrayInner {
     /// The index of the shard at `index`, if it is kept.
     pub(crate) fn kept_index(&self, index: &[u64]) -> Option<Arc<KeptIndex>> {
-        self.lock_indexes().indexes.get(index).map(Arc::clone)
+        self.indexes.known()?.indexes.get(index).map(Arc::clone)
     }
 
     /// Keeps an index; all others are forgotten when there are too many.
     pub(crate) fn keep_index(&self, index: &[u64], kept: Arc<KeptIndex>) {
-        let mut indexes = self.lock_indexes();
+        let mut indexes = self.indexes.lock();
         let size = kept.memory();
         if indexes.size + size > KEPT_INDEXES {
-            *indexes = KeptIndexes::default();
+            *indexes = Indexes::default();
         }
         if size <= KEPT_INDEXES {
             let before = indexes.indexes.insert(index.to_vec(), kept);
@@ -88,7 +104,7 @@ impl ArrayInner {
         position: usize,
         nested: Arc<KeptIndex>,
     ) {
-        let mut indexes = self.lock_indexes();
+        let Some(mut indexes) = self.indexes.known() else { return };
         let size = nested.index.memory();
         let is_kept = indexes.indexes.get(index).is_some_and(|kept| ptr::eq(&**kept, outer));
         if is_kept && indexes.size + size <= KEPT_INDEXES {
@@ -99,16 +115,9 @@ impl ArrayInner {
 
     /// Forgets the index of a shard that has changed.
     pub(crate) fn forget_index(&self, index: &[u64]) {
-        if self.resolved.chain.shard().is_none() {
-            return;
-        }
-        let mut indexes = self.lock_indexes();
+        let Some(mut indexes) = self.indexes.known() else { return };
         if let Some(kept) = indexes.indexes.remove(index) {
             indexes.size -= kept.memory();
         }
-    }
-
-    fn lock_indexes(&self) -> MutexGuard<'_, KeptIndexes> {
-        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

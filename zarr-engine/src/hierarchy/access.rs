@@ -10,6 +10,7 @@ use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
 use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable};
 
+use super::known_groups::{Above, KnownGroups, State};
 use super::location::readable_location;
 use super::new_groups::NewGroups;
 use crate::array::hash;
@@ -36,6 +37,7 @@ pub(super) struct Access {
     /// Why nothing can be written.
     pub(super) read_only: Option<String>,
     pub(super) new_groups: Arc<NewGroups>,
+    known_groups: Arc<KnownGroups>,
     warnings: Arc<Mutex<Vec<String>>>,
 }
 
@@ -50,6 +52,7 @@ impl Access {
             location,
             read_only,
             new_groups: Arc::default(),
+            known_groups: Arc::default(),
             warnings: Arc::default(),
         }
     }
@@ -62,6 +65,7 @@ impl Access {
             location: self.location.clone(),
             read_only: self.read_only.clone(),
             new_groups: Arc::clone(&self.new_groups),
+            known_groups: Arc::clone(&self.known_groups),
             warnings: Arc::clone(&self.warnings),
         }
     }
@@ -69,6 +73,17 @@ impl Access {
     /// Excludes other changes of consolidated metadata in this store. It comes after the locks of nodes.
     pub(super) fn lock_consolidated(&self) -> Option<MutexGuard<'_, ()>> {
         self.context.node_locks.lock_consolidated(hash(&self.location))
+    }
+
+    /// The groups above `path` that are to be looked at before it is created or changed.
+    pub(super) fn groups_above(&self, path: &NodePath) -> Above {
+        self.known_groups.above(&self.context, path)
+    }
+
+    /// Remembers that all nodes above `path` are groups without consolidated metadata, as they were in `state`. The
+    /// caller has the lock of the node at `path`.
+    pub(super) fn learn_groups_above(&self, path: &NodePath, state: State) {
+        self.known_groups.learn(&self.context, path, state);
     }
 
     /// Notes that chunks may be left without a document from now on: what is known of new groups counts no longer.

@@ -126,16 +126,32 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::set_attributes`].
     pub fn update_attributes(&self, path: &str, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+        self.try_update_attributes(path, |attributes| {
+            change(attributes);
+            Ok(())
+        })
+    }
+
+    /// As [`Hierarchy::update_attributes`] for a change that may fail. If `change` returns an error, nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::set_attributes`], and those of `change`.
+    pub fn try_update_attributes<E: From<Error>>(
+        &self,
+        path: &str,
+        change: impl FnOnce(&mut Object) -> Result<(), E>,
+    ) -> Result<(), E> {
         let path = self.path_to_write(path)?;
         self.updated_attributes(&path, change).map(drop)
     }
 
-    /// As [`Hierarchy::update_attributes`]. Returns the new attributes.
-    pub(crate) fn updated_attributes(
+    /// As [`Hierarchy::try_update_attributes`]. Returns the new attributes.
+    pub(crate) fn updated_attributes<E: From<Error>>(
         &self,
         path: &NodePath,
-        change: impl FnOnce(&mut Object),
-    ) -> Result<Object, Error> {
+        change: impl FnOnce(&mut Object) -> Result<(), E>,
+    ) -> Result<Object, E> {
         self.inner.access.check_writeable()?;
         let _changing = self.lock([path]);
         let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
@@ -143,7 +159,7 @@ impl Hierarchy {
             NodeMetadata::Array(array) => array.attributes,
             NodeMetadata::Group(group) => group.attributes,
         };
-        change(&mut attributes);
+        change(&mut attributes)?;
         self.write_attributes(path, attributes.clone())?;
         Ok(attributes)
     }
@@ -205,6 +221,7 @@ impl Hierarchy {
         let parent = path.parent();
         let _changing = self.lock([&path].into_iter().chain(&parent));
         access.may_leave_chunks();
+        access.context.groups_changed();
         if let Some(parent) = parent
             && self.inner.dialect.kind(access, &path)?.is_some()
             && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
@@ -228,12 +245,14 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         let access = self.inner.access.under_lock();
         let _changing = self.lock([&path]);
+        access.context.groups_changed();
         self.inner.dialect.consolidate(&access, &path)
     }
 
     fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
         let _changing = self.lock([path]);
         self.inner.access.may_leave_chunks();
+        self.inner.access.context.groups_changed();
         self.inner.dialect.erase(&self.inner.access, path, beside)
     }
 

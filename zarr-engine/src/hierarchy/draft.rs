@@ -17,6 +17,7 @@ use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, 
 use super::access::{Access, keyed};
 use super::beside::{Beside, Doomed, Erased};
 use super::dialect::{Chunks, Dialect, Found, NewArray, NewNode, below_an_array, in_the_way, not_a_group};
+use super::known_groups::{Above, State};
 use super::leftovers;
 use super::node_index::{NodeIndex, Nodes};
 use super::snapshot::is_below;
@@ -190,6 +191,32 @@ impl Draft {
         nodes
     }
 
+    /// Refuses what cannot be created at `path`. Returns when the nodes above were looked at.
+    fn check(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<State, Error> {
+        let Above { groups, state } = access.groups_above(path);
+        for ancestor in groups {
+            if access.has(&self.key(&ancestor, NodeKind::Array)?)? {
+                return Err(below_an_array(path, &ancestor));
+            }
+        }
+        for there in [NodeKind::Array, NodeKind::Group] {
+            if access.has(&self.key(path, there)?)? {
+                let name = if there == NodeKind::Array { Kind::Array } else { Kind::Group }.name();
+                return Err(in_the_way(path, format!("{name} is there already")));
+            }
+        }
+        // Without a document, a group may become an explicit one, and nothing else.
+        if kind == Kind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
+            return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
+        }
+        Ok(state)
+    }
+
+    /// Whether it can be known that there are nodes below a path.
+    fn can_tell_nodes_below(&self, access: &Access) -> bool {
+        access.store.capabilities().listable || self.index.is_some()
+    }
+
     /// Warns of a document in a place that no node can have because of its name (D3-PATH-07, D3-PATH-08).
     fn warn_of_name(&self, access: &Access, key: &Key) {
         let name = key.name().strip_suffix(&self.entry_point.key_suffix);
@@ -326,46 +353,36 @@ impl Dialect for Draft {
     }
 
     fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error> {
-        for ancestor in path.ancestors() {
-            if access.has(&self.key(&ancestor, NodeKind::Array)?)? {
-                return Err(below_an_array(path, &ancestor));
-            }
-        }
-        for there in [NodeKind::Array, NodeKind::Group] {
-            if access.has(&self.key(path, there)?)? {
-                let name = if there == NodeKind::Array { Kind::Array } else { Kind::Group }.name();
-                return Err(in_the_way(path, format!("{name} is there already")));
-            }
-        }
-        // Without a document, a group may become an explicit one, and nothing else.
-        let can_tell = access.store.capabilities().listable || self.index.is_some();
-        if kind == Kind::Array && can_tell && self.has_below(access, path)? {
-            return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
-        }
-        Ok(())
+        self.check(access, path, kind).map(drop)
     }
 
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
+        let kind = match node {
+            NewNode::Array(_) => Kind::Array,
+            NewNode::Group(_) => Kind::Group,
+        };
+        let state = self.check(access, path, kind)?;
         match node {
             NewNode::Array(NewArray { array, chunks }) => {
-                self.check_free(access, path, Kind::Array)?;
+                if !self.can_tell_nodes_below(access) {
+                    // The array may be in the place of a group without a document.
+                    access.context.groups_changed();
+                }
                 if chunks == Chunks::Erased && access.store.capabilities().listable {
                     let listed = access.store.list_dir(&self.chunks(path)?)?;
                     leftovers::erase(access, self, array, Some(&listed))?;
                 }
                 self.write(access, &self.key(path, NodeKind::Array)?, array_document(array.metadata()))?;
-                self.change_index(access, |nodes| {
-                    nodes.insert(path.clone(), Kind::Array);
-                })
             }
             NewNode::Group(group) => {
-                self.check_free(access, path, Kind::Group)?;
                 self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
-                self.change_index(access, |nodes| {
-                    nodes.insert(path.clone(), Kind::Group);
-                })
             }
         }
+        self.change_index(access, |nodes| {
+            nodes.insert(path.clone(), kind);
+        })?;
+        access.learn_groups_above(path, state);
+        Ok(())
     }
 
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
@@ -427,17 +444,34 @@ fn with_implicit_groups(
     start: &NodePath,
     mut orphan: impl FnMut(&NodePath, &NodePath),
 ) -> Vec<Child> {
-    let is_array = |path: &NodePath| explicit.get(path) == Some(&Kind::Array);
     let mut implicit = BTreeSet::new();
+    // Paths below an array, and that array.
+    let mut orphans: BTreeMap<NodePath, NodePath> = BTreeMap::new();
     let mut nodes = Vec::new();
+    // A path comes after all paths above it.
     for (path, kind) in &explicit {
-        let between = path.ancestors().filter(|ancestor| ancestor == start || is_below(ancestor, start));
-        let between: Vec<NodePath> = between.collect();
-        if let Some(array) = between.iter().find(|ancestor| is_array(ancestor)) {
-            orphan(path, array);
+        let mut between = Vec::new();
+        let mut next = path.parent().filter(|_| path != start);
+        let array = loop {
+            let Some(above) = next else { break None };
+            if let Some(array) = orphans.get(&above) {
+                break Some(array.clone());
+            }
+            match explicit.get(&above) {
+                Some(Kind::Array) => break Some(above),
+                Some(_) => break None,
+                None if implicit.contains(&above) => break None,
+                None => {}
+            }
+            next = above.parent().filter(|_| above != *start);
+            between.push(above);
+        };
+        if let Some(array) = array {
+            orphan(path, &array);
+            orphans.insert(path.clone(), array);
             continue;
         }
-        implicit.extend(between.into_iter().filter(|ancestor| !explicit.contains_key(ancestor)));
+        implicit.extend(between);
         nodes.push(Child { path: path.clone(), kind: *kind });
     }
     nodes.extend(implicit.into_iter().map(|path| Child { path, kind: Kind::ImplicitGroup }));
@@ -530,6 +564,7 @@ mod tests {
             ("/", Kind::ImplicitGroup),
             ("/a/b/c", Kind::Array),
             ("/a/b/c/x", Kind::Group),
+            ("/a/b/c/x/y/z", Kind::Array),
             ("/d", Kind::Group),
         ];
         let explicit = explicit.map(|(text, kind)| (path(text), kind)).into_iter().collect();
@@ -547,6 +582,7 @@ mod tests {
             ("/d", Kind::Group),
         ];
         assert_eq!(names, wanted.map(|(text, kind)| (text.to_owned(), kind)));
-        assert_eq!(orphans, [(path("/a/b/c/x"), path("/a/b/c"))]);
+        let orphan = |text| (path(text), path("/a/b/c"));
+        assert_eq!(orphans, [orphan("/a/b/c/x"), orphan("/a/b/c/x/y/z")]);
     }
 }

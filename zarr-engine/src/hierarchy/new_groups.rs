@@ -16,7 +16,8 @@ const MOST: usize = 10_000;
 /// The groups that were created through one hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct NewGroups {
-    known: Mutex<HashSet<NodePath>>,
+    /// The names of their paths.
+    known: Mutex<HashSet<Vec<String>>>,
     /// Whether the hierarchy was started here, and its root was not listed yet.
     is_started: AtomicBool,
 }
@@ -39,7 +40,8 @@ impl NewGroups {
             return false;
         }
         let known = self.lock();
-        !known.is_empty() && (known.contains(path) || path.ancestors().any(|group| known.contains(&group)))
+        let names = path.names();
+        !known.is_empty() && (0..=names.len()).any(|depth| known.contains(&names[..depth]))
     }
 
     /// Remembers a group that nothing is below, unless one above it is remembered.
@@ -51,10 +53,10 @@ impl NewGroups {
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(group.clone());
+        known.insert(group.names().to_vec());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<NodePath>> {
+    fn lock(&self) -> MutexGuard<'_, HashSet<Vec<String>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,6 +15,7 @@ use super::beside::{Beside, Doomed, Erased};
 use super::dialect::{
     Chunks, Dialect, Found, FoundArray, NewArray, NewNode, below_an_array, in_the_way, not_a_group,
 };
+use super::known_groups::{Above, State};
 use super::leftovers;
 use super::snapshot::{Snapshot, directly_below};
 use super::v2_documents::{
@@ -41,6 +42,8 @@ enum Below {
 struct Checked {
     /// Groups above that are to be created, too.
     missing: Vec<NodePath>,
+    /// When the groups above were looked at.
+    state: State,
     /// Documents without a node.
     leftover: Documents,
     /// What lies directly below, if that was listed.
@@ -77,15 +80,16 @@ impl V2 {
     }
 
     /// Puts changes into every `.zmetadata` that has copies of what is changed, and into what was read of
-    /// them.
+    /// them. Returns whether there was a `.zmetadata`.
     fn refresh(
         &self,
         access: &Access,
         path: &NodePath,
         changes: &[Change],
         erased: bool,
-    ) -> Result<(), Error> {
-        let groups: Vec<NodePath> = path.ancestors().chain((!erased).then(|| path.clone())).collect();
+    ) -> Result<bool, Error> {
+        let mut groups = access.groups_above(path).groups;
+        groups.extend((!erased).then(|| path.clone()));
         let keys =
             groups.iter().map(|group| keyed(consolidated_key(group))).collect::<Result<Vec<_>, _>>()?;
         let mut values = access.get_all(&keys)?;
@@ -111,7 +115,7 @@ impl V2 {
         }
         if erased {
             self.snapshot.remove(path);
-            return Ok(());
+            return Ok(has_copies);
         }
         for (key, _) in changes {
             if let Some((node, _)) = node_of(key)
@@ -121,12 +125,13 @@ impl V2 {
                 self.snapshot.put(&node, || documents);
             }
         }
-        Ok(())
+        Ok(has_copies)
     }
 
     /// What is there where a node is to be created; what lies below it is listed if that is of use.
     fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
-        let mut nodes: Vec<NodePath> = path.ancestors().collect();
+        let Above { groups: mut nodes, state } = access.groups_above(path);
+        let count = nodes.len();
         if !access.is_local() {
             nodes.push(path.clone());
         }
@@ -144,7 +149,8 @@ impl V2 {
             false => found.pop().unwrap_or_default(),
         };
         let mut missing = Vec::new();
-        for (ancestor, documents) in path.ancestors().zip(found) {
+        nodes.truncate(count);
+        for (ancestor, documents) in nodes.into_iter().zip(found) {
             if documents.array.is_some() {
                 return Err(below_an_array(path, &ancestor));
             }
@@ -154,7 +160,7 @@ impl V2 {
         }
         match itself.kind() {
             Some(kind) => Err(in_the_way(path, format!("{} is there already", kind.name()))),
-            None => Ok(Checked { missing, leftover: itself, below }),
+            None => Ok(Checked { missing, state, leftover: itself, below }),
         }
     }
 
@@ -319,7 +325,7 @@ impl Dialect for V2 {
     /// Attributes are written first: a node is there when its own document is.
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let lists = !matches!(node, NewNode::Array(NewArray { chunks: Chunks::Kept, .. }));
-        let Checked { missing, leftover, below } = self.check(access, path, lists)?;
+        let Checked { missing, state, leftover, below } = self.check(access, path, lists)?;
         let (key, document, attributes) = match node {
             NewNode::Array(new) => {
                 let array = new.array.metadata();
@@ -345,7 +351,10 @@ impl Dialect for V2 {
         access.set_json(&key, &document)?;
         changes.push((key, Some(document)));
         leftovers::note_group(access, path, node, below.as_ref());
-        self.refresh(access, path, &changes, false)
+        if !self.refresh(access, path, &changes, false)? {
+            access.learn_groups_above(path, state);
+        }
+        Ok(())
     }
 
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
@@ -353,7 +362,7 @@ impl Dialect for V2 {
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
         let attributes = self.write_attributes(access, path, &metadata.attributes)?;
         access.set_json(&key, &document)?;
-        self.refresh(access, path, &[attributes, (key, Some(document))], false)
+        self.refresh(access, path, &[attributes, (key, Some(document))], false).map(drop)
     }
 
     fn rewrite_copies(
@@ -364,13 +373,13 @@ impl Dialect for V2 {
     ) -> Result<(), Error> {
         let key = keyed(array_key(path))?;
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
-        self.refresh(access, path, &[(key, Some(document))], false)
+        self.refresh(access, path, &[(key, Some(document))], false).map(drop)
     }
 
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         stored_kind(access, path)?;
         let change = self.write_attributes(access, path, &attributes)?;
-        self.refresh(access, path, &[change], false)
+        self.refresh(access, path, &[change], false).map(drop)
     }
 
     fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error> {

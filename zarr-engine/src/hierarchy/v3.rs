@@ -164,8 +164,9 @@ impl Dialect for V3 {
     fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
         let lists = !matches!(node, NewNode::Array(NewArray { chunks: Chunks::Kept, .. }));
         let check = || self.check(access, path, lists);
-        let (checked, _alone) = self.alone(access, check, |checked| have_copies(&checked.above))?;
-        let Checked { missing, above, below } = checked;
+        let has_copies = |checked: &Checked| have_copies(checked.above.iter().map(|(_, node)| node));
+        let (checked, _alone) = self.alone(access, check, has_copies)?;
+        let Checked { missing, above, state, below } = checked;
         let Encoded { document, text } = &*match node {
             NewNode::Array(new) => self.encoded(path, new.array.metadata())?,
             NewNode::Group(group) => Arc::new(Encoded::new(path, group_document(group))?),
@@ -178,7 +179,7 @@ impl Dialect for V3 {
         let mut changes: Vec<Change<'_>> =
             groups.iter().map(|(ancestor, group)| (ancestor, Some(group))).collect();
         changes.push((path, Some(document)));
-        let copies = Self::copies_of(path.ancestors().zip(above), &changes)?;
+        let copies = Self::copies_of(above.into_iter(), &changes)?;
         if let NewNode::Array(NewArray { array, chunks: Chunks::Erased }) = node {
             leftovers::erase(access, self, array, below.as_ref())?;
         }
@@ -187,6 +188,9 @@ impl Dialect for V3 {
         }
         access.store.set(&keyed(node_key(path))?, text)?;
         leftovers::note_group(access, path, node, below.as_ref());
+        if copies.is_empty() {
+            access.learn_groups_above(path, state);
+        }
         self.refresh(access, &copies, &changes)
     }
 

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::store::{Directory, Version};
-use zarr_spec::{Format, NodePath, Object, Prefix, Value, json};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
 
 use super::access::{Access, encoded_at, keyed};
 use super::dialect::{Chunks, NewArray, below_an_array, in_the_way};
+use super::known_groups::{Above, State};
 use super::leftovers;
 use super::snapshot::is_below;
 use super::v3::{V3, parse, parse_all, stored, stored_all};
@@ -41,13 +42,13 @@ const MOST_PLAIN_GROUPS: usize = 10_000;
 /// Groups without consolidated metadata, as they were when they were last read. Whoever creates a node asks for the
 /// groups above it each time, and need not read them again as long as they are the same.
 #[derive(Debug, Default)]
-pub(super) struct PlainGroups(Mutex<HashMap<NodePath, Version>>);
+pub(super) struct PlainGroups(Mutex<HashMap<Key, Version>>);
 
 impl PlainGroups {
     /// The node at `path`; nothing but its kind of a group that is known.
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
         let key = keyed(node_key(path))?;
-        let known = self.known().get(path).cloned();
+        let known = self.known().get(&key).cloned();
         if known.is_some() && access.version(&key)? == known {
             return Ok(Some(NodeMetadata::Group(GroupMetadata::new(Format::V3, Object::new()))));
         }
@@ -60,12 +61,12 @@ impl PlainGroups {
             if groups.len() >= MOST_PLAIN_GROUPS {
                 groups.clear();
             }
-            groups.insert(path.clone(), version);
+            groups.insert(key, version);
         }
         Ok(Some(node))
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<NodePath, Version>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Key, Version>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -73,18 +74,21 @@ impl PlainGroups {
 /// Documents with consolidated metadata, and the lock that other changes of any such metadata wait for.
 type GuardedCopies<'a> = (Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>);
 
-/// The nodes above a path, and the document at it.
+/// Nodes above a path, and the document at it.
 struct AboveAndAt {
-    above: Vec<Option<NodeMetadata>>,
+    above: Vec<(NodePath, Option<NodeMetadata>)>,
     itself: Option<Value>,
+    state: State,
 }
 
 /// What is there where a node is to be created.
 pub(super) struct Checked {
     /// Groups above that are to be created, too.
     pub(super) missing: Vec<NodePath>,
-    /// All nodes above.
-    pub(super) above: Vec<Option<NodeMetadata>>,
+    /// The nodes above that were looked at.
+    pub(super) above: Vec<(NodePath, Option<NodeMetadata>)>,
+    /// When that was.
+    pub(super) state: State,
     /// What lies directly below, if that was listed.
     pub(super) below: Option<Directory>,
 }
@@ -116,10 +120,10 @@ impl V3 {
         path: &NodePath,
         changes: &[Change<'_>],
     ) -> Result<GuardedCopies<'a>, Error> {
-        let ancestors: Vec<NodePath> = path.ancestors().collect();
         let read = || {
+            let ancestors = access.groups_above(path).groups;
             let above = parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?;
-            Self::copies_of(ancestors.iter().cloned().zip(above), changes)
+            Self::copies_of(ancestors.into_iter().zip(above), changes)
         };
         self.alone(access, read, |copies| !copies.is_empty())
     }
@@ -193,22 +197,26 @@ impl V3 {
     /// The nodes above `path`, and its own document. Of groups that are known to have no consolidated metadata, nothing
     /// else is told.
     fn above_and_at(&self, access: &Access, path: &NodePath) -> Result<AboveAndAt, Error> {
-        let mut nodes: Vec<NodePath> = path.ancestors().collect();
+        let Above { groups: mut nodes, state } = access.groups_above(path);
         if access.is_local() {
-            let above = nodes.iter().map(|ancestor| self.plain_groups.read(access, ancestor));
-            return Ok(AboveAndAt { above: above.collect::<Result<_, _>>()?, itself: None });
+            let above = nodes.into_iter().map(|ancestor| {
+                let node = self.plain_groups.read(access, &ancestor)?;
+                Ok((ancestor, node))
+            });
+            return Ok(AboveAndAt { above: above.collect::<Result<_, Error>>()?, itself: None, state });
         }
         // Where each request is a round trip, one batch of documents is less than a question for each.
         nodes.push(path.clone());
         let mut documents = stored_all(access, &nodes)?;
         let itself = documents.pop().flatten();
-        Ok(AboveAndAt { above: parse_all(access, &nodes, &documents)?, itself })
+        let above = parse_all(access, &nodes, &documents)?;
+        Ok(AboveAndAt { above: nodes.into_iter().zip(above).collect(), itself, state })
     }
 
     /// What is there where a node is to be created; what lies below it is listed if that is of use.
     pub(super) fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
         let read = || self.above_and_at(access, path);
-        let (AboveAndAt { above, mut itself }, below) = match lists {
+        let (AboveAndAt { above, mut itself, state }, below) = match lists {
             true => leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?,
             false => (read()?, None),
         };
@@ -217,18 +225,18 @@ impl V3 {
             itself = stored(access, path)?;
         }
         let mut missing = Vec::new();
-        for (ancestor, node) in path.ancestors().zip(&above) {
+        for (ancestor, node) in &above {
             match node {
-                None => missing.push(ancestor),
+                None => missing.push(ancestor.clone()),
                 Some(NodeMetadata::Group(_)) => {}
-                Some(NodeMetadata::Array(_)) => return Err(below_an_array(path, &ancestor)),
+                Some(NodeMetadata::Array(_)) => return Err(below_an_array(path, ancestor)),
             }
         }
         match itself {
             Some(document) => {
                 Err(in_the_way(path, format!("{} is there already", kind_of(&document).name())))
             }
-            None => Ok(Checked { missing, above, below }),
+            None => Ok(Checked { missing, above, state, below }),
         }
     }
 
@@ -253,7 +261,14 @@ impl V3 {
                 return Err(in_the_way(path, "it is to be created twice"));
             }
         }
-        let above: BTreeSet<NodePath> = arrays.iter().flat_map(|new| new.array.path().ancestors()).collect();
+        let mut above = BTreeSet::new();
+        for new in arrays {
+            let mut next = new.array.path().parent();
+            while let Some(group) = next.filter(|group| !above.contains(group)) {
+                next = group.parent();
+                above.insert(group);
+            }
+        }
         let mut nodes: Vec<NodePath> = above.into_iter().collect();
         let count = nodes.len();
         nodes.extend(arrays.iter().map(|new| new.array.path().clone()));

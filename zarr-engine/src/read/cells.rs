@@ -124,7 +124,7 @@ impl ArrayInner {
         };
         let mut before = before;
         // Memory comes before the claim of a chunk: a thread that has a claim does not wait for memory.
-        self.with_memory(chunk, need, |worker, allowance| {
+        let read = self.with_memory(chunk, need, |worker, allowance| {
             let claimed = kept.map(|kept| self.find_or_claim(kept, WHOLE));
             if let Some(Claimed::Kept(decoded)) = &claimed {
                 return self.put(cell, pipeline, decoded, wants);
@@ -136,7 +136,14 @@ impl ArrayInner {
             };
             let encoded = contents(&got, output.written());
             self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants, kept.map(|kept| (kept, WHOLE)))
-        })
+        });
+        match read {
+            // The size of the value was not asked for where the codecs fix it.
+            Err(Error::OverBudget { .. }) if self.stored_size(cell)?.is_none() => {
+                self.fill(cell, wants, before)
+            }
+            read => read,
+        }
     }
 
     /// Bytes that decoding takes for all who want some of a chunk, the encoded value included.

@@ -1,10 +1,10 @@
 //! Encoded inner chunks, put together to a shard.
 
 use zarr_spec::pipeline::ShardPipeline;
-use zarr_spec::{CodecError, Output};
+use zarr_spec::{CodecError, LimitExceeded, Output};
 
 use super::ShardIndex;
-use crate::pipeline::Stages;
+use crate::pipeline::{Stages, why};
 
 /// Puts a shard together: inner chunks one after another, then the index in its place.
 #[derive(Debug)]
@@ -19,7 +19,8 @@ impl ShardWriter {
         let start = encoded.written().len();
         if shard.index_at_start {
             let size = usize::try_from(shard.index_size).map_err(CodecError::encode)?;
-            encoded.spare(size)?;
+            let spare = encoded.spare(size).map(drop);
+            checked(spare, encoded)?;
             encoded.advance(size);
         }
         Ok(Self { index: ShardIndex::empty(shard)?, start })
@@ -33,7 +34,8 @@ impl ShardWriter {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         let offset = encoded.written().len() - self.start;
-        encoded.put(bytes)?;
+        let put = encoded.put(bytes);
+        checked(put, encoded)?;
         self.index.set(number, Some((offset as u64, bytes.len() as u64)));
         Ok(())
     }
@@ -48,8 +50,33 @@ impl ShardWriter {
         let index = self.index.encode(shard, stages)?;
         match shard.index_at_start {
             true => encoded.written_mut()[self.start..self.start + index.len()].copy_from_slice(&index),
-            false => encoded.put(&index)?,
+            false => {
+                let put = encoded.put(&index);
+                checked(put, encoded)?;
+            }
         }
         Ok(self.index)
+    }
+}
+
+/// What writing to `output` came to. Memory that the system does not have is told from the limit.
+fn checked(result: Result<(), LimitExceeded>, output: &Output<'_>) -> Result<(), CodecError> {
+    result.map_err(|error| why(output, error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_the_system_does_not_have_is_told_from_a_limit() {
+        const TOO_MUCH: usize = usize::MAX / 2;
+        let mut output = Output::at_most(usize::MAX);
+        let spare = output.spare(TOO_MUCH).map(drop);
+        let error = checked(spare, &output).unwrap_err();
+        assert!(matches!(error, CodecError::OutOfMemory { size: TOO_MUCH }), "{error:?}");
+        let mut output = Output::at_most(3);
+        let put = output.put(b"four");
+        assert!(matches!(checked(put, &output).unwrap_err(), CodecError::TooLarge(_)));
     }
 }

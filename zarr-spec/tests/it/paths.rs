@@ -111,3 +111,13 @@ fn a_path_of_v2_leads_nowhere_else() {
         assert_eq!(parse(Format::V2, text), None, "{text}");
     }
 }
+
+#[test]
+fn a_node_above_is_named_by_the_number_of_its_names() {
+    let path = path(Format::V3, "/a/b/c");
+    let above: Vec<_> = (0..5).map(|depth| path.ancestor(depth)).collect();
+    let mut wanted: Vec<_> = path.ancestors().map(Some).collect();
+    wanted.extend([None, None]);
+    assert_eq!(above, wanted);
+    assert_eq!(NodePath::root().ancestor(0), None);
+}

@@ -149,7 +149,7 @@ pub(crate) enum LoadedVerb {
     /// A library that crashes or hangs is put into quarantine: it is not loaded any more, trusted or not, until it passes.
     /// The status is 1 when it fails in any way.
     Probe {
-        /// A library, its manifest, a folder with one manifest, or the name of a plugin that is installed
+        /// A library, its manifest, a folder with one manifest, or an installed plugin as NAME or NAME@VERSION
         plugin: PathBuf,
         /// How long it may take as a whole
         #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds)]

@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 
 use zarr_kit::ElementArray;
-use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::data_type::{DataTypeDocument, DataTypeError};
 use zarr_kit::spec::{ByteOrder, DataType, Elements, Format, Mode, Registry, Value, format};
 
 use super::Writer;
@@ -34,7 +34,8 @@ pub(crate) struct NpyWriter {
 impl NpyWriter {
     /// For elements of a type and a shape.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
-        let descr = python::descr(&numpy_type(data_type, "--format raw, json and csv can write them")?);
+        let descr =
+            python::descr(&numpy_type(data_type, "--format raw, json and csv can write these elements")?);
         let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
         // NumPy leaves room for the first length to grow.
         let room = lengths.first().map_or(0, |length| LENGTH_DIGITS.saturating_sub(length.len()));
@@ -78,7 +79,11 @@ fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure>
     }
     match data_type.document(Format::V2, &ByteOrder::Little) {
         Ok(document) => Ok(document.json),
-        Err(error) => Err(Failure::fault(format!("NumPy has no type {name}: {error}"))),
+        // What is not a type of v2 is not one of NumPy. The reader did not ask for v2.
+        Err(DataTypeError::NotInFormat { hint, .. }) => {
+            Err(Failure::fault(format!("NumPy does not have the type {name}{hint}; {instead}")))
+        }
+        Err(error) => Err(Failure::fault(format!("NumPy does not have the type {name}: {error}; {instead}"))),
     }
 }
 

@@ -106,12 +106,12 @@ pub(crate) fn consolidate(arguments: &Consolidate) -> Result<(), Failure> {
 }
 
 pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
-    let is_change = !arguments.set.is_empty() || !arguments.unset.is_empty();
-    let hierarchy = match is_change {
-        true => open_to_change(&arguments.store, &arguments.reading)?,
-        false => open(&arguments.store, &arguments.reading)?,
-    };
-    let before = match hierarchy.node(&arguments.path)? {
+    if !arguments.set.is_empty() || !arguments.unset.is_empty() {
+        let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
+        return hierarchy.try_update_attributes(&arguments.path, |attributes| change(attributes, arguments));
+    }
+    let hierarchy = open(&arguments.store, &arguments.reading)?;
+    let attributes = match hierarchy.node(&arguments.path)? {
         Node::Array(array) => array.attributes().clone(),
         Node::Group(group) => group.attributes().clone(),
         Node::Unreadable(unreadable) => match &unreadable.metadata {
@@ -119,14 +119,11 @@ pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
             None => return Err(Failure::fault(crate::failure::chain(&*unreadable.error))),
         },
     };
-    if is_change {
-        return Ok(hierarchy.set_attributes(&arguments.path, changed(before, arguments)?)?);
-    }
-    let text = json::to_printable_pretty(&Value::Object(before));
+    let text = json::to_printable_pretty(&Value::Object(attributes));
     Ok(writeln!(stdout(), "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?)
 }
 
-fn changed(mut attributes: Object, arguments: &Attributes) -> Result<Object, Failure> {
+fn change(attributes: &mut Object, arguments: &Attributes) -> Result<(), Failure> {
     for name in &arguments.unset {
         if attributes.remove(name).is_none() {
             return Err(Failure::fault(format!("{} has no attribute `{name}`", arguments.path)));
@@ -135,5 +132,5 @@ fn changed(mut attributes: Object, arguments: &Attributes) -> Result<Object, Fai
     for member in &arguments.set {
         attributes.insert(member.name.as_str(), member.value.clone());
     }
-    Ok(attributes)
+    Ok(())
 }

@@ -112,7 +112,10 @@ fn attributes_are_set_and_removed() {
         );
         bytes(&["attrs", &store, "/g", "--set", "title=\"größer\""]);
         assert_eq!(text(&["attrs", &store, "/g"]), "{\n  \"title\": \"größer\"\n}\n");
-        assert!(refused(&["attrs", &store, "/g", "--unset", "nothing"], 1).contains("nothing"));
+        let before = text(&["attrs", &store, "/g"]);
+        let message = refused(&["attrs", &store, "/g", "--set", "more=1", "--unset", "nothing"], 1);
+        assert!(message.contains("/g has no attribute `nothing`"), "{message}");
+        assert_eq!(text(&["attrs", &store, "/g"]), before);
         assert!(refused(&["attrs", &store, "/x", "--set", "a=1"], 1).contains("/x"));
     }
 }

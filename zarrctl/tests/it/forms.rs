@@ -62,6 +62,16 @@ fn all_versions_of_the_file_format_are_read() {
 }
 
 #[test]
+fn a_type_that_numpy_does_not_have_is_refused_in_one_sentence() {
+    let place = Place::new();
+    let store = created(&place, "v3", "2", "bfloat16");
+    let message = refused(&["get", &store, "/a", "-o", &place.at("out.npy")], 1);
+    let wanted = "NumPy does not have the type bfloat16; `float32` has every value of it; \
+                  --format raw, json and csv can write these elements";
+    assert!(message.contains(wanted) && message.matches("bfloat16").count() == 1, "{message}");
+}
+
+#[test]
 fn files_that_do_not_fit_are_refused_before_anything_is_written() {
     let place = Place::new();
     let store = created(&place, "v3", "2,3", "int16");

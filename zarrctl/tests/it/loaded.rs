@@ -214,6 +214,10 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
     assert!(why.ends_with("so codec `example.xor` is that of plugin xor-c 1.10.0\n"), "{why}");
     assert!(!home.says(&["plugins", "show", "example.xor"]).contains("not used"));
 
+    assert!(home.says(&["plugins", "probe", "xor-c@1.2.0", "--level", "L0"]).ends_with("xor-c passes.\n"));
+    let error = home.refuses(&["plugins", "probe", "xor-c@1.3.0"]);
+    assert!(error.contains("no plugin that is installed is called `xor-c@1.3.0`"), "{error}");
+
     home.says(&["plugins", "remove", "xor-c@1.10.0"]);
     assert!(plugin(&home).ends_with("xor-c 1.2.0"));
     home.says(&["plugins", "remove", "xor-c"]);
@@ -424,6 +428,19 @@ fn a_library_or_its_manifest_is_held_to_the_rules_of_its_plugins_alone() {
     }
     home.0.file("none.so", b"text");
     assert!(home.refuses(&["conformance", "plugin", "none.so"]).contains("it is no ELF file"));
+}
+
+#[test]
+fn a_probe_tries_the_version_that_is_named() {
+    let home = Home::with_trusted_plugin();
+    let wrong = "#define VERSION \"1.10.0\"\n#define AFTER_RUN if (to->len) to->start[0] += 1";
+    let newer = home.library_of("newer.so", wrong, "");
+    home.says(&["plugins", "pack", &newer, "--output", "newer"]);
+    home.says(&["plugins", "install", "newer"]);
+    let said = home.says(&["plugins", "probe", "xor-c@1.2.0", "--level", "L1"]);
+    assert!(said.ends_with("xor-c passes.\n"), "{said}");
+    let error = home.refuses(&["plugins", "probe", "xor-c@1.10.0", "--level", "L1"]);
+    assert!(error.contains("xor-c does not pass"), "{error}");
 }
 
 /// Whoever trusts a plugin later finds it in quarantine, until a probe passes: here it crashes where a file is.

@@ -81,7 +81,7 @@ fn a_npy_file_for_text_is_refused_with_what_put_takes() {
     assert!(message.contains("as `get --format raw` writes them"), "{message}");
     assert!(
         refused(&["get", &store, "/a", "--format", "npy"], 1)
-            .contains("--format raw, json and csv can write them")
+            .contains("--format raw, json and csv can write these elements")
     );
 }
 

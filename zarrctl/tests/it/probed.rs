@@ -1,6 +1,7 @@
 //! The plugins of `docs/plugins-bad.md` that nobody finds but `plugins probe`.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use crate::support::{Place, program};
 use crate::table;
@@ -154,6 +155,40 @@ fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quar
                 && is_kept == row.message.contains("it is in quarantine now");
             if is_right { Ok(()) } else { Err(format!("{row:?}\n    what is said is {said}")) }
         },
+    );
+}
+
+/// Whether the process waits for the lock of a file.
+fn waits_for_a_lock(process: u32) -> bool {
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let process = process.to_string();
+    let is_its = |line: &str| line.contains("->") && line.split_whitespace().any(|word| word == process);
+    locks.lines().any(is_its)
+}
+
+#[test]
+fn a_probe_keeps_what_another_program_puts_into_quarantine_at_the_same_time() {
+    let place = Place::new();
+    let library =
+        Bad::at_start("__attribute__((constructor)) static void start(void) { abort(); }").built(&place);
+    let lock = place.file("home/.config/zarr/plugins.quarantine.flock", b"");
+    let lock = std::fs::File::open(lock).unwrap();
+    lock.lock().unwrap();
+    let mut probe = program();
+    probe.args(["plugins", "probe", &library]).env("HOME", place.path("home"));
+    let mut probe = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !waits_for_a_lock(probe.id()) {
+        assert!(probe.try_wait().unwrap().is_none(), "the probe does not wait for the lock");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let other = "[[quarantined]]\nname = \"other\"\nsha256 = \"00\"\nreason = \"it crashed\"\n";
+    let file = place.file("home/.config/zarr/plugins.quarantine", other.as_bytes());
+    drop(lock);
+    assert_eq!(probe.wait_with_output().unwrap().status.code(), Some(1));
+    let quarantine = std::fs::read_to_string(file).unwrap();
+    assert!(
+        quarantine.contains("name = \"other\"") && quarantine.contains("name = \"libbad\""),
+        "{quarantine}"
     );
 }
 

@@ -5,6 +5,7 @@ mod cached;
 mod converts;
 mod copies;
 mod damage;
+mod deep_groups;
 mod encodings;
 mod fixtures;
 mod formats;

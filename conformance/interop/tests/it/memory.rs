@@ -91,6 +91,39 @@ fn an_array_whose_chunks_need_too_much_can_be_opened_and_missing_chunks_can_be_r
 }
 
 #[test]
+fn missing_chunks_of_a_fixed_size_are_read_in_several_parts_whatever_their_size() {
+    let bytes_alone = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+    let checked = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    for codecs in [bytes_alone, checked] {
+        for length in [700u64, 1 << 20] {
+            let store = store_of(&document(&[length, 1000], &[length, 1000], &codecs));
+            let far: Arc<dyn Store> = far(&store);
+            for array in [open(&store, &context(MIB)), open(&far, &context(MIB))] {
+                let points = Selection::Coordinates(vec![vec![1, 600, 7], vec![999, 0, 5]]);
+                assert_eq!(array.read_values::<u16>(&points).unwrap(), [0; 3]);
+                let parts =
+                    ["5:7,3:5", "600:602,9"].map(|part| Selection::parse(part, array.shape()).unwrap());
+                for read in array.read_many(&parts).unwrap() {
+                    assert!(read.bytes().iter().all(|byte| *byte == 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn stored_chunks_of_a_fixed_size_that_need_more_than_the_budget_are_refused() {
+    let checked = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    let store = store_of(&document(&[700, 1000], &[700, 1000], &checked));
+    let large = open(&store, &context(1 << 30));
+    large.write_values(&Selection::All, &elements(&large)).unwrap();
+    let small = open(&store, &context(MIB));
+    let points = Selection::Coordinates(vec![vec![1, 600, 7], vec![999, 0, 5]]);
+    let error = small.read(&points).unwrap_err();
+    assert!(matches!(error, Error::OverBudget { .. }), "{error:?}");
+}
+
+#[test]
 fn strings_that_need_more_than_is_expected_are_read_with_more() {
     // 40 MiB of strings in one chunk: more than a chunk of unknown size is given at first.
     let codecs =

@@ -11,12 +11,12 @@ use zarr_conformance::suite::{
     fixtures_in, serve, suites_of,
 };
 use zarr_kit::Registry;
-use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
+use zarr_kit::loaded::{Loader, Lock, LockError, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
 
 use super::install::manifest_in;
 use super::trust::files;
 use crate::failure::Failure;
-use crate::loaded::Installed;
+use crate::loaded::{Installed, PluginId};
 use crate::verbs::conformance::fixtures_next_to;
 
 /// What the processes may use, and what is checked.
@@ -128,11 +128,12 @@ fn again(folder: &Path, fixtures: Option<&Path>) -> io::Result<Again> {
 
 /// It passes: it may be loaded again if it could not be.
 fn release(subject: &Subject, files: &LockFiles, to: &mut dyn Write) -> Result<(), Failure> {
-    let mut quarantine = Lock::read(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
-    let was_there = quarantine.release(&sha256(&subject.library));
-    if was_there {
-        quarantine.write(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
-    }
+    let failed = |error: LockError| Failure::Fault(error.into());
+    let hash = sha256(&subject.library);
+    let quarantine = Lock::read(&files.quarantine).map_err(failed)?;
+    // The file stays as it is if the library is not in it.
+    let was_there = quarantine.quarantined.iter().any(|found| found.sha256 == hash)
+        && Lock::update(&files.quarantine, |quarantine| quarantine.release(&hash)).map_err(failed)?;
     let more = if was_there { " and is out of quarantine" } else { "" };
     Ok(writeln!(to, "{} passes{more}.", subject.name)?)
 }
@@ -149,10 +150,10 @@ fn quarantine(
         End::Late(_) => format!("it did not come to an end within {} s", time.as_secs()),
         end => end.to_string(),
     };
-    let mut quarantine = Lock::read(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
     let (name, sha256) = (subject.name.clone(), sha256(&subject.library));
-    quarantine.quarantine(Quarantined { name, sha256, reason: format!("when it was tried, {what}") });
-    quarantine.write(&files.quarantine).map_err(|error| Failure::Fault(error.into()))?;
+    let quarantined = Quarantined { name, sha256, reason: format!("when it was tried, {what}") };
+    Lock::update(&files.quarantine, |quarantine| quarantine.quarantine(quarantined))
+        .map_err(|error| Failure::Fault(error.into()))?;
     Err(Failure::fault(format!(
         "{}: {what}; it is in quarantine now ({}) and is not loaded until a probe passes; {during}",
         subject.name,
@@ -165,7 +166,7 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
     let named = |path: &Path, error| Failure::Io(error).while_at(&path.display().to_string());
     let installed = Installed::find();
     let path = match plugin.to_str().filter(|_| !plugin.exists()) {
-        Some(name) if !name.contains(['/', '.']) => {
+        Some(name) if !PluginId::of(name).name.contains(['/', '.']) => {
             installed.named(name).ok_or_else(|| installed.nobody_called(name))?.0.path.clone()
         }
         _ if plugin.is_dir() => manifest_in(plugin)?,
