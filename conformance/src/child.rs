@@ -61,12 +61,38 @@ pub(crate) fn is_out_of_memory(line: &str) -> bool {
 
 /// Ends the command, and all that it has started.
 fn kill(child: &mut Child) -> io::Result<()> {
+    // In some shells `--` is only an option after `-s`.
     #[cfg(unix)]
     Command::new("sh")
         .arg("-c")
-        .arg(format!("kill -KILL -- -{}", child.id()))
+        .arg(format!("kill -s KILL -- -{}", child.id()))
         .stderr(Stdio::null())
         .status()?;
     child.kill()?;
     child.wait().map(drop)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_late_is_killed_with_everything_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("started");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("sleep 60 & echo $! > {}; wait", file.display()));
+        assert_eq!(ended(&mut command, Duration::from_millis(500)).unwrap(), Ended::Late);
+        let started = std::fs::read_to_string(file).unwrap();
+        let state = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/stat", started.trim())).ok()?;
+            status.rsplit_once(") ")?.1.chars().next()
+        };
+        // It sleeps for longer than this if it was not killed. No process waits for it, so it may remain as a zombie.
+        let end = Instant::now() + Duration::from_secs(30);
+        while !matches!(state(), None | Some('Z' | 'X')) {
+            assert!(Instant::now() < end, "it still sleeps");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

@@ -61,17 +61,18 @@ pub(crate) fn count(along: &[Along]) -> u64 {
 /// Visits the parts of a selection, which follow one another in C order.
 ///
 /// Parts begin and end where chunks do, so that each chunk is decoded once. They are cut inside of chunks only where a row
-/// of whole chunks does not fit into the memory for elements.
+/// of whole chunks does not fit into the memory for elements, which `arrays` arrays share.
 pub(crate) fn for_each(
     array: &Array,
     along: &[Along],
+    arrays: u64,
     visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let chunks: Vec<u64> = match array.chunk_grid().chunk_shape() {
         Some(shape) => shape.to_vec(),
         None => vec![1; along.len()],
     };
-    let count = |bytes: u64| (bytes / element_size(array).max(1)).max(1);
+    let count = |bytes: u64| (bytes / arrays.max(1) / element_size(array).max(1)).max(1);
     let parts = Parts { chunks: &chunks, usual: count(budget(array)), most: count(most(array)) };
     parts.visit(along.to_vec(), visit)
 }

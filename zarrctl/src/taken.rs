@@ -97,7 +97,7 @@ fn have_same_elements(one: &Array, other: &Array) -> Result<bool, Failure> {
 fn are_same(one: &Array, other: &Array, subset: &ArraySubset) -> Result<bool, Failure> {
     let Selection::Dimensions(along) = slabs::selection(subset) else { return Ok(true) };
     let mut are_same = true;
-    slabs::for_each(one, &along, slabs::budget(one) / 2, &mut |selection| {
+    slabs::for_each(one, &along, 2, &mut |selection| {
         are_same = are_same && one.read(selection)?.bytes() == other.read(selection)?.bytes();
         Ok(())
     })?;

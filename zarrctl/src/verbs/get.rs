@@ -211,7 +211,7 @@ fn write_blocks(
 fn write(array: &Array, along: &[Along], writer: &mut dyn Writer, to: &mut dyn Write) -> Result<(), Failure> {
     let size = slabs::element_size(array);
     let progress = Progress::of_bytes(slabs::count(along).saturating_mul(size), "reading");
-    slabs::for_each(array, along, &mut |selection| {
+    slabs::for_each(array, along, 1, &mut |selection| {
         let elements = array.read(selection)?;
         writer.write(&elements, to)?;
         progress.add((elements.count() as u64).saturating_mul(size));
