@@ -26,7 +26,7 @@
 
 use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use zarr_spec::store::{
@@ -70,6 +70,8 @@ pub struct FilesystemStore {
     base: Base,
     folders: Folders,
     durable: bool,
+    /// The closest folder at or above the root that was there before the first durable write.
+    there_before: OnceLock<PathBuf>,
     writers: Pool<Writer>,
     /// Memory for the path of a value that is read.
     paths: Pool<OsString>,
@@ -102,6 +104,7 @@ impl FilesystemStore {
             base: Base::new(&absolute),
             folders: Folders::default(),
             durable: false,
+            there_before: OnceLock::new(),
             writers: Pool::new(),
             paths: Pool::new(),
         })

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -42,6 +42,9 @@ impl FilesystemStore {
     /// Writes the value to the path that `writer` has.
     fn write_once(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
         let Writer { value: path, temporary, handles, names } = writer;
+        if self.durable {
+            self.there_before.get_or_init(|| self.closest_folder());
+        }
         let path = Path::new(path);
         let folder = parent(key.as_str()).unwrap_or_default();
         let (handle, known) = match handles.of(folder) {
@@ -104,7 +107,15 @@ impl FilesystemStore {
             sync_folder(&self.base.below(folder))?;
             above = parent(folder);
         }
-        Ok(())
+        // Writing made the root and the folders between.
+        let Some(before) = self.there_before.get() else { return Ok(()) };
+        let mut made_in = self.path().ancestors().skip(1).take_while(|folder| folder.starts_with(before));
+        made_in.try_for_each(sync_folder)
+    }
+
+    /// The closest folder at or above the root that is there.
+    fn closest_folder(&self) -> PathBuf {
+        self.path().ancestors().find(|folder| folder.is_dir()).unwrap_or(self.path()).to_owned()
     }
 }
 

@@ -8,8 +8,8 @@ use crate::rust_source::{code_only, has_word};
 use crate::workspace::Workspace;
 
 /// Where `unsafe` may stand: the copy kernels, the memory under them, outputs that threads share, numbers that are seen
-/// as bytes, codecs that call C, plugins over C, an allocator that counts, and buffers of tests next to guard pages. In
-/// the comparison with peers: calls of C, and of zarrs' own unsafe interface.
+/// as bytes, codecs that call C, plugins over C, an allocator that counts, buffers of tests next to guard pages, and
+/// tests that trace a program. In the comparison with peers: calls of C, and of zarrs' own unsafe interface.
 const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",
@@ -28,6 +28,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "benches/peers/src/memory.rs",
     "benches/peers/src/bin/floors/blosc.rs",
     "benches/peers/zarrs/src/kept.rs",
+    "zarrctl/tests/it/kills/trace.rs",
 ];
 
 /// Code that admits that it is not there.

@@ -1,15 +1,19 @@
 //! `--durable`: which commands wait for the disk.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::kills::trace::{End, run};
 use crate::support::{Place, bytes, program};
 
-/// Runs a command in the folder of `place`. Returns how often it waits for the disk.
-fn syncs(place: &Place, command: &mut Command, arguments: &[&str]) -> usize {
-    let run = run(command.args(arguments), &place.path(""), None);
+/// Runs a command in the folder of `place`. Returns the files and folders below it that the command waits for.
+fn synced(place: &Place, command: &mut Command, arguments: &[&str]) -> BTreeSet<String> {
+    let root = place.path("").canonicalize().unwrap();
+    let run = run(command.args(arguments), &root, None);
     assert_eq!(run.end, End::Exited(0), "{arguments:?}");
-    run.syncs
+    let below = |path: &PathBuf| Some(path.strip_prefix(&root).ok()?.to_str().unwrap().to_owned());
+    run.synced.iter().filter_map(below).collect()
 }
 
 /// A store with an array of two chunks, and elements to write to it.
@@ -21,30 +25,37 @@ fn prepared() -> Place {
     place
 }
 
-/// Every command that writes, and how often it waits without the option.
-const COMMANDS: [(&[&str], usize); 11] = [
-    (&["create", "store", "/b", "--shape", "4", "--dtype", "int8"], 0),
-    (&["put", "store", "/g/a", "in.raw", "--format", "raw"], 0),
-    (&["copy", "store", "copy"], 0),
-    // The begin and the end of one call: an archive is never named before it is on the disk.
-    (&["pack", "store", "store.zip"], 2),
-    (&["erase", "store", "/g/a"], 0),
-    (&["erase", "store", "/g", "--all"], 0),
-    (&["resize", "store", "/g/a", "--shape", "2"], 0),
-    (&["attrs", "store", "/g/a", "--set", "k=1"], 0),
-    (&["consolidate", "store"], 0),
-    (&["get", "store", "/g/a", "-o", "out.npy"], 0),
-    (&["demo", "demo"], 0),
+/// Every command that writes, and folders that it waits for if asked to.
+const COMMANDS: [(&[&str], &[&str]); 11] = [
+    (
+        &["create", "new/store", "/b", "--shape", "4", "--dtype", "int8"],
+        &["new/store/b", "new/store", "new", ""],
+    ),
+    (&["put", "store", "/g/a", "in.raw", "--format", "raw"], &["store/g/a/c"]),
+    (&["copy", "store", "copy"], &["copy/g/a/c", "copy/g/a", "copy", ""]),
+    (&["pack", "store", "store.zip"], &[""]),
+    (&["erase", "store", "/g/a"], &["store/g"]),
+    (&["erase", "store", "/g", "--all"], &["store"]),
+    (&["resize", "store", "/g/a", "--shape", "2"], &["store/g/a"]),
+    (&["attrs", "store", "/g/a", "--set", "k=1"], &["store/g/a"]),
+    (&["consolidate", "store"], &["store"]),
+    (&["get", "store", "/g/a", "-o", "out.npy"], &[""]),
+    (&["demo", "demo"], &["demo/v2", "demo/v3", "demo/v3-draft", "demo", ""]),
 ];
 
 #[test]
 fn every_command_that_writes_waits_for_the_disk_if_asked_to() {
-    for (arguments, without) in COMMANDS {
-        assert_eq!(syncs(&prepared(), &mut program(), arguments), without, "{arguments:?}");
-        let option = syncs(&prepared(), program().arg("--durable"), arguments);
-        // The contents of a file, and the folder of its name; each call begins and ends.
-        let least = if arguments[0] == "erase" { 2 } else { 4 };
-        assert!(option >= without.max(least), "{arguments:?}: {option}");
+    for (arguments, folders) in COMMANDS {
+        let without = synced(&prepared(), &mut program(), arguments);
+        // An archive is never named before its contents are on the disk.
+        let is_expected = |file: &String| arguments[0] == "pack" && file.starts_with(".zarr-tmp-");
+        assert!(without.iter().all(is_expected), "{arguments:?}: {without:?}");
+        let found = synced(&prepared(), program().arg("--durable"), arguments);
+        for folder in folders {
+            assert!(found.contains(*folder), "{arguments:?}: {folder} is not in {found:?}");
+        }
+        let has_contents = found.iter().any(|file| file.contains(".zarr-tmp-") || file.ends_with(".part"));
+        assert!(has_contents || arguments[0] == "erase", "{arguments:?}: {found:?}");
     }
 }
 
@@ -54,7 +65,7 @@ fn clean_waits_for_the_disk_if_asked_to() {
     for (option, waits) in [(&[][..], false), (&["--durable"], true)] {
         let place = prepared();
         std::fs::remove_file(place.path("store/g/a/zarr.json")).unwrap();
-        assert_eq!(syncs(&place, program().args(option), &clean) > 0, waits);
+        assert_eq!(synced(&place, program().args(option), &clean).contains("store/g"), waits);
         assert!(!place.path("store/g/a").exists());
     }
 }
@@ -65,7 +76,7 @@ fn a_description_of_a_store_decides_for_itself() {
         let place = prepared();
         let store = format!(r#"{{"type":"filesystem","path":"store"{more}}}"#);
         let set = ["--durable", "attrs", &store, "/g/a", "--set", "k=1"];
-        assert_eq!(syncs(&place, &mut program(), &set) > 0, waits, "{more}");
+        assert_eq!(synced(&place, &mut program(), &set).contains("store/g/a"), waits, "{more}");
     }
 }
 
@@ -74,14 +85,14 @@ fn the_variable_is_a_default_that_must_be_understood() {
     let place = prepared();
     let set = ["attrs", "store", "/g/a", "--set", "k=1"];
     for value in ["0", "false", ""] {
-        assert_eq!(syncs(&place, program().env("ZARR_KIT_DURABLE", value), &set), 0, "{value}");
+        assert!(synced(&place, program().env("ZARR_KIT_DURABLE", value), &set).is_empty(), "{value}");
     }
     for value in ["1", "true"] {
-        assert!(syncs(&place, program().env("ZARR_KIT_DURABLE", value), &set) > 0, "{value}");
+        assert!(!synced(&place, program().env("ZARR_KIT_DURABLE", value), &set).is_empty(), "{value}");
     }
     let output = program().env("ZARR_KIT_DURABLE", "yes").args(["tree", "store"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("ZARR_KIT_DURABLE is `yes`, expected 1, true, 0 or false"), "{error}");
-    assert!(syncs(&place, program().env("ZARR_KIT_DURABLE", "0").arg("--durable"), &set) > 0);
+    assert!(!synced(&place, program().env("ZARR_KIT_DURABLE", "0").arg("--durable"), &set).is_empty());
 }

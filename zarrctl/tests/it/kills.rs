@@ -21,12 +21,19 @@ mod readers;
 #[path = "kills/trace.rs"]
 pub(crate) mod trace;
 
+use std::collections::BTreeSet;
+
 use zarr_kit::Format;
 
+use crate::support::{Place, program};
 use case::{Case, Figures, Killer, Writes};
 use readers::Mixing;
 
-const KILLS: usize = 5;
+const KILLS: u64 = 5;
+
+fn kills() -> usize {
+    usize::try_from(number("ZARR_KILLS", KILLS)).unwrap()
+}
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap())
@@ -36,6 +43,12 @@ fn number(variable: &str, default: u64) -> u64 {
 struct Random(u64);
 
 impl Random {
+    fn of(verb: &str) -> Self {
+        let seed = number("ZARR_KILLS_SEED", 20_261_123);
+        eprintln!("{verb}: seed {seed}");
+        Self(seed)
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "53 bits remain")]
     fn fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -43,19 +56,20 @@ impl Random {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
+
+    /// One number in each of `count` equal parts of the range from 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn spread(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|number| (number as f64 + self.fraction()) / count as f64).collect()
+    }
 }
 
 /// Kills the commands of one verb, and prints how often.
 fn kill(verb: &str, cases: &[Case]) {
-    let seed = number("ZARR_KILLS_SEED", 20_261_123);
-    let kills = usize::try_from(number("ZARR_KILLS", KILLS as u64)).unwrap();
-    eprintln!("{verb}: seed {seed}");
-    let (mut random, mut sum) = (Random(seed), Figures::default());
+    let (mut random, kills, mut sum) = (Random::of(verb), kills(), Figures::default());
     for (position, case) in cases.iter().enumerate() {
         let mut killer = Killer::new(*case);
-        for number in 0..kills {
-            #[expect(clippy::cast_precision_loss, reason = "there are not so many kills")]
-            let fraction = (number as f64 + random.fraction()) / kills as f64;
+        for (number, fraction) in random.spread(kills).into_iter().enumerate() {
             killer.kill(number + position, fraction);
         }
         sum.kills += killer.figures.kills;
@@ -200,4 +214,34 @@ fn a_killed_get_leaves_the_old_file_or_a_whole_one() {
             get(&["get", "store", "/a", "-o", "out/a.raw"], "a.raw").after(fixture::write_old_output),
         ],
     );
+}
+
+/// The demonstration writes to new folders only.
+#[test]
+fn a_killed_demo_leaves_arrays_that_can_be_read() {
+    let demo = || {
+        let mut command = program();
+        command.args(["demo", "demo"]);
+        command
+    };
+    let moments = trace::run(&demo(), &Place::new().path(""), None).moments;
+    let mut counts = BTreeSet::new();
+    for fraction in Random::of("demo").spread(kills()) {
+        let place = Place::new();
+        let run = trace::run(&demo(), &place.path(""), Some(case::moment(fraction, moments)));
+        assert_eq!(run.end, trace::End::Killed);
+        let folder = |format: &Format| place.path("demo").join(format.name());
+        let count = || {
+            Format::ALL.iter().map(|format| readers::check_readable(&folder(format), *format)).sum::<usize>()
+        };
+        let before = count();
+        counts.insert(before);
+        for format in Format::ALL {
+            case::clean(&place.path("demo"), format.name());
+        }
+        assert_eq!(count(), before, "`clean` removes arrays");
+        let files = place.files("demo");
+        assert!(!files.iter().any(|file| file.contains(".zarr-tmp-")), "{files:?}");
+    }
+    assert!(counts.len() > 1, "no kill came while arrays were written: {counts:?}");
 }

@@ -132,8 +132,7 @@ impl Killer {
         let (position, case) = (number % self.layouts.len(), self.case);
         let layout = self.layouts[position];
         let baseline = self.baselines.entry(position).or_insert_with(|| Baseline::of(case, layout));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-        let moment = (fraction * baseline.moments as f64) as usize + 1;
+        let moment = moment(fraction, baseline.moments);
         let (arguments, moments) = (case.arguments, baseline.moments);
         eprintln!("{arguments:?}, {layout:?}: killed at moment {moment} of {moments}");
         let place = Place::new();
@@ -143,8 +142,19 @@ impl Killer {
         self.figures.too_late += usize::from(run.end != End::Killed);
         let killed = Killed { case, layout, baseline, root: place.path("") };
         killed.check_state();
-        self.figures.repaired += usize::from(killed.check_repair(number % 2 == 0));
+        self.figures.repaired += usize::from(killed.check_repair(number.is_multiple_of(2)));
     }
+}
+
+/// The number of the moment after this part of a run.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a run has few moments"
+)]
+pub(super) fn moment(fraction: f64, moments: usize) -> usize {
+    (fraction * moments as f64) as usize + 1
 }
 
 impl Baseline {
@@ -275,7 +285,7 @@ impl Killed<'_> {
 }
 
 /// Runs `clean`. Returns whether it removed anything.
-fn clean(root: &Path, folder: &str) -> bool {
+pub(super) fn clean(root: &Path, folder: &str) -> bool {
     if !root.join(folder).exists() {
         return false;
     }

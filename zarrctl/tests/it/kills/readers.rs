@@ -52,14 +52,31 @@ impl Readers {
     }
 }
 
-fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {
+/// The hierarchy of this format in a folder, if it is there.
+fn opened(folder: &Path, format: Format, consolidated: bool) -> Option<Hierarchy> {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
     let options = OpenOptions::new().format(format).consolidated(consolidated);
-    let hierarchy = match Hierarchy::open_with(store, &context, options) {
-        Err(Error::NoHierarchy { .. }) => return Nodes::new(),
-        hierarchy => hierarchy.unwrap(),
+    match Hierarchy::open_with(store, &context, options) {
+        Err(Error::NoHierarchy { .. }) => None,
+        hierarchy => Some(hierarchy.unwrap()),
+    }
+}
+
+/// Panics unless all nodes in a folder can be read. Returns the number of arrays.
+pub(super) fn check_readable(folder: &Path, format: Format) -> usize {
+    let Some(hierarchy) = opened(folder, format, true) else { return 0 };
+    let children = hierarchy.walk(&NodePath::root()).unwrap().into_iter();
+    let is_array = |node: Node| match node {
+        Node::Group(_) => false,
+        Node::Array(array) => array.read(&Selection::All).map(|_| true).unwrap(),
+        Node::Unreadable(unreadable) => panic!("{} cannot be read: {}", unreadable.path, unreadable.error),
     };
+    children.filter(|child| is_array(hierarchy.node_at(&child.path).unwrap())).count()
+}
+
+fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {
+    let Some(hierarchy) = opened(folder, format, consolidated) else { return Nodes::new() };
     let children = hierarchy.walk(&NodePath::root()).unwrap().into_iter().map(|child| child.path.to_string());
     // Nodes are found by their paths also where a group above them is not there.
     let paths: BTreeSet<String> = children.chain(PATHS.map(str::to_owned)).collect();

@@ -1,8 +1,9 @@
 //! Runs a program and kills it at a chosen change of the file system.
 #![expect(unsafe_code, reason = "the standard library does not trace programs")]
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use libc::{c_int, c_void, pid_t};
@@ -17,13 +18,13 @@ pub(crate) enum End {
 }
 
 /// A run that is over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) end: End,
     /// Moments directly before and after changes of files that the program came to.
     pub(crate) moments: usize,
-    /// Begins and ends of calls that wait for the disk.
-    pub(crate) syncs: usize,
+    /// Files and folders that the program waited for until they were on the disk.
+    pub(crate) synced: BTreeSet<PathBuf>,
 }
 
 /// Runs `program` with `arguments` in `folder`, and sends SIGKILL at the moment with this number.
@@ -47,14 +48,14 @@ pub(crate) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> R
     assert!(libc::WIFSTOPPED(status), "the shell did not stop itself");
     let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
     trace(libc::PTRACE_SEIZE, process, options).unwrap();
-    Traced { child, process, moments: 0, syncs: 0, is_killed: false }.follow(kill_at)
+    Traced { child, process, moments: 0, synced: BTreeSet::new(), is_killed: false }.follow(kill_at)
 }
 
 struct Traced {
     child: Child,
     process: pid_t,
     moments: usize,
-    syncs: usize,
+    synced: BTreeSet<PathBuf>,
     is_killed: bool,
 }
 
@@ -80,13 +81,13 @@ impl Traced {
         }
     }
 
-    fn over(&self, end: End) -> Run {
-        Run { end, moments: self.moments, syncs: self.syncs }
+    fn over(self, end: End) -> Run {
+        Run { end, moments: self.moments, synced: self.synced }
     }
 
     fn count(&mut self, thread: pid_t, kill_at: Option<usize>) {
         let Some(call) = Call::of(thread).filter(|_| !self.is_killed) else { return };
-        self.syncs += usize::from([libc::SYS_fsync, libc::SYS_fdatasync].contains(&call.number));
+        self.synced.extend(call.synced(thread));
         if !call.is_change() {
             return;
         }
@@ -138,6 +139,13 @@ impl Call {
         let number = words.next()?.parse().ok()?;
         let argument = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         Some(Self { number, arguments: words.map_while(argument).take(6).collect() })
+    }
+
+    /// The file or folder that the call waits for.
+    fn synced(&self, thread: pid_t) -> Option<PathBuf> {
+        let is_sync = [libc::SYS_fsync, libc::SYS_fdatasync].contains(&self.number);
+        let link = format!("/proc/{thread}/fd/{}", self.arguments.first()?);
+        is_sync.then(|| std::fs::read_link(link).ok())?
     }
 
     fn is_change(&self) -> bool {
