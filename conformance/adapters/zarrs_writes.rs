@@ -14,7 +14,7 @@ use zarrs::group::GroupBuilder;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Name and bytes of each type that has a fixed size. Other bytes than 0 and 1 are no `bool`.
+/// Name and bytes of each type that has a fixed size.
 const FIXED: &[(&str, u64)] = &[
     ("bool", 1),
     ("int2", 1),
@@ -98,7 +98,7 @@ impl Folder<'_> {
     }
 }
 
-/// Slowly changing bytes.
+/// Writes bytes of 0 and 1, which every type has.
 fn store(array: &Array<FilesystemStore>, subset: &ArraySubset, size: u64) -> Done {
     let bytes: Vec<u8> = (0..subset.num_elements() * size).map(|place| u8::from(place % 7 < 3)).collect();
     Ok(array.store_array_subset(subset, ArrayBytes::new_flen(bytes))?)

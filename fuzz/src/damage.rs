@@ -92,7 +92,7 @@ pub(crate) fn damage(files: &mut Files, change: &Change) {
     }
 }
 
-/// Changes a byte, a word, the length, or what is in the middle.
+/// Changes a byte, four bytes, or the length.
 fn change_bytes(bytes: &mut Vec<u8>, what: u8, place: usize, value: u8) {
     match what {
         0 => bytes.truncate(place),

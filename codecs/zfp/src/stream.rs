@@ -247,7 +247,7 @@ pub(crate) fn decode(
         float: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
         other: 0,
     });
-    // The decoder takes zeros for what is missing of the last word, and skips whole words of padding without a look.
+    // The decoder reads zeros behind the end of the last word, and skips words of padding without a look at their bytes.
     if read > encoded.len() {
         return Err(CodecError::corrupt(format!(
             "the stream is cut off: {} bytes of {read} are there",

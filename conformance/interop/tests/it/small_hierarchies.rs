@@ -1,4 +1,4 @@
-//! The small hierarchies of other programs, which fuzzing begins with: `fuzz/peers`.
+//! The small hierarchies that other programs wrote, and that fuzzing begins with. They are in `fuzz/peers`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use zarr_kit::{Context, Hierarchy, Kind, Mode, Selection, UndefinedFill, open_st
 const MOST_OF_ONE: usize = 4096;
 const MOST_OF_ALL: u64 = 300_000;
 
-/// What reading must not be expected of: program, hierarchy, and a part of the reason that zarr-kit gives.
+/// Hierarchies that zarr-kit cannot read: program, name, and a part of the error.
 const UNREADABLE: &[(&str, &str, &str)] =
     &[("tensorstore", "type-float8_e4m3fn", "data type `float8_e4m3fn` is unknown")];
 
@@ -148,7 +148,7 @@ fn the_hierarchies_that_fuzzing_begins_with_are_many_and_small() {
     }
 }
 
-/// What fuzzing damages is whole before.
+/// Fuzzing would find little behind a document that no reader understands.
 #[test]
 fn all_hierarchies_that_fuzzing_begins_with_can_be_read() {
     let mut problems = Vec::new();

@@ -135,8 +135,8 @@ fn harmless(answer: Answer, limit: usize) -> Result<(), String> {
     }
 }
 
-/// What remains may be a valid stream of a part of the chunk, which the codec cannot know. The engine refuses that for its
-/// size. A whole chunk would be read with elements that were never stored.
+/// A codec cannot know that a valid stream of fewer bytes was longer once. The engine refuses such a chunk for its size. It
+/// cannot refuse a chunk of the right size, of which some elements were never stored.
 fn truncated(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
@@ -161,10 +161,10 @@ fn beginnings(size: usize) -> BTreeSet<usize> {
     (0..PLACES).chain(size - PLACES..size).chain(between).collect()
 }
 
-/// What may become of the beginning of what decodes to `whole` bytes.
+/// The beginning of a stream of `whole` decoded bytes may be an error, or decode to fewer bytes.
 fn shorter(answer: Answer, whole: usize) -> Result<(), String> {
     match answer {
-        // There are no elements that could be wrong.
+        // A chunk of no bytes has no elements that could be wrong.
         Ok(Ok(bytes)) if bytes.len() >= whole && whole > 0 => {
             Err(format!("{} bytes came out, as many as of the whole", bytes.len()))
         }
