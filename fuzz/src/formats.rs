@@ -38,7 +38,7 @@ fn add_files(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)

@@ -10,6 +10,7 @@ use zarr_kit::{Along, Array, Context, Hierarchy, Kind, Limits, Mode, Selection, 
 
 use crate::far::Far;
 use crate::formats::{self, Files};
+use crate::peers;
 
 /// What documents and chunks may take, and what all of it may.
 const LIMITS: Limits = Limits { document_size: 1 << 16, memory: 1 << 22 };
@@ -118,7 +119,8 @@ fn read(array: &Array, far: &Array) {
 }
 
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
-    let all = formats::hierarchies()?;
+    let mut all = formats::hierarchies()?;
+    all.extend(peers::hierarchies()?);
     let seed = |files: &Files| {
         let mut seed = vec![1];
         for (key, value) in files {

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 mod archives;
+mod damage;
 mod documents;
 mod far;
 mod formats;
 mod hierarchies;
+mod peers;
 mod plugins;
 mod program;
 mod selections;

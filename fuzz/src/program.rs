@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use crate::damage::damage;
 use crate::formats::{self, Files};
+use crate::peers;
 
 /// Address space of the program: what a process of one thread takes, and what the README allows for small chunks.
 const MEMORY: u64 = 512 << 20;
@@ -19,15 +21,15 @@ const TIME: Duration = Duration::from_secs(30);
 /// Elements of arrays that are read: more of them take long because they were asked for.
 const ELEMENTS: u64 = 1 << 20;
 
-/// Of the hierarchies of the format suite, one in this many is a seed.
-const SEEDS: usize = 25;
-
-/// Bytes of one change: a file, what to do, where, and a value.
-const CHANGE: usize = 5;
+/// One hierarchy in this many is a seed: every test run replays the seeds.
+const STEP: u16 = 25;
 
 #[expect(clippy::expect_used, reason = "the files are those of the repository")]
-static HIERARCHIES: LazyLock<Vec<Files>> =
-    LazyLock::new(|| formats::hierarchies().expect("the hierarchies of the format suite"));
+static HIERARCHIES: LazyLock<Vec<Files>> = LazyLock::new(|| {
+    let mut all = formats::hierarchies().expect("the hierarchies of the format suite");
+    all.extend(peers::hierarchies().expect("the hierarchies of other programs"));
+    all
+});
 
 /// The program, which is built if need be.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(build);
@@ -38,46 +40,21 @@ pub(crate) fn run(input: &[u8]) {
     let Some((number, changes)) = input.split_first_chunk::<2>() else { return };
     let number = usize::from(u16::from_le_bytes(*number)) % HIERARCHIES.len();
     let mut files = HIERARCHIES[number].clone();
-    changes.chunks_exact(CHANGE).for_each(|change| damage(&mut files, change));
+    changes.as_chunks().0.iter().for_each(|change| damage(&mut files, change));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     write(&store, &files).expect("files of a store");
     run_verb(["tree".as_ref(), store.as_os_str()]);
-    let arrays = files.iter().filter_map(|(key, document)| array(key, document));
-    for path in arrays {
-        for verb in ["info", "get"] {
-            run_verb([verb.as_ref(), store.as_os_str(), path.as_ref()]);
+    let is_small = files.iter().all(|(_, document)| most_elements(document) <= ELEMENTS);
+    for path in files.iter().filter_map(|(key, _)| array(key)) {
+        run_verb(["info".as_ref(), store.as_os_str(), path.as_ref()]);
+        if is_small {
+            run_verb(["get".as_ref(), store.as_os_str(), path.as_ref()]);
         }
     }
-    if files.iter().all(|(_, document)| element_count(document) <= ELEMENTS) {
+    if is_small {
         let copy = folder.path().join("copy");
         run_verb(["copy".as_ref(), store.as_os_str(), copy.as_os_str()]);
-    }
-}
-
-/// Changes one file: a byte, a word, its length, or what is in its middle.
-fn damage(files: &mut Files, change: &[u8]) {
-    let &[file, what, low, high, value] = change else { return };
-    let count = files.len();
-    let Some((_, bytes)) = files.get_mut(usize::from(file) % count.max(1)) else { return };
-    let place = usize::from(u16::from_le_bytes([low, high])) % bytes.len().max(1);
-    match what % 8 {
-        0 => bytes.truncate(place),
-        1 => bytes.insert(place, value),
-        2 if !bytes.is_empty() => drop(bytes.remove(place)),
-        3 => {
-            let end = bytes.len().min(place + usize::from(value));
-            bytes.extend_from_within(place..end);
-        }
-        4 => {
-            let end = bytes.len().min(place + 4);
-            bytes[place..end].fill(value);
-        }
-        5 if !bytes.is_empty() => bytes[place] ^= 1 << (value % 8),
-        // Digits, so that numbers in documents become others.
-        6 => bytes.insert(place, b'0' + value % 10),
-        _ if !bytes.is_empty() => bytes[place] = value,
-        _ => bytes.push(value),
     }
 }
 
@@ -90,21 +67,27 @@ fn write(store: &Path, files: &Files) -> io::Result<()> {
     Ok(())
 }
 
-/// The path of an array that is small enough to be read, if this is its document.
-fn array(key: &str, document: &[u8]) -> Option<String> {
+/// The path of an array, if this is the key of its document.
+fn array(key: &str) -> Option<String> {
     let path = ["/zarr.json", "/.zarray"].into_iter().find_map(|name| {
         let file = name.trim_start_matches('/');
         if key == file { Some("") } else { key.strip_suffix(name) }
     })?;
-    (element_count(document) <= ELEMENTS).then(|| format!("/{path}"))
+    Some(format!("/{path}"))
 }
 
-/// How many elements a document says that its array has; 0 for one that is damaged.
-fn element_count(document: &[u8]) -> u64 {
-    let document: serde_json::Value = serde_json::from_slice(document).unwrap_or_default();
-    let lengths =
-        document["shape"].as_array().into_iter().flatten().map(|length| length.as_u64().unwrap_or(0));
-    lengths.fold(1, u64::saturating_mul)
+/// The elements of the largest array that a document describes, also as a part of consolidated metadata. 0 for a document
+/// that is damaged.
+fn most_elements(document: &[u8]) -> u64 {
+    serde_json::from_slice(document).map_or(0, |document| most_elements_in(&document))
+}
+
+fn most_elements_in(value: &serde_json::Value) -> u64 {
+    let lengths = value["shape"].as_array().into_iter().flatten();
+    let own = lengths.map(|length| length.as_u64().unwrap_or(0)).fold(1, u64::saturating_mul);
+    let members = value.as_object().into_iter().flat_map(serde_json::Map::values);
+    let items = value.as_array().into_iter().flatten();
+    members.chain(items).map(most_elements_in).fold(own, u64::max)
 }
 
 /// Runs the program with a limit of memory and time. Errors are well; crashes are not.
@@ -158,9 +141,12 @@ fn build() -> PathBuf {
     executable.expect("the path of zarrctl")
 }
 
-/// Some hierarchies as they are, and with a byte that is another one.
+/// Some hierarchies as they are, and each with one kind of change.
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
-    let numbers = (0..HIERARCHIES.len()).step_by(SEEDS).filter_map(|number| u16::try_from(number).ok());
-    let seed = |number: u16| [&number.to_le_bytes()[..], &[0, 7, 40, 0, b'9']].concat();
-    Ok(numbers.map(seed).collect())
+    let count = u16::try_from(HIERARCHIES.len()).unwrap_or(u16::MAX);
+    let seed = |number: u16| {
+        let [what, _] = (number / STEP).to_le_bytes();
+        [&number.to_le_bytes()[..], &[0, what, 40, 0, b'9']].concat()
+    };
+    Ok((0..count).step_by(usize::from(STEP)).map(seed).collect())
 }

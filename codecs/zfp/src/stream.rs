@@ -247,8 +247,15 @@ pub(crate) fn decode(
         float: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
         other: 0,
     });
-    if let Some(more @ 1..) = encoded.len().checked_sub(read) {
-        return Err(CodecError::corrupt(format!("{more} bytes follow the last block")));
+    // The decoder reads zeros behind the end of the last word, and skips words of padding without a look at their bytes.
+    if read > encoded.len() {
+        return Err(CodecError::corrupt(format!(
+            "the stream is cut off: {} bytes of {read} are there",
+            encoded.len()
+        )));
+    }
+    if read < encoded.len() {
+        return Err(CodecError::corrupt(format!("{} bytes follow the last block", encoded.len() - read)));
     }
     decoded.advance(size);
     Ok(())

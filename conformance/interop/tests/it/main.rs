@@ -33,6 +33,7 @@ mod remote;
 mod remote_writes;
 mod reshape_and_conditional;
 mod small_floats;
+mod small_hierarchies;
 mod spec_pages;
 mod stacked_stores;
 mod store_calls;

@@ -1,5 +1,7 @@
 //! Damaged and hostile input, and many callers at once.
 
+use std::collections::BTreeSet;
+
 use zarr_spec::{Codec, CodecError};
 
 use super::hostile::Hostile;
@@ -15,9 +17,9 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-truncated",
             level: Level::L2,
-            sentence: "Encoded bytes that are cut off anywhere are an error, or decode to no more bytes than the chunk \
-                       has.",
-            source: "`BytesToBytesCodec::decode`",
+            sentence: "Encoded bytes that are cut off anywhere are corrupt or too large, or decode to fewer bytes than \
+                       the whole does.",
+            source: "`CodecError::Corrupt`",
             since: "0.1",
         },
         truncated,
@@ -110,6 +112,9 @@ pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'stati
     uses
 }
 
+/// Encoded bytes of at most this size are cut at every place.
+const ALL_PLACES: usize = 256;
+
 /// The encoded form of each sample; what cannot be encoded breaks another rule.
 pub(super) fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sample, Vec<u8>)> + 'u {
     samples(&used.array).into_iter().filter_map(|sample| {
@@ -130,16 +135,40 @@ fn harmless(answer: Answer, limit: usize) -> Result<(), String> {
     }
 }
 
+/// A codec cannot know that a valid stream of fewer bytes was longer once. The engine refuses such a chunk for its size. It
+/// cannot refuse a chunk of the right size, of which some elements were never stored.
 fn truncated(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
-            let limit = sample.bytes.len();
-            let result = (0..encoded.len()).step_by(encoded.len() / PLACES + 1).try_for_each(|size| {
-                harmless(used.decode(&encoded[..size], limit), limit)
+            let Ok(whole) = used.decoded(&encoded, usize::MAX) else { continue };
+            let result = beginnings(encoded.len()).into_iter().try_for_each(|size| {
+                shorter(used.decode(&encoded[..size], whole.len()), whole.len())
                     .map_err(|what| format!("cut to {size} of {} bytes: {what}", encoded.len()))
             });
             cases.check(format!("{used}, {}", sample.label), result);
         }
+    }
+}
+
+/// Sizes to which `size` bytes are cut: all of short ones; of long ones those at both ends, where headers, trailers and
+/// padding are, and some between.
+fn beginnings(size: usize) -> BTreeSet<usize> {
+    if size <= ALL_PLACES {
+        return (0..size).collect();
+    }
+    let mut random = Random::default();
+    let between = (0..PLACES).map(|_| random.below(size));
+    (0..PLACES).chain(size - PLACES..size).chain(between).collect()
+}
+
+/// The beginning of a stream of `whole` decoded bytes may be an error, or decode to fewer bytes.
+fn shorter(answer: Answer, whole: usize) -> Result<(), String> {
+    match answer {
+        // A chunk of no bytes has no elements that could be wrong.
+        Ok(Ok(bytes)) if bytes.len() >= whole && whole > 0 => {
+            Err(format!("{} bytes came out, as many as of the whole", bytes.len()))
+        }
+        answer => harmless(answer, whole),
     }
 }
 

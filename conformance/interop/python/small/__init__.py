@@ -1,0 +1,1 @@
+"""Small hierarchies, one module per program that writes them for `write.py`."""
