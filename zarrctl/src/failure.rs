@@ -45,6 +45,14 @@ impl Failure {
         }
     }
 
+    /// With words at the end that report what remains, or what to do.
+    pub(crate) fn with_hint(self, hint: &str) -> Self {
+        match self {
+            Self::Fault(error) => Self::fault(format!("{}; {hint}", chain(&*error))),
+            other => other,
+        }
+    }
+
     /// The message, if there is something to say. Only newlines between reasons are left in it.
     pub(crate) fn message(&self) -> Option<String> {
         match self {

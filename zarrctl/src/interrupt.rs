@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+mod store;
+
+pub(crate) use store::Interruptible;
+
 /// How long an interrupted program finishes the values that it is writing.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -27,18 +31,27 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets signals end the program in an orderly way from now on; `left` is the message about what is left then.
+/// Lets signals end the program in an orderly way from now on. `left` is the message about what remains then.
+///
+/// Without a thread to wait for signals, they end the program immediately.
 pub(crate) fn watch(left: String) -> Result<(), crate::failure::Failure> {
     state().left = left;
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGINT, SIGTERM};
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-        std::thread::spawn(move || {
-            if let Some(signal) = signals.forever().next() {
+        use signal_hook::iterator::Signals;
+
+        let (send, receive) = std::sync::mpsc::sync_channel::<Signals>(1);
+        let waiting = move || {
+            if let Some(signal) = receive.recv().ok().and_then(|mut signals| signals.forever().next()) {
                 end(signal);
             }
-        });
+        };
+        // The handlers are installed after the thread has started: without it, they would hide the signals.
+        if std::thread::Builder::new().spawn(waiting).is_ok() {
+            let sent = send.send(Signals::new([SIGINT, SIGTERM])?);
+            sent.map_err(|_| crate::failure::Failure::fault("the thread that waits for signals ended"))?;
+        }
     }
     Ok(())
 }
@@ -58,11 +71,13 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// Values are being written until this is dropped.
+/// A value is being written until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Writing(());
 
-/// Begins to write values. After a signal this never returns: the program ends.
+/// Begins to write a value. After a signal this never returns: the program ends.
+///
+/// A thread that has one must not ask for another one.
 pub(crate) fn writing() -> Writing {
     let mut state = state();
     while state.is_stopping {

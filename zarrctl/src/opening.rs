@@ -16,6 +16,7 @@ use crate::arguments::Reading;
 use crate::durable;
 use crate::failure::{Failure, chain};
 use crate::hints;
+use crate::interrupt::Interruptible;
 use crate::slabs;
 use crate::terminal::warn;
 use crate::values;
@@ -203,7 +204,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     let is_archive = is_named_so && !path.is_dir();
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
-        Some(store) => Ok(store),
+        Some(store) => Ok(Arc::new(Interruptible::new(store))),
         None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn share(memory: u64) -> u64 {
 }
 
 /// Returns the most bytes of elements of `array` that may be in memory at a time.
-fn most(array: &Array) -> u64 {
+pub(crate) fn most(array: &Array) -> u64 {
     // The context has the memory that the share of elements leaves.
     array.hierarchy().context().limits().memory / 3
 }
@@ -68,26 +68,54 @@ pub(crate) fn for_each(
     arrays: u64,
     visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let chunks: Vec<u64> = match array.chunk_grid().chunk_shape() {
-        Some(shape) => shape.to_vec(),
-        None => vec![1; along.len()],
-    };
-    let count = |bytes: u64| (bytes / arrays.max(1) / element_size(array).max(1)).max(1);
-    let parts = Parts { chunks: &chunks, usual: count(budget(array)), most: count(most(array)) };
-    parts.visit(along.to_vec(), visit)
+    Parts::new(array, arrays).visit(along.to_vec(), visit)
+}
+
+/// Whether [`for_each`] cuts chunks of one array, so that they are decoded more than once.
+pub(crate) fn cuts_chunks(array: &Array, along: &[Along]) -> bool {
+    Parts::new(array, 1).cut_chunks(along)
 }
 
 /// How a selection is split.
-struct Parts<'a> {
+struct Parts {
     /// Elements of a chunk per dimension.
-    chunks: &'a [u64],
+    chunks: Vec<u64>,
     /// Elements of a part, unless a row of chunks has more.
     usual: u64,
     /// The most elements of a part.
     most: u64,
 }
 
-impl Parts<'_> {
+impl Parts {
+    fn new(array: &Array, arrays: u64) -> Self {
+        let chunks = match array.chunk_grid().chunk_shape() {
+            Some(shape) => shape.to_vec(),
+            None => vec![1; array.shape().len()],
+        };
+        let count = |bytes: u64| (bytes / arrays.max(1) / element_size(array).max(1)).max(1);
+        Self { chunks, usual: count(budget(array)), most: count(most(array)) }
+    }
+
+    /// Whether parts of a selection begin or end inside of chunks.
+    fn cut_chunks(&self, along: &[Along]) -> bool {
+        let mut all = count(along);
+        for (dimension, along) in along.iter().enumerate() {
+            let rows = length(along);
+            if all <= self.usual {
+                return false;
+            }
+            if rows > 1 {
+                all /= rows;
+                let whole = entries_of_chunk(along, self.chunks[dimension]).min(rows);
+                let fitting = self.fitting(along, self.chunks[dimension], all);
+                if fitting > 1 || whole > 1 {
+                    return fitting < whole;
+                }
+            }
+        }
+        false
+    }
+
     fn visit(
         &self,
         along: Vec<Along>,
@@ -117,12 +145,17 @@ impl Parts<'_> {
     /// Returns how many entries along a dimension a part has, where one entry selects `row` elements.
     fn fitting(&self, along: &Along, chunk: u64, row: u64) -> u64 {
         let fitting = (self.usual / row.max(1)).max(1);
-        let of_one_chunk = match along {
-            Along::Range { step, .. } => chunk.div_ceil((*step).max(1)),
-            Along::Index(_) | Along::List(_) => chunk,
-        };
+        let of_one_chunk = entries_of_chunk(along, chunk);
         let is_cut = fitting < of_one_chunk.min(length(along));
         if is_cut && of_one_chunk.saturating_mul(row) <= self.most { of_one_chunk } else { fitting }
+    }
+}
+
+/// The most entries along a dimension that are in one chunk.
+fn entries_of_chunk(along: &Along, chunk: u64) -> u64 {
+    match along {
+        Along::Range { step, .. } => chunk.div_ceil((*step).max(1)),
+        Along::Index(_) | Along::List(_) => chunk,
     }
 }
 
@@ -177,10 +210,10 @@ mod tests {
     }
 
     fn parts(along: Vec<Along>, chunks: &[u64], usual: u64) -> Vec<Vec<Along>> {
-        parts_of(&Parts { chunks, usual, most: usual }, along)
+        parts_of(&Parts { chunks: chunks.to_vec(), usual, most: usual }, along)
     }
 
-    fn parts_of(split: &Parts<'_>, along: Vec<Along>) -> Vec<Vec<Along>> {
+    fn parts_of(split: &Parts, along: Vec<Along>) -> Vec<Vec<Along>> {
         let mut parts = Vec::new();
         split
             .visit(along, &mut |selection| {
@@ -220,10 +253,12 @@ mod tests {
     #[test]
     fn a_row_of_chunks_is_one_part_where_the_memory_suffices() {
         let along = vec![range(0, 8, 1), range(0, 10, 1)];
-        let with_most = |most| parts_of(&Parts { chunks: &[4, 5], usual: 20, most }, along.clone());
+        let split = |most| Parts { chunks: vec![4, 5], usual: 20, most };
+        let with_most = |most| parts_of(&split(most), along.clone());
         let starts =
             |parts: Vec<Vec<Along>>| parts.into_iter().map(|part| part[0].clone()).collect::<Vec<_>>();
         assert_eq!(starts(with_most(40)), [range(0, 4, 1), range(4, 8, 1)]);
+        assert!(!split(40).cut_chunks(&along) && split(39).cut_chunks(&along));
         assert_eq!(starts(with_most(39)), [range(0, 2, 1), range(2, 4, 1), range(4, 6, 1), range(6, 8, 1)]);
     }
 

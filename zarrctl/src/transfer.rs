@@ -10,16 +10,12 @@ use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::{Array, ElementArray};
 
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::lossless::{check, may_change_elements};
 use crate::slabs;
 use crate::terminal::Progress;
 
 /// Small chunks are copied together, up to so many bytes, if memory allows.
 const TOGETHER: u64 = 32 << 20;
-
-/// Encoded chunks that are copied before a signal is heeded.
-const BETWEEN_SIGNALS: usize = 1024;
 
 /// Whether codecs may change elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +26,8 @@ pub(crate) enum Losses {
 
 /// Writes the chunks of `to`, whose document is not there yet.
 pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Progress) -> Result<(), Failure> {
-    // What an earlier attempt left must not show.
-    to.erase_chunks(&to.stored_chunks()?)?;
+    // Chunks of an earlier attempt would become elements of this array.
+    to.erase_leftovers()?;
     let stored = match from.hierarchy().store().capabilities().listable {
         true => Some(from.stored_chunks()?),
         false => None,
@@ -57,11 +53,7 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 
 fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
-    for some in stored.chunks(BETWEEN_SIGNALS) {
-        let _writing = interrupt::writing();
-        to.copy_encoded_chunks(from, some, || progress.add(share))?;
-    }
-    Ok(())
+    Ok(to.copy_encoded_chunks(from, stored, || progress.add(share))?)
 }
 
 fn anew(
@@ -86,7 +78,6 @@ fn anew(
         Ok((subset, elements))
     };
     let write = |(subset, elements): (ArraySubset, ElementArray)| -> Result<(), Failure> {
-        let _writing = interrupt::writing();
         to.write(&slabs::selection(&subset), elements.bytes())?;
         if is_checked {
             check(to, &subset, &elements)?;

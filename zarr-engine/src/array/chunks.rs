@@ -174,8 +174,13 @@ impl Array {
         Ok(indices)
     }
 
-    /// Erases the chunks that are stored before the array is there: those of an earlier array at the same path.
-    pub(crate) fn erase_leftovers(&self) -> Result<(), Error> {
+    /// Erases all stored values whose keys are chunk keys of this array, also those outside of its chunk grid. For an
+    /// array that is prepared and not published: an earlier array at the same path may have left chunks.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot list, or fails; [`Error::ChunkKey`] if the chunk key encoding cannot decode a key.
+    pub fn erase_leftovers(&self) -> Result<(), Error> {
         self.inner.erase_all()
     }
 

@@ -81,8 +81,8 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
     };
     let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
-    let arrays = write_chunks(&planned, &destination, losses)?;
-    let _writing = interrupt::writing();
+    let arrays = write_chunks(&planned, &destination, losses)
+        .map_err(|failure| failure.with_hint(&left_after_failure(&arguments.destination)))?;
     // After an interruption, other files must not hide from `clean` that chunks without arrays are in a hierarchy.
     write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
@@ -93,6 +93,13 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
 fn left_text(destination: &str) -> String {
     format!(
         "chunks that were copied are left in `{destination}` without metadata; the same copy again replaces them"
+    )
+}
+
+/// The end of a message about a copy that failed.
+fn left_after_failure(destination: &str) -> String {
+    format!(
+        "chunks that were copied before this are left in `{destination}` without metadata; `zarrctl clean` removes them"
     )
 }
 

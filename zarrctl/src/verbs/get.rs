@@ -22,7 +22,7 @@ use crate::interrupt::{self, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
 use crate::slabs;
-use crate::terminal::{Progress, size};
+use crate::terminal::{Progress, size, warn};
 
 /// The name of a file that stands for standard output.
 const STANDARD: &str = "-";
@@ -211,6 +211,12 @@ fn write_blocks(
 fn write(array: &Array, along: &[Along], writer: &mut dyn Writer, to: &mut dyn Write) -> Result<(), Failure> {
     let size = slabs::element_size(array);
     let progress = Progress::of_bytes(slabs::count(along).saturating_mul(size), "reading");
+    if slabs::cuts_chunks(array, along) {
+        warn(
+            "chunks are decoded several times, because a row of them is larger than the memory for elements: raise \
+             `--memory`, or write to a .npy or .raw file with -o",
+        );
+    }
     slabs::for_each(array, along, 1, &mut |selection| {
         let elements = array.read(selection)?;
         writer.write(&elements, to)?;

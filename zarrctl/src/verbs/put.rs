@@ -132,7 +132,6 @@ impl FixedElements<'_> {
         if size > 0 {
             check_elements(self.array, bytes.chunks_exact(size), |number| self.number(block, number))?;
         }
-        let _writing = interrupt::writing();
         Ok(self.array.write(&block.selection(self.along), &bytes)?)
     }
 

@@ -170,6 +170,39 @@ fn create_prints_how_many_chunks_it_removes() {
     }
 }
 
+#[test]
+fn a_copy_erases_chunks_that_an_earlier_array_left() {
+    let place = Place::new();
+    let (store, copy) = (place.at("store"), place.at("copy"));
+    create(&store, "/a");
+    fill(&place, &store, "/a");
+    place.file("copy/a/c/0/0", b"left");
+    place.file("copy/a/c/5/7", b"outside of the new shape");
+    text(&["copy", &store, &copy]);
+    let chunks = place.files("copy").into_iter().filter(|file| file.starts_with("a/c/"));
+    assert_eq!(chunks.collect::<Vec<_>>(), ["a/c/0/0", "a/c/0/1", "a/c/1/0", "a/c/1/1"]);
+    assert_eq!(bytes(&["get", &copy, "/a", "--format", "raw"]), [1; 24]);
+}
+
+#[test]
+fn a_copy_that_fails_reports_that_chunks_are_left() {
+    let place = Place::new();
+    let (store, copy) = (place.at("store"), place.at("copy"));
+    bytes(&[
+        "create", &store, "/a", "--shape", "4", "--chunks", "1", "--dtype", "float32", "--codec", "none",
+    ]);
+    // Only the last chunk has an element that loses bits.
+    let elements: Vec<u8> =
+        [1.0f32, 1.0, 1.0, 1.1].iter().flat_map(|element| element.to_le_bytes()).collect();
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements.raw", &elements)]);
+    let message = refused(&["copy", &store, &copy, "--codec", r#"bitround:{"keepbits":1}"#], 1);
+    let hint = format!(
+        "chunks that were copied before this are left in `{copy}` without metadata; `zarrctl clean` removes"
+    );
+    assert!(message.contains(&hint), "{message}");
+    assert!(!place.files("copy").is_empty(), "nothing was copied before: {message}");
+}
+
 #[cfg(target_os = "linux")]
 mod signals {
     use std::process::{Child, Command, Output, Stdio};
@@ -179,7 +212,12 @@ mod signals {
     use crate::support::{Place, bytes, program};
 
     /// Sends a signal to a program that has a handler for it, and waits for the end.
-    fn interrupted(mut child: Child, signal: &str, bit: u64) -> Output {
+    fn interrupted(child: Child, signal: &str, bit: u64) -> Output {
+        interrupted_after(child, signal, bit, Duration::ZERO)
+    }
+
+    /// Sends a signal to a program some time after it has a handler for it, and waits for the end.
+    fn interrupted_after(mut child: Child, signal: &str, bit: u64, delay: Duration) -> Output {
         // Standard input stays open, so that nothing but the signal ends the program.
         let _stdin = child.stdin.take();
         let status = format!("/proc/{}/status", child.id());
@@ -193,6 +231,7 @@ mod signals {
             assert_eq!(child.try_wait().unwrap(), None, "it ended before the signal");
             thread::sleep(Duration::from_millis(5));
         }
+        thread::sleep(delay);
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
         child.wait_with_output().unwrap()
     }
@@ -214,6 +253,35 @@ mod signals {
             assert!(messages(&output).contains("interrupted; `"), "{}", messages(&output));
             assert!(place.files("").iter().all(|file| file.starts_with("store/")), "{:?}", place.files(""));
         }
+    }
+
+    /// Signals at several moments. The first one comes as soon as the program has a handler.
+    fn after_signals(place: &Place, arguments: &[&str]) {
+        for delay in [0, 5, 20, 50, 100, 200] {
+            let mut command = program();
+            let child = command.args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+            let output = interrupted_after(child, "-TERM", 1 << 14, Duration::from_millis(delay));
+            let code = output.status.code();
+            assert!(code == Some(143) || delay > 0 && code == Some(0), "{}", messages(&output));
+            let hidden = place.files("").into_iter().filter(|file| file.contains(".zarr-tmp-"));
+            assert_eq!(hidden.collect::<Vec<_>>(), [""; 0], "{arguments:?} after {delay} ms");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_put_or_copy_leaves_no_temporary_files() {
+        let place = Place::new();
+        let store = place.at("store");
+        let shape = ["--shape", "3000,1000", "--chunks", "30,100", "--dtype", "float64"];
+        bytes(&[&["create", &store, "/a"], &shape[..]].concat());
+        let elements: Vec<u8> =
+            (0..24_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761) as u8).collect();
+        let file = place.file("elements.raw", &elements);
+        let put = ["put", &store, "/a", &file, "--format", "raw"];
+        bytes(&put);
+        after_signals(&place, &put);
+        let copy = ["copy", &store, &place.at("copy"), "--chunks", "7,90", "--codec", "gzip"];
+        after_signals(&place, &copy);
     }
 
     #[test]

@@ -139,14 +139,29 @@ fn without_threads_the_calling_thread_does_the_work() {
     let get = [&store, "/image/mandelbrot", "--format", "raw"];
     let expected = program().arg("get").args(get).output().unwrap();
     assert!(expected.status.success() && expected.stdout.len() > 512 << 10, "it is worth several threads");
-    let mut shell = Command::new("bash");
-    shell.args(["-c", "ulimit -u 1 && exec \"$@\"", "bash", env!("CARGO_BIN_EXE_zarrctl"), "get"]).args(get);
-    shell.env("RAYON_NUM_THREADS", "4").env_remove("HOME");
-    if place.path("").metadata().unwrap().uid() == 0 {
-        shell.uid(65_534).gid(65_534);
-    }
-    let output = shell.output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}: {error}", output.status);
-    assert!(output.stdout == expected.stdout);
+    let without_threads = |arguments: &[&str]| {
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-c", "ulimit -u 1 && exec \"$@\"", "bash", env!("CARGO_BIN_EXE_zarrctl")])
+            .args(arguments);
+        shell.env("RAYON_NUM_THREADS", "4").env_remove("HOME");
+        if place.path("").metadata().unwrap().uid() == 0 {
+            shell.uid(65_534).gid(65_534);
+        }
+        let output = shell.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}: {error}", output.status);
+        output.stdout
+    };
+    assert!(without_threads(&[&["get"], &get[..]].concat()) == expected.stdout);
+    // Verbs that wait for signals on a thread where they can.
+    fs::create_dir(place.path("out")).unwrap();
+    fs::set_permissions(place.path("out"), fs::Permissions::from_mode(0o777)).unwrap();
+    let [raw, copy, archive] = ["out/a.raw", "out/copy", "out/copy.zip"].map(|name| place.at(name));
+    without_threads(&[&["get"], &get[..], &["-o", &raw]].concat());
+    assert!(fs::read(&raw).unwrap() == expected.stdout);
+    without_threads(&["copy", &store, &copy, "--path", "/image"]);
+    without_threads(&["put", &copy, "/image/mandelbrot", &raw, "--format", "raw"]);
+    without_threads(&["pack", &copy, &archive]);
+    assert!(without_threads(&["get", &archive, "/image/mandelbrot", "--format", "raw"]) == expected.stdout);
 }

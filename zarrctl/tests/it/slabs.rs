@@ -81,9 +81,26 @@ fn each_chunk_is_read_once_for_a_pipe() {
     let reads = |memory: &str| {
         let output = run(&["--memory", memory, "get", &store, "/a", "--format", "raw"]);
         assert_eq!(output.stdout.len() as u64, SIZE);
-        values(&output, "get") - values(&opening, "get")
+        let warning =
+            "warning: chunks are decoded several times, because a row of them is larger than the memory";
+        let is_warned = String::from_utf8_lossy(&output.stderr).contains(warning);
+        (values(&output, "get") - values(&opening, "get"), is_warned)
     };
     // All chunks lie in one row. A quarter of 1 GiB holds it, and a quarter of 512 MiB does not.
-    assert_eq!(reads("1GiB"), CHUNKS);
-    assert!(reads("512MiB") > CHUNKS);
+    assert_eq!(reads("1GiB"), (CHUNKS, false));
+    let (times, is_warned) = reads("512MiB");
+    assert!(times > CHUNKS && is_warned, "{times}");
+}
+
+#[test]
+fn a_stream_whose_rows_of_chunks_do_not_fit_into_memory_is_refused() {
+    let place = Place::new();
+    let (store, zeros) = (counted(&place, "none"), zeros(&place));
+    let mut command = program();
+    command.args(["--memory", "512MiB", "put", &store, "/a", "-"]).stdin(File::open(zeros).unwrap());
+    let output = command.output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    let part = "a row of them takes 154.5 MiB of memory, but elements may take 128.0 MiB: raise `--memory`";
+    assert!(message.contains(part), "{message}");
 }

@@ -10,12 +10,8 @@ use super::{FixedElements, check_elements};
 use crate::blocks::Blocks;
 use crate::failure::Failure;
 use crate::forms::raw::read_items;
-use crate::interrupt;
 use crate::slabs;
 use crate::terminal::{Progress, size};
-
-/// The largest band that is held in memory, in bytes.
-const LARGEST: u64 = 4 << 30;
 
 pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> Result<(), Failure> {
     let (all, element_size) = (elements.size()?, elements.layout.element_size);
@@ -25,7 +21,7 @@ pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> 
     let mut done = 0;
     Blocks::of_one_chunk(elements.array, elements.along).for_each_band(element_size, budget, &mut |band| {
         let wanted = band.shape().iter().product::<u64>() * element_size;
-        let bytes = read(stream, wanted)?;
+        let bytes = read_band(stream, wanted, elements.array)?;
         let mut found = done + bytes.len() as u64;
         done += wanted;
         if done == all {
@@ -40,24 +36,26 @@ pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> 
     })
 }
 
-/// At most `wanted` bytes.
+/// Reads a band of `wanted` bytes, or less at the end of the stream.
+fn read_band(stream: &mut dyn Read, wanted: u64, array: &Array) -> Result<Vec<u8>, Failure> {
+    let most = slabs::most(array);
+    if wanted > most {
+        return Err(Failure::fault(format!(
+            "a stream is written by whole chunks, and a row of them takes {} of memory, but elements may take {}: raise \
+             `--memory` (elements get a quarter of it), write to a file and put that, or put a part at a time with \
+             `--select`",
+            size(wanted),
+            size(most)
+        )));
+    }
+    read(stream, wanted)
+}
+
+/// Reads at most `wanted` bytes.
 fn read(stream: &mut dyn Read, wanted: u64) -> Result<Vec<u8>, Failure> {
-    check_memory(wanted)?;
     let mut bytes = Vec::new();
     stream.take(wanted).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-fn check_memory(wanted: u64) -> Result<(), Failure> {
-    if wanted <= LARGEST {
-        return Ok(());
-    }
-    Err(Failure::fault(format!(
-        "{} would have to be in memory, because elements of a chunk do not lie one after another, and {} is the limit; \
-         write to an ordinary file and put that, or put a part at a time with --select",
-        size(wanted),
-        size(LARGEST)
-    )))
 }
 
 /// Writes items of variable size.
@@ -72,13 +70,12 @@ pub(super) fn put_variable(array: &Array, along: &[Along], stream: &mut dyn Read
         &mut |band| {
             let first = done;
             done += band.shape().iter().product::<u64>();
-            let items = read_items(&mut stream, first..done, all, LARGEST)?;
+            let items = read_items(&mut stream, first..done, all, slabs::most(array))?;
             if done == all && !read(&mut stream, 1)?.is_empty() {
                 return Err(Failure::fault(format!("it goes on after {all} items")));
             }
             let items: Vec<&[u8]> = items.iter().collect();
             check_elements(array, items.iter().copied(), |number| first + number)?;
-            let _writing = interrupt::writing();
             Ok(array.write_variable(&band.selection(along), &items)?)
         },
     )
