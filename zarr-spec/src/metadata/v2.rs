@@ -41,7 +41,7 @@ pub enum KeyKind {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn array_key(path: &NodePath) -> Result<Key, KeyError> {
-    prefix(path)?.key(ARRAY)
+    Key::of_names(path.names(), ARRAY)
 }
 
 /// The key of the group document at `path`.
@@ -50,7 +50,7 @@ pub fn array_key(path: &NodePath) -> Result<Key, KeyError> {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn group_key(path: &NodePath) -> Result<Key, KeyError> {
-    prefix(path)?.key(GROUP)
+    Key::of_names(path.names(), GROUP)
 }
 
 /// The key of the attributes of the node at `path`.
@@ -59,7 +59,7 @@ pub fn group_key(path: &NodePath) -> Result<Key, KeyError> {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn attributes_key(path: &NodePath) -> Result<Key, KeyError> {
-    prefix(path)?.key(ATTRIBUTES)
+    Key::of_names(path.names(), ATTRIBUTES)
 }
 
 /// The key of the consolidated metadata of the group at `path`.
@@ -68,7 +68,7 @@ pub fn attributes_key(path: &NodePath) -> Result<Key, KeyError> {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn consolidated_key(path: &NodePath) -> Result<Key, KeyError> {
-    prefix(path)?.key(CONSOLIDATED)
+    Key::of_names(path.names(), CONSOLIDATED)
 }
 
 /// What all keys of the node at `path` begin with: those of its documents, its chunks and its children.
@@ -77,7 +77,7 @@ pub fn consolidated_key(path: &NodePath) -> Result<Key, KeyError> {
 ///
 /// If a name of the path cannot be part of a key.
 pub fn prefix(path: &NodePath) -> Result<Prefix, KeyError> {
-    path.names().iter().try_fold(Prefix::root(), |prefix, name| prefix.join(name))
+    Prefix::of_names(path.names())
 }
 
 /// The node that `key` belongs to, if it is the key of a document.
