@@ -263,6 +263,9 @@ fn keep(places: &Places, target: &str) -> Result<(), String> {
     let (mut merge, log) = places.libfuzzer(target, "merge")?;
     // Whether a branch is taken, and not how often.
     merge.args(KEPT_LIMITS).args(["-set_cover_merge=1", "-use_counters=0"]).args([&chosen, &corpus, &found]);
+    if target == PROGRAM {
+        merge.arg(PROGRAM_TIMEOUT);
+    }
     for (mut command, log) in [(seeds, log_of_seeds), (merge, log)] {
         let status = command.status().map_err(|error| format!("{}: {error}", places.program.display()))?;
         if !status.success() {
