@@ -15,6 +15,10 @@ use crate::{Failure, say};
 /// Inputs that are kept, in a folder for each target.
 const CORPUS: &str = "fuzz/corpus";
 
+/// Runs many processes for each input, and limits the time of each itself: seconds that all of them may take.
+const PROGRAM: &str = "program";
+const PROGRAM_TIMEOUT: &str = "-timeout=300";
+
 /// What once crashed keeps its place when the rest is chosen anew.
 const REGRESSION: &str = "regression-";
 
@@ -201,6 +205,9 @@ fn fuzz(places: &Places, target: &str, seconds: u64) -> Result<bool, String> {
         let (mut command, log) = places.libfuzzer(target, "fuzz")?;
         let seeds = places.folder("seeds", target)?;
         command.env("ZARR_FUZZ_SEEDS", &seeds).args(LIMITS).arg(format!("-max_total_time={rest}"));
+        if target == PROGRAM {
+            command.arg(PROGRAM_TIMEOUT);
+        }
         command.arg(format!("-artifact_prefix={}/", findings.display()));
         command.args([places.folder("found", target)?, places.corpus(target), seeds]);
         let status = command.status().map_err(|error| format!("{}: {error}", places.program.display()))?;
@@ -256,6 +263,9 @@ fn keep(places: &Places, target: &str) -> Result<(), String> {
     let (mut merge, log) = places.libfuzzer(target, "merge")?;
     // Whether a branch is taken, and not how often.
     merge.args(KEPT_LIMITS).args(["-set_cover_merge=1", "-use_counters=0"]).args([&chosen, &corpus, &found]);
+    if target == PROGRAM {
+        merge.arg(PROGRAM_TIMEOUT);
+    }
     for (mut command, log) in [(seeds, log_of_seeds), (merge, log)] {
         let status = command.status().map_err(|error| format!("{}: {error}", places.program.display()))?;
         if !status.success() {

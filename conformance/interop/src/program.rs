@@ -15,12 +15,19 @@ use serde_json::Value;
 #[expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 pub fn zarrctl() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "zarrctl", "--all-features"])
-        .args(["--message-format", "json-render-diagnostics"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--package", "zarrctl", "--all-features"]);
+    command.args(["--message-format", "json-render-diagnostics"]);
+    // Variables of the package that is tested: dependencies would be built again for each change of them.
+    for (name, _) in std::env::vars_os() {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
+            .iter()
+            .any(|prefix| name.to_string_lossy().starts_with(prefix))
+        {
+            command.env_remove(name);
+        }
+    }
+    let built = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let messages = String::from_utf8(built.stdout).unwrap();
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -351,9 +351,13 @@ impl BytesToBytesCodec for Framed {
             decoded.spare(size)?;
         }
         self.allocate_elsewhere((size % (1 << 30)) as usize);
-        if self.is("fills-what-is-missing") && size <= 1 << 16 && rest.len() as u64 <= size {
-            decoded.put(rest.get(1..).unwrap_or_default())?;
-            return Ok(decoded.put(&vec![0; size as usize - rest.len().saturating_sub(1)])?);
+        if self.is("fills-what-is-missing")
+            && let Some(size) = usize::try_from(size).ok().filter(|&size| size <= 1 << 16)
+            && rest.len() <= size
+        {
+            let bytes = rest.get(1..).unwrap_or_default();
+            decoded.put(bytes)?;
+            return Ok(decoded.put(&vec![0; size - bytes.len()])?);
         }
         let Some((_flag, bytes)) = rest.split_first().filter(|(_, bytes)| bytes.len() as u64 == size) else {
             return Err(self.refused());
