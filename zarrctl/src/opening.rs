@@ -1,5 +1,6 @@
 //! Opening hierarchies as the command line says.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -8,8 +9,8 @@ use zarr_kit::spec::metadata::NodeMetadata;
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, Context, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry, UndefinedFill,
-    open_store,
+    Array, Child, Context, FallbackPolicy, Format, Hierarchy, Limits, NodePath, OpenOptions, Registry,
+    UndefinedFill, open_store,
 };
 
 use crate::arguments::Reading;
@@ -128,6 +129,47 @@ pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
         "{}: the consolidated metadata {what}; `--no-consolidated` ignores them, `zarrctl consolidate` recreates them",
         array.path()
     ));
+}
+
+/// Warns if the consolidated metadata, from which `listed` was read, list other nodes than there are. Only stores on this
+/// machine are listed a second time.
+pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed: &[Child]) {
+    let store = hierarchy.store();
+    let is_local = store.capabilities().listable && store.manner().concurrency == 0;
+    if !hierarchy.is_consolidated() || !is_local {
+        return;
+    }
+    let options = OpenOptions::new().consolidated(false).format(hierarchy.format());
+    let own = Hierarchy::open_with(Arc::clone(store), hierarchy.context(), options);
+    let what = match own.and_then(|own| own.walk(path)) {
+        Ok(own) => different_nodes(listed, &own),
+        Err(error) => Some(format!("cannot be compared with the documents of the nodes: {}", chain(&error))),
+    };
+    if let Some(what) = what {
+        warn(&format!(
+            "the consolidated metadata {what}; `--no-consolidated` ignores them, `zarrctl consolidate` recreates them"
+        ));
+    }
+}
+
+/// How the nodes of consolidated metadata differ from those that have documents.
+fn different_nodes(listed: &[Child], own: &[Child]) -> Option<String> {
+    let missing_in = |some: &[Child], others: &[Child]| -> Vec<String> {
+        let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
+        let missing = some.iter().filter(|node| !others.contains(&(&node.path, node.kind.is_group())));
+        missing.map(|node| node.path.to_string()).collect()
+    };
+    let part = |words: &str, paths: Vec<String>| {
+        let (first, more) = (paths.first()?, paths.len() - 1);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        Some(format!("{words} {first}{more}"))
+    };
+    let parts = [
+        part("list nodes without documents:", missing_in(listed, own)),
+        part("do not list", missing_in(own, listed)),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
 /// The same for what is to be changed, which no archive is.

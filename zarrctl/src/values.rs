@@ -66,8 +66,22 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let with_unit = UNITS.iter().find_map(|&(unit, size)| Some((lower.strip_suffix(unit)?, size)));
     let (number, unit) = with_unit.unwrap_or((lower.strip_suffix('b').unwrap_or(&lower), 1));
-    let number: u64 = number.trim_end().parse().map_err(|_| wrong())?;
-    number.checked_mul(unit).filter(|&size| size > 0).ok_or_else(wrong)
+    let (whole, decimals) = number.trim_end().split_once('.').unwrap_or((number.trim_end(), "0"));
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    let rest = fraction(decimals, unit).ok_or_else(wrong)?;
+    let size = whole.checked_mul(unit).and_then(|size| size.checked_add(rest));
+    size.filter(|&size| size > 0).ok_or_else(wrong)
+}
+
+/// The bytes that `decimals`, the digits after a decimal point, are of a unit, rounded down.
+fn fraction(decimals: &str, unit: u64) -> Option<u64> {
+    let is_number = !decimals.is_empty() && decimals.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || decimals.len() > 9 {
+        return None;
+    }
+    let numerator = u128::from(decimals.parse::<u32>().ok()?) * u128::from(unit);
+    let denominator = 10_u128.pow(u32::try_from(decimals.len()).ok()?);
+    u64::try_from(numerator / denominator).ok()
 }
 
 /// Numbers between commas, also in brackets or parentheses.
@@ -169,6 +183,18 @@ mod tests {
         }
         for wrong in ["", "s", "5", "1.5h", "-1s", "1w", "1 d", "9999999999999999999d", "1é"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_bytes_may_have_decimals_and_a_unit() {
+        let sizes =
+            [("512MiB", 512 << 20), ("1.5GiB", 3 << 29), ("2.25 kB", 2250), ("7", 7), ("0.5KiB", 512)];
+        for (text, size) in sizes {
+            assert_eq!(bytes(text), Ok(size), "{text}");
+        }
+        for wrong in ["", "0", "0.2", ".5GiB", "1.GiB", "1.5.5GiB", "1e9", "-1MiB", "99999999999999999999"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -17,7 +17,7 @@ use zarr_kit::spec::{CodecChain, Number, Object, Value, json, printable};
 use crate::arguments;
 use crate::describe::{self, Describer, chunk_shape};
 use crate::failure::Failure;
-use crate::opening::{Opened, open_through};
+use crate::opening::{Opened, open_through, warn_of_old_copy};
 use crate::printer::stdout;
 use crate::slabs;
 use crate::terminal::{self, Progress, size};
@@ -73,6 +73,7 @@ pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
 
 fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> Result<Report, Failure> {
     let array = hierarchy.array(&arguments.path)?;
+    warn_of_old_copy(&hierarchy, &array);
     let inner = array.inner_chunk_shape()?;
     let geometry = Geometry {
         shape: array.shape().to_vec(),

@@ -9,7 +9,7 @@ use crate::arguments::Tree;
 use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
 use crate::failure::Failure;
 use crate::hints;
-use crate::opening::open;
+use crate::opening::{open, warn_of_old_listing};
 use crate::printer::stdout;
 use crate::terminal::Progress;
 
@@ -19,6 +19,7 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     let progress = Progress::unknown("listing nodes");
     let nodes = hierarchy.walk(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
     drop(progress);
+    warn_of_old_listing(&hierarchy, &path, &nodes);
     let mut output = io::BufWriter::new(stdout());
     if arguments.json {
         let nodes: Vec<Value> = nodes.iter().map(|node| member(&hierarchy, node)).collect();

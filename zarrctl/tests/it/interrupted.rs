@@ -274,8 +274,9 @@ mod signals {
         let store = place.at("store");
         let shape = ["--shape", "3000,1000", "--chunks", "30,100", "--dtype", "float64"];
         bytes(&[&["create", &store, "/a"], &shape[..]].concat());
-        let elements: Vec<u8> =
-            (0..24_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761) as u8).collect();
+        // Elements that cannot be compressed well.
+        let words = (0..6_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes());
+        let elements: Vec<u8> = words.flatten().collect();
         let file = place.file("elements.raw", &elements);
         let put = ["put", &store, "/a", &file, "--format", "raw"];
         bytes(&put);

@@ -482,7 +482,7 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
         let error = home.refuses(&[&["plugins"], arguments].concat());
         assert!(error.contains(told), "{error}");
     };
-    refuses(&["pack", "text.so"], "text.so is no plugin: its library cannot be opened: it is no ELF file");
+    refuses(&["pack", "text.so"], "text.so as a plugin: its library cannot be opened: it is no ELF file");
     refuses(&["pack", "nowhere.so"], "nowhere.so: No such file or directory");
     refuses(&["install", "empty"], "empty has no manifest; `zarrctl plugins pack LIBRARY` makes one");
     home.0.file("several/b.toml", b"");

@@ -103,6 +103,19 @@ fn info_says_whether_metadata_are_consolidated_and_an_old_copy_is_noticed() {
         fs::remove_file(&document).unwrap();
         let told = "/a: the consolidated metadata name it, but it has no document of its own";
         warned(&["get", &store, "/a", "--format", "json"], told);
+        warned(&["bench", &store, "/a", "--seconds", "0.01"], told);
+        warned(
+            &["tree", &store],
+            "the consolidated metadata list nodes without documents: /a; `--no-consolidated`",
+        );
+        let more = format!("{store}/b");
+        fs::create_dir(&more).unwrap();
+        let group = if format == "v3" { "zarr.json" } else { ".zgroup" };
+        fs::copy(format!("{store}/{group}"), format!("{more}/{group}")).unwrap();
+        warned(
+            &["tree", &store],
+            "list nodes without documents: /a, and do not list /b; `--no-consolidated`",
+        );
         let message = refused(&["get", &store, "/a", "--no-consolidated"], 1);
         assert!(message.contains("there is no node at /a"), "{message}");
     }

@@ -202,6 +202,6 @@ mod run {
         }
         assert!(!place.path("home/.config/zarr/plugins.quarantine").exists());
         let text = place.file("cut.wasm", EMPTY);
-        assert!(refuses(&place, &["plugins", "pack", &text]).contains("cut.wasm is no plugin: its library "));
+        assert!(refuses(&place, &["plugins", "pack", &text]).contains("cut.wasm as a plugin: its library "));
     }
 }

@@ -25,7 +25,7 @@ fn calls(format: Format, depth: usize) -> usize {
     let context = Context::linked().unwrap();
     let store = Arc::new(CountingStore::new(memory()));
     let hierarchy = Hierarchy::create(Arc::clone(&store) as _, &context, format).unwrap();
-    let builder = ArrayBuilder::new(&[4], "uint8");
+    let builder = ArrayBuilder::new([4], "uint8");
     drop(store.take());
     create_chain(&hierarchy, depth);
     for depth in 1..=depth {
@@ -101,7 +101,7 @@ fn an_array_that_another_handle_put_in_the_place_of_a_group_is_in_the_way_of_nod
     for format in Format::ALL {
         let (_, hierarchy, other) = two_handles(format, 20);
         other.erase(&deep(7)).unwrap();
-        other.create_array(&deep(7), &ArrayBuilder::new(&[4], "uint8")).unwrap();
+        other.create_array(&deep(7), &ArrayBuilder::new([4], "uint8")).unwrap();
         let refused = hierarchy.create_group(&deep(21), Object::new()).unwrap_err();
         assert!(matches!(refused, Error::InTheWay { .. }), "{format}: {refused}");
     }

@@ -31,7 +31,11 @@ pub(super) fn run(to: &mut dyn Write) -> Result<(), Failure> {
     }
     match installed.search.user_folder() {
         Some(user) => writeln!(to, "`zarrctl plugins install` writes to {}.", user.display())?,
-        None => writeln!(to, "There is no folder of your own: neither XDG_DATA_HOME nor HOME is set.")?,
+        None => writeln!(
+            to,
+            "There is no folder of your own: neither XDG_DATA_HOME nor HOME is set, or this program has more rights \
+             than its user and ignores them."
+        )?,
     }
     Ok(())
 }

@@ -17,8 +17,9 @@ use crate::terminal::warn;
 pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let bytes = fs::read(library).map_err(|error| named(library, error))?;
     // Its name is known only by what it says itself.
-    let mut manifest = Manifest::of_library(&bytes, "")
-        .map_err(|refusal| Failure::fault(format!("{} is no plugin: {refusal}", library.display())))?;
+    let mut manifest = Manifest::of_library(&bytes, "").map_err(|refusal| {
+        Failure::fault(format!("cannot use {} as a plugin: {refusal}", library.display()))
+    })?;
     let file = rename(&mut manifest, library)?;
     let path = folder.join(format!("{}.toml", manifest.name));
     if let Ok(text) = fs::read_to_string(&path) {
@@ -59,7 +60,8 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
 
     let search = Search::from_environment();
     let folder = search.user_folder().ok_or_else(|| {
-        Failure::fault("there is no folder for your plugins: neither XDG_DATA_HOME nor HOME is set")
+        Failure::fault("there is no folder for your plugins: neither XDG_DATA_HOME nor HOME is set, or this program has more rights than \
+             its user and ignores them")
     })?;
     let installed = folder.join(format!("{}-{}.toml", manifest.name, manifest.version));
     if let Some(before) = installed_before(&installed)? {

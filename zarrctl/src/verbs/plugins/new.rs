@@ -11,6 +11,7 @@ use super::{has_identifier, rows};
 use crate::arguments::Source;
 use crate::failure::Failure;
 use crate::templates::NewPlugin;
+use crate::terminal::warn;
 
 /// The files of a repository, by their path in it.
 fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
@@ -170,12 +171,15 @@ fn is_new(plugin: &NewPlugin) -> Result<(), Failure> {
     }
 }
 
-/// Where lines are broken depends on how long the names are. Who has no rustfmt has no need of it either.
+/// Formats the files: where lines break depends on the length of the names. Without rustfmt they stay as they are.
 fn format(sources: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     match Command::new("rustfmt").args(["--edition", "2024"]).args(sources).stdin(Stdio::null()).status() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::fault(format!("rustfmt: {status}"))),
+        Ok(status) => {
+            warn(&format!("the new files are not formatted: rustfmt failed ({status})"));
+            Ok(())
+        }
         Err(error) => Err(Failure::Io(error).while_at("rustfmt")),
     }
 }

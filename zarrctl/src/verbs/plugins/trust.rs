@@ -77,7 +77,8 @@ pub(super) fn other_versions(lock: &Lock, pin: &Pin) -> Vec<String> {
 /// Where the user's decisions are written.
 pub(super) fn files() -> Result<LockFiles, Failure> {
     LockFiles::from_environment().ok_or_else(|| {
-        Failure::fault("there is no folder for your configuration: neither XDG_CONFIG_HOME nor HOME is set")
+        Failure::fault("there is no folder for your configuration: neither XDG_CONFIG_HOME nor HOME is set, or this program has \
+             more rights than its user and ignores them")
     })
 }
 
