@@ -81,8 +81,9 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
     };
     let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
-    let arrays = write_chunks(&planned, &destination, losses)
-        .map_err(|failure| failure.with_hint(&left_after_failure(&arguments.destination)))?;
+    let mut arrays = Vec::new();
+    let written = write_chunks(&planned, &destination, losses, &mut arrays);
+    written.map_err(|failure| with_left_chunks(failure, &arrays, &arguments.destination))?;
     // After an interruption, other files must not hide from `clean` that chunks without arrays are in a hierarchy.
     write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
@@ -96,11 +97,16 @@ fn left_text(destination: &str) -> String {
     )
 }
 
-/// The end of a message about a copy that failed.
-fn left_after_failure(destination: &str) -> String {
-    format!(
+/// Adds to the failure of a copy that chunks are left, if any are.
+fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Failure {
+    // A listing that fails does not replace the failure at hand.
+    let has_chunks = |array: &Array| array.stored_chunks().is_ok_and(|chunks| !chunks.is_empty());
+    if !arrays.iter().any(has_chunks) {
+        return failure;
+    }
+    failure.with_hint(&format!(
         "chunks that were copied before this are left in `{destination}` without metadata; `zarrctl clean` removes them"
-    )
+    ))
 }
 
 /// What the copy is written with. Documents are always written strictly; the mode decides about names that others
@@ -334,26 +340,26 @@ fn rehearse_array(
     Ok(hierarchy.publish_array(&array)?)
 }
 
-/// Writes the chunks of all arrays, which do not have documents yet.
+/// Writes the chunks of all arrays, which do not have documents yet. Adds each array to `begun` before its first chunk.
 fn write_chunks(
     planned: &[Planned],
     destination: &Hierarchy,
     losses: transfer::Losses,
-) -> Result<Vec<Array>, Failure> {
+    begun: &mut Vec<Array>,
+) -> Result<(), Failure> {
     let arrays = planned.iter().filter_map(|node| match node {
         Planned::Array { path, source, metadata } => Some((path, source, metadata)),
         Planned::Group { .. } => None,
     });
     let total = arrays.clone().map(|(_, source, _)| slabs::size(source)).fold(0, u64::saturating_add);
     let progress = Progress::of_bytes(total, "copying");
-    let mut done = Vec::new();
     for (path, source, metadata) in arrays {
         progress.say(&path.to_string());
         let array = destination.prepare_array(&path.to_string(), (**metadata).clone())?;
+        begun.push(array.clone());
         transfer(source, &array, losses, &progress)?;
-        done.push(array);
     }
-    Ok(done)
+    Ok(())
 }
 
 fn write_groups(planned: &[Planned], destination: &Hierarchy) -> Result<(), Failure> {

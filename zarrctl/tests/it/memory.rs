@@ -83,7 +83,7 @@ fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
 
 #[test]
 fn what_is_no_size_is_refused_with_an_example() {
-    for (wrong, status) in [("0", 2), ("much", 2), ("1.5GiB", 2), ("20000000TB", 2), ("-1", 2)] {
+    for (wrong, status) in [("0", 2), ("much", 2), ("1.5.5GiB", 2), ("20000000TB", 2), ("-1", 2)] {
         let output = program().arg(format!("--memory={wrong}")).args(["tree", "nowhere"]).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(status), "{wrong}: {error}");
