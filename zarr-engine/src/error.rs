@@ -113,9 +113,9 @@ pub enum Error {
     },
     /// A chunk needs more memory than the whole budget of the context. Nothing was allocated for it.
     #[error(
-        "chunk {index:?} of {path} (key `{key}`) needs {} of memory, and the memory budget is {}: \
+        "chunk {index:?} of {path} (key `{key}`) needs {} than the memory budget for chunks, {}: \
          raise it with `Limits::memory` or `zarrctl --memory`",
-        .needed.map_or_else(|| "more".to_owned(), in_mebibytes), in_mebibytes(*.budget)
+        more_memory(*.needed), in_mebibytes(*.budget)
     )]
     OverBudget {
         /// The path of the array.
@@ -177,9 +177,22 @@ impl Error {
     }
 }
 
-/// A number of bytes as people write it.
+const MEBIBYTE: u64 = 1 << 20;
+
+/// The words for the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
+fn more_memory(needed: Option<u64>) -> String {
+    match needed {
+        Some(needed) if needed < MEBIBYTE => format!("{needed} bytes of memory, more"),
+        Some(needed) => {
+            let tenths = (u128::from(needed) * 10).div_ceil(u128::from(MEBIBYTE));
+            format!("{}.{} MiB of memory, more", tenths / 10, tenths % 10)
+        }
+        None => "more memory".to_owned(),
+    }
+}
+
+/// A number of bytes, rounded down.
 fn in_mebibytes(size: u64) -> String {
-    const MEBIBYTE: u64 = 1 << 20;
     match size / MEBIBYTE {
         0 => format!("{size} bytes"),
         whole => format!("{whole}.{} MiB", size % MEBIBYTE * 10 / MEBIBYTE),

@@ -63,7 +63,7 @@ fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
     small.args(["get", "--memory", "200MB", "--select", "5,:9", &place.at("large"), "/a"]);
     let (status, error) = said(&mut small);
     assert_eq!(status, Some(1), "{error}");
-    let named = ["chunk [0, 0] of /a", "256.0 MiB", "143.0 MiB", "`zarrctl --memory`"];
+    let named = ["chunk [0, 0] of /a", "256.1 MiB", "143.0 MiB", "`zarrctl --memory`"];
     for named in named {
         assert!(error.contains(named), "{named}: {error}");
     }
