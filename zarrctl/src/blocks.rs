@@ -129,7 +129,7 @@ impl<'a> Blocks<'a> {
         &self,
         visit: &mut dyn FnMut(&Block) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        // The other dimensions can have any number of blocks, which would all be passed over.
+        // Otherwise the loops would run over all blocks of the other dimensions, of which there can be 2^63.
         if slabs::count(self.along) == 0 {
             return Ok(());
         }

@@ -45,7 +45,7 @@ impl Reason {
         }
     }
 
-    /// What is left over, with its count.
+    /// Returns the leftover values in words, with their number.
     pub(crate) fn counted(self, count: usize) -> String {
         let one = match self {
             Self::NoDocument | Self::OutsideOfTheArray => "chunk",

@@ -1,4 +1,4 @@
-//! What is in the destination of a copy already.
+//! Looks for nodes that the destination of a copy already has.
 
 use std::collections::BTreeSet;
 

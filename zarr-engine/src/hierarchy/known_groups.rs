@@ -2,7 +2,7 @@
 //! again: otherwise creating groups inside of groups takes store calls in proportion to the square of their depth.
 //!
 //! The first and the last groups above a node are looked at each time, because other programs may change them between
-//! two calls. What this context changes clears the memory of all its hierarchies: see [`Context::groups_changed`].
+//! two calls. Changes through this context clear the memory of all its hierarchies: see [`Context::groups_changed`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -59,7 +59,7 @@ impl ShardWriter {
     }
 }
 
-/// What writing to `output` came to. Memory that the system does not have is told from the limit.
+/// Converts the result of writing to `output`. Distinguishes a lack of memory from the size limit.
 fn checked(result: Result<(), LimitExceeded>, output: &Output<'_>) -> Result<(), CodecError> {
     result.map_err(|error| why(output, error.into()))
 }

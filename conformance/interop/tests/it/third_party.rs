@@ -88,7 +88,7 @@ fn tested(folder: &TempDir, report: &str) -> (String, bool) {
     (String::from_utf8_lossy(&said).into_owned(), output.status.success())
 }
 
-/// What the output has for a rule: `ok`, `FAILED`, or why it is ignored. Names are followed by spaces.
+/// Returns the outcome of a rule from the output: `ok`, `FAILED`, or why it is ignored.
 fn outcome<'s>(said: &'s str, rule: &str) -> &'s str {
     let start = format!("test codec `example.xor`: {rule} ");
     let line = said.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{rule}: {said}"));

@@ -87,14 +87,14 @@ fn other(format: Format) -> Format {
     }
 }
 
-/// What a folder holds before or after a command.
+/// The contents of a folder before or after a command.
 #[derive(Clone)]
 struct State {
     readers: Readers,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What a command that is not killed does.
+/// The result of the same command when it is not killed.
 struct Baseline {
     /// The prepared folder.
     place: Place,

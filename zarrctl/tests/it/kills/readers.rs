@@ -1,4 +1,4 @@
-//! What readers find in a store.
+//! Reads a store by its documents and by its consolidated metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,7 +38,7 @@ pub(super) struct FoundArray {
 /// All nodes that one reader finds, by their paths.
 pub(super) type Nodes = BTreeMap<String, Found>;
 
-/// What readers of documents and readers of consolidated metadata find.
+/// The nodes and elements that both kinds of reader find.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Readers {
     pub(super) by_documents: Nodes,
