@@ -51,6 +51,8 @@ struct Options {
     /// Cases whose name has one of these in it; all, if there are none.
     patterns: Vec<String>,
     programs: Vec<Program>,
+    /// The runner of this engine at another commit.
+    baseline: Option<PathBuf>,
     rounds: usize,
     folder: PathBuf,
     is_quick: bool,
@@ -65,6 +67,7 @@ impl Options {
             is_with_peers: false,
             patterns: Vec::new(),
             programs: Vec::new(),
+            baseline: None,
             rounds: 7,
             folder: PathBuf::from("/dev/shm"),
             is_quick: false,
@@ -87,6 +90,7 @@ impl Options {
                 "--list" => options.is_list = true,
                 "--case" => options.patterns.push(value()?.clone()),
                 "--folder" => options.folder = value()?.into(),
+                "--baseline" => options.baseline = Some(value()?.into()),
                 "--rounds" => {
                     let rounds = value()?.parse().ok().filter(|&rounds| rounds > 0);
                     options.rounds = rounds
@@ -103,7 +107,10 @@ impl Options {
                 unknown => return Err(Failure::Usage(format!("`bench` has no option `{unknown}`"))),
             }
         }
-        let is_partial = options.is_quick || !options.patterns.is_empty() || !options.programs.is_empty();
+        let is_partial = options.is_quick
+            || !options.patterns.is_empty()
+            || !options.programs.is_empty()
+            || options.baseline.is_some();
         if options.is_published && is_partial {
             return Err(Failure::Usage("`--publish` is for all cases and programs at full size".to_owned()));
         }
@@ -115,6 +122,9 @@ impl Options {
         let is_wanted =
             |program: &Program| given.is_empty() || *program == Program::ZarrKit || given.contains(program);
         options.programs = Program::ALL.into_iter().filter(is_wanted).collect();
+        if options.baseline.is_some() {
+            options.programs.insert(1, Program::Baseline);
+        }
         Ok(options)
     }
 
@@ -173,6 +183,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     }
     let places = programs::Places {
         binaries: target.join("release"),
+        baseline: options.baseline.clone(),
         scripts: workspace.root.join("benches/peers/python"),
         interpreter,
         logs: output.clone(),
@@ -262,6 +273,9 @@ mod tests {
         assert_eq!(parse(&["--peers", "--peer", "ours"]).unwrap().programs, [Program::ZarrKit]);
         assert_eq!((options.rounds, options.is_quick, options.group), (3, true, Group::Near));
         assert_eq!(parse(&["--peers", "--far"]).unwrap().group, Group::Far);
+        let options = parse(&["--peers", "--peer", "ours", "--baseline", "old/peer-zarr-kit"]).unwrap();
+        assert_eq!(options.programs, [Program::ZarrKit, Program::Baseline]);
+        assert_eq!(options.baseline.as_deref(), Some(Path::new("old/peer-zarr-kit")));
         assert_eq!(options.patterns, ["zstd"]);
     }
 
@@ -271,6 +285,7 @@ mod tests {
         assert_eq!(parse(&["--case"]).unwrap_err(), "`--case` wants a value");
         assert!(parse(&["--peer", "h5py"]).unwrap_err().contains("no peer `h5py`"));
         assert!(parse(&["--peers", "--publish", "--quick"]).unwrap_err().contains("full size"));
+        assert!(parse(&["--peers", "--publish", "--baseline", "x"]).unwrap_err().contains("full size"));
         for groups in [["--peers", "--far", "--large"], ["--peers", "--large", "--far"]] {
             assert!(parse(&groups).unwrap_err().contains("`--far` and `--large`"));
         }

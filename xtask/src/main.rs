@@ -31,10 +31,11 @@ usage: cargo xtask COMMAND [OPTION]…
                     --open lists the open rows, --level only those of one level
                     (MUST takes in MUST NOT, and likewise SHOULD)
   bench --peers [--case PATTERN]… [--peer NAME]… [--rounds N] [--folder DIR] [--quick]
-        [--large | --far] [--list] [--publish]
+        [--large | --far] [--list] [--publish] [--baseline PROGRAM]
                     this engine, zarrs, tensorstore and zarr-python in one run; see docs/performance.md.
                     --large has the cases that grow and take long instead, --far those of a store that waits
-                    before each answer; --publish puts the figures into that page
+                    before each answer; --publish puts the figures into that page;
+                    --baseline adds `peer-zarr-kit` built from another commit, measured in the same rounds
   fuzz --minutes N [--target NAME]… [--jobs N] [--keep]
                     libFuzzer on the targets of fuzz/, which share the time; --keep chooses their corpus anew
   fuzz --replay FILE

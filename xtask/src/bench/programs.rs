@@ -20,6 +20,8 @@ pub(crate) enum Program {
     ZarrPython,
     ZarrPythonFused,
     ZarrPythonZarrs,
+    /// This engine, built from another commit.
+    Baseline,
     /// No peer: it makes the data and shows what the machine can do.
     Floor,
     /// No peer: the far store.
@@ -46,6 +48,7 @@ impl Program {
             Self::ZarrPython => "zarr-python",
             Self::ZarrPythonFused => "zarr-python-fused",
             Self::ZarrPythonZarrs => "zarr-python-zarrs",
+            Self::Baseline => "baseline",
             Self::Floor => "floor",
             Self::FarStore => "far",
         }
@@ -57,7 +60,7 @@ impl Program {
     }
 
     pub(crate) fn is_python(self) -> bool {
-        !matches!(self, Self::ZarrKit | Self::Zarrs | Self::Floor | Self::FarStore)
+        !matches!(self, Self::ZarrKit | Self::Zarrs | Self::Baseline | Self::Floor | Self::FarStore)
     }
 }
 
@@ -66,6 +69,8 @@ impl Program {
 pub(crate) struct Places {
     /// What cargo has built.
     pub(crate) binaries: PathBuf,
+    /// The runner `peer-zarr-kit` built from another commit.
+    pub(crate) baseline: Option<PathBuf>,
     /// The runners in Python.
     pub(crate) scripts: PathBuf,
     /// The Python of the environment with their packages.
@@ -88,6 +93,9 @@ impl Places {
             words.push(interpreter.clone().into_os_string());
             words.push(self.scripts.join("runner.py").into_os_string());
             words.push(program.key().into());
+        } else if program == Program::Baseline {
+            let baseline = self.baseline.as_ref().ok_or("no baseline was given")?;
+            words.push(baseline.clone().into_os_string());
         } else {
             let name = format!("peer-{}", if program == Program::Floor { "floors" } else { program.key() });
             words.push(self.binaries.join(name).into_os_string());
