@@ -1,6 +1,8 @@
 //! Memory that the caller owns and a codec or a store writes to.
 
+use std::collections::TryReserveError;
 use std::io;
+use std::ops::Range;
 
 /// More bytes were produced than the place they go to may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +26,7 @@ pub struct Output<'a> {
 #[derive(Debug)]
 enum Memory<'a> {
     Destination(&'a mut [u8]),
-    Buffer(&'a mut Vec<u8>),
+    Buffer(&'a mut AlignedBytes),
     Owned(Vec<u8>),
     Lent(&'a mut dyn LentMemory),
 }
@@ -79,7 +81,14 @@ impl<'a> Output<'a> {
         let end = end.ok_or(LimitExceeded { limit: self.limit })?;
         let memory = match &mut self.memory {
             Memory::Destination(destination) => &mut **destination,
-            Memory::Buffer(buffer) => grow(buffer, end, self.limit, &mut self.out_of_memory)?,
+            Memory::Buffer(buffer) => {
+                let len = buffer.bytes().len();
+                if len < end {
+                    let size = grown_size(len, end, self.limit);
+                    buffer.grow(size).map_err(|_| no_memory(size, len, &mut self.out_of_memory))?;
+                }
+                buffer.bytes_mut()
+            }
             Memory::Owned(buffer) => grow(buffer, end, self.limit, &mut self.out_of_memory)?,
             Memory::Lent(memory) => {
                 if memory.bytes().len() < end && !memory.grow(end) {
@@ -107,7 +116,7 @@ impl<'a> Output<'a> {
     pub fn advance(&mut self, size: usize) {
         let there = match &self.memory {
             Memory::Destination(destination) => destination.len(),
-            Memory::Buffer(buffer) => buffer.len(),
+            Memory::Buffer(buffer) => buffer.bytes().len(),
             Memory::Owned(buffer) => buffer.len(),
             Memory::Lent(memory) => memory.bytes().len(),
         };
@@ -137,7 +146,7 @@ impl<'a> Output<'a> {
     pub fn written(&self) -> &[u8] {
         match &self.memory {
             Memory::Destination(destination) => &destination[..self.len],
-            Memory::Buffer(buffer) => &buffer[..self.len],
+            Memory::Buffer(buffer) => &buffer.bytes()[..self.len],
             Memory::Owned(buffer) => &buffer[..self.len],
             Memory::Lent(memory) => &memory.bytes()[..self.len],
         }
@@ -148,7 +157,7 @@ impl<'a> Output<'a> {
     pub fn written_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
             Memory::Destination(destination) => &mut destination[..self.len],
-            Memory::Buffer(buffer) => &mut buffer[..self.len],
+            Memory::Buffer(buffer) => &mut buffer.bytes_mut()[..self.len],
             Memory::Owned(buffer) => &mut buffer[..self.len],
             Memory::Lent(memory) => &mut memory.bytes_mut()[..self.len],
         }
@@ -165,14 +174,13 @@ impl Output<'static> {
                 buffer
             }
             Memory::Destination(destination) => destination[..self.len].to_vec(),
-            Memory::Buffer(buffer) => buffer[..self.len].to_vec(),
+            Memory::Buffer(buffer) => buffer.bytes()[..self.len].to_vec(),
             Memory::Lent(memory) => memory.bytes()[..self.len].to_vec(),
         }
     }
 }
 
-/// `buffer` with at least `end` bytes, zeroed once as it grows; at least doubled, so that pieces stay cheap.
-/// If the system has no memory for that, `out_of_memory` says how many bytes were asked for.
+/// `buffer` with at least `end` bytes, zeroed once as it grows.
 fn grow<'b>(
     buffer: &'b mut Vec<u8>,
     end: usize,
@@ -180,15 +188,65 @@ fn grow<'b>(
     out_of_memory: &mut Option<usize>,
 ) -> Result<&'b mut [u8], LimitExceeded> {
     if buffer.len() < end {
-        let size = end.max(buffer.len().saturating_mul(2).min(limit));
-        let more = size - buffer.len();
-        if buffer.try_reserve_exact(more).is_err() {
-            *out_of_memory = Some(size);
-            return Err(LimitExceeded { limit: buffer.len() });
-        }
+        let len = buffer.len();
+        let size = grown_size(len, end, limit);
+        buffer.try_reserve_exact(size - len).map_err(|_| no_memory(size, len, out_of_memory))?;
         buffer.resize(size, 0);
     }
     Ok(buffer)
+}
+
+/// The size of a buffer that needs `end` bytes. It at least doubles, so that writing in small pieces stays linear.
+fn grown_size(size: usize, end: usize, limit: usize) -> usize {
+    end.max(size.saturating_mul(2).min(limit))
+}
+
+/// Records that the system does not have `size` bytes, so that callers can tell this from the limit.
+fn no_memory(size: usize, limit: usize, out_of_memory: &mut Option<usize>) -> LimitExceeded {
+    *out_of_memory = Some(size);
+    LimitExceeded { limit }
+}
+
+/// Bytes that start at a multiple of [`AlignedBytes::ALIGNMENT`].
+#[derive(Debug, Default)]
+struct AlignedBytes {
+    memory: Vec<u8>,
+    start: usize,
+}
+
+impl AlignedBytes {
+    /// The length of a cache line. The kernel copies a file to memory about a third slower when the memory starts
+    /// inside a line, as large allocations of the C library do.
+    const ALIGNMENT: usize = 64;
+
+    fn bytes(&self) -> &[u8] {
+        &self.memory[self.range()]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        let range = self.range();
+        &mut self.memory[range]
+    }
+
+    /// The memory has room for the bytes at any alignment.
+    fn range(&self) -> Range<usize> {
+        self.start..self.start + self.memory.len().saturating_sub(Self::ALIGNMENT)
+    }
+
+    /// Makes room for `size` bytes, more than there are. The bytes so far keep their values.
+    fn grow(&mut self, size: usize) -> Result<(), TryReserveError> {
+        let whole = size.saturating_add(Self::ALIGNMENT);
+        self.memory.try_reserve_exact(whole.saturating_sub(self.memory.len()))?;
+        let used = self.range();
+        self.memory.resize(whole, 0);
+        // Growing may have moved the memory to an address that is aligned differently.
+        let start = self.memory.as_ptr().align_offset(Self::ALIGNMENT).min(Self::ALIGNMENT);
+        if start != used.start {
+            self.memory.copy_within(used, start);
+            self.start = start;
+        }
+        Ok(())
+    }
 }
 
 impl io::Write for Output<'_> {
@@ -202,9 +260,10 @@ impl io::Write for Output<'_> {
     }
 }
 
-/// A buffer that is kept from one use to the next: it grows, is zeroed once as it grows, and never shrinks.
+/// A buffer for repeated use. It grows, is zeroed once as it grows, and never shrinks. Its bytes start at a multiple
+/// of 64.
 #[derive(Debug, Default)]
-pub struct Buffer(Vec<u8>);
+pub struct Buffer(AlignedBytes);
 
 impl Buffer {
     /// Nothing is allocated yet.
@@ -221,7 +280,7 @@ impl Buffer {
     /// Bytes of memory that it has.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.0.capacity()
+        self.0.memory.capacity()
     }
 
     /// The first `len` bytes: what was written last, if `len` is what the output counted.
@@ -231,7 +290,7 @@ impl Buffer {
     /// If the buffer is shorter.
     #[must_use]
     pub fn bytes(&self, len: usize) -> &[u8] {
-        &self.0[..len]
+        &self.0.bytes()[..len]
     }
 
     /// The first `len` bytes, to be changed.
@@ -241,7 +300,7 @@ impl Buffer {
     /// If the buffer is shorter.
     #[must_use]
     pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
-        &mut self.0[..len]
+        &mut self.0.bytes_mut()[..len]
     }
 }
 
@@ -271,6 +330,23 @@ mod tests {
         let len = output.written().len();
         assert_eq!(buffer.bytes(len)[100], 1);
         assert_eq!(buffer.output(10).spare(1).unwrap().len(), 10);
+    }
+
+    #[test]
+    fn a_buffer_starts_at_a_cache_line_and_keeps_its_bytes_wherever_it_moves() {
+        let mut others = Vec::new();
+        let mut buffer = Buffer::new();
+        let mut written = Vec::new();
+        let mut output = buffer.output(usize::MAX);
+        for size in [1, 7, 100, 5000, 70_000, 600_000, 3_000_000] {
+            let piece: Vec<u8> = (0..size).map(|number: usize| number as u8).collect();
+            output.put(&piece).unwrap();
+            written.extend(piece);
+            // Another allocation keeps the buffer from growing in place.
+            others.push(vec![1_u8; size]);
+            assert_eq!(output.written().as_ptr().addr() % 64, 0);
+            assert_eq!(output.written(), written);
+        }
     }
 
     #[derive(Debug)]
