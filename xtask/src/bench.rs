@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::builder::RangedU64ValueParser;
+
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
@@ -44,162 +46,115 @@ const IMAGE: &str = "![How often as long as this engine each peer takes](perform
 /// A median of fewer rounds is none.
 const ROUNDS_TO_PUBLISH: usize = 3;
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    is_with_peers: bool,
-    /// Cases whose name has one of these in it; all, if there are none.
+/// What to compare.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Compare with the peers: zarrs, tensorstore and zarr-python
+    #[arg(long, required = true)]
+    peers: bool,
+    /// Run only cases whose name contains PATTERN
+    #[arg(long = "case", value_name = "PATTERN")]
     patterns: Vec<String>,
-    programs: Vec<Program>,
-    /// The runner of this engine at another commit.
+    /// Compare only with this program; `ours` runs this engine alone
+    #[arg(long = "peer", value_name = "NAME", value_parser = Program::named)]
+    only: Vec<Program>,
+    /// Measure `peer-zarr-kit`, built from another commit, in the same rounds
+    #[arg(long, value_name = "PROGRAM")]
     baseline: Option<PathBuf>,
+    /// Rounds of each case
+    #[arg(long, default_value_t = 7, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     rounds: usize,
+    /// Folder for the data, about 2 GiB
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     folder: PathBuf,
-    is_quick: bool,
-    group: Group,
-    is_published: bool,
-    is_list: bool,
+    /// Use small data, to try whether everything runs
+    #[arg(long)]
+    quick: bool,
+    /// Run the cases that grow and take long instead
+    #[arg(long)]
+    large: bool,
+    /// Run the cases of a store that waits before each response instead
+    #[arg(long, conflicts_with = "large")]
+    far: bool,
+    /// List the cases
+    #[arg(long)]
+    list: bool,
+    /// Put the figures into docs/performance.md
+    #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
+    publish: bool,
 }
 
 impl Options {
-    fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut options = Self {
-            is_with_peers: false,
-            patterns: Vec::new(),
-            programs: Vec::new(),
-            baseline: None,
-            rounds: 7,
-            folder: PathBuf::from("/dev/shm"),
-            is_quick: false,
-            group: Group::Near,
-            is_published: false,
-            is_list: false,
-        };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || {
-                let value = arguments.next();
-                value.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a value")))
-            };
-            match argument.as_str() {
-                "--peers" => options.is_with_peers = true,
-                "--quick" => options.is_quick = true,
-                "--large" => options.choose(Group::Growth)?,
-                "--far" => options.choose(Group::Far)?,
-                "--publish" => options.is_published = true,
-                "--list" => options.is_list = true,
-                "--case" => options.patterns.push(value()?.clone()),
-                "--folder" => options.folder = value()?.into(),
-                "--baseline" => options.baseline = Some(value()?.into()),
-                "--rounds" => {
-                    let rounds = value()?.parse().ok().filter(|&rounds| rounds > 0);
-                    options.rounds = rounds
-                        .ok_or_else(|| Failure::Usage("`--rounds` wants a number from 1 up".to_owned()))?;
-                }
-                "--peer" => {
-                    let name = value()?;
-                    let program = Program::named(name).ok_or_else(|| {
-                        let names: Vec<_> = Program::ALL.iter().map(|program| program.key()).collect();
-                        Failure::Usage(format!("there is no peer `{name}`, only {}", names.join(", ")))
-                    })?;
-                    options.programs.push(program);
-                }
-                unknown => return Err(Failure::Usage(format!("`bench` has no option `{unknown}`"))),
-            }
+    fn group(&self) -> Group {
+        match (self.large, self.far) {
+            (true, _) => Group::Growth,
+            (false, true) => Group::Far,
+            (false, false) => Group::Near,
         }
-        let is_partial = options.is_quick
-            || !options.patterns.is_empty()
-            || !options.programs.is_empty()
-            || options.baseline.is_some();
-        if options.is_published && is_partial {
-            return Err(Failure::Usage("`--publish` is for all cases and programs at full size".to_owned()));
-        }
-        if options.is_published && options.rounds < ROUNDS_TO_PUBLISH {
-            return Err(Failure::Usage(format!("`--publish` wants {ROUNDS_TO_PUBLISH} rounds at least")));
-        }
-        // Everything is compared with this engine, so that it is always there and comes first.
-        let given = options.programs;
-        let is_wanted =
-            |program: &Program| given.is_empty() || *program == Program::ZarrKit || given.contains(program);
-        options.programs = Program::ALL.into_iter().filter(is_wanted).collect();
-        if options.baseline.is_some() {
-            options.programs.insert(1, Program::Baseline);
-        }
-        Ok(options)
     }
 
-    fn choose(&mut self, group: Group) -> Result<(), Failure> {
-        if self.group != Group::Near && self.group != group {
-            let reason = "`--far` and `--large` are for different cases: one of them at a time";
-            return Err(Failure::Usage(reason.to_owned()));
+    /// The programs, in the order of the tables. This engine always takes part, because all others are compared with it.
+    fn programs(&self) -> Vec<Program> {
+        let is_wanted = |program: &Program| {
+            self.only.is_empty() || *program == Program::ZarrKit || self.only.contains(program)
+        };
+        let mut programs: Vec<_> = Program::ALL.into_iter().filter(is_wanted).collect();
+        if self.baseline.is_some() {
+            programs.insert(1, Program::Baseline);
         }
-        self.group = group;
-        Ok(())
+        programs
     }
 }
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    let options = Options::parse(arguments)?;
-    if !options.is_with_peers {
-        return Err(Failure::Usage("`bench` is for the comparison with peers: `bench --peers`".to_owned()));
+pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure> {
+    if options.publish && options.rounds < ROUNDS_TO_PUBLISH {
+        return Err(Failure::Usage(format!("`--publish` needs at least {ROUNDS_TO_PUBLISH} rounds")));
     }
-    let mut cases = cases::all(options.is_quick, options.group);
+    let group = options.group();
+    let mut cases = cases::all(options.quick, group);
     if !options.patterns.is_empty() {
         cases.retain(|case| options.patterns.iter().any(|pattern| case.name.contains(pattern)));
     }
-    if options.is_list {
-        for case in &cases {
-            say(&format!("{:<34} {}\n", case.name, case.title))?;
-        }
-        return Ok(());
+    if options.list {
+        return cases.iter().try_for_each(|case| Ok(say(&format!("{:<34} {}\n", case.name, case.title))?));
     }
     if cases.is_empty() {
-        return Err(Failure::Usage("no case has such a name; `--list` shows them".to_owned()));
+        return Err(Failure::Usage("no case has such a name; `--list` lists them".to_owned()));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let target = workspace.root.join(target);
     let output = target.join("bench-peers");
     fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     let mut packages = vec![("zarr-peers", "programs")];
-    if options.programs.contains(&Program::Zarrs) {
+    let mut programs = options.programs();
+    if programs.contains(&Program::Zarrs) {
         packages.push(("zarr-peers-zarrs", "programs"));
     }
     if cases.iter().any(|case| case.operation == "copy") {
         packages.push(("zarrctl", ""));
     }
     build(workspace, &target, &packages)?;
-    let mut programs = options.programs.clone();
-    let mut interpreter = None;
-    if programs.iter().any(|program| program.is_python()) {
-        let requirements = workspace.root.join("benches/peers/python/requirements.txt");
-        match programs::environment(&output, &requirements) {
-            Ok(python) => interpreter = Some(python),
-            Err(reason) if options.is_published => return Err(Failure::Broken(reason)),
-            Err(reason) => {
-                say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
-                programs.retain(|program| !program.is_python());
-            }
-        }
-    }
+    let interpreter = interpreter(workspace, &output, &mut programs, options.publish)?;
     let places = programs::Places {
         binaries: target.join("release"),
-        baseline: options.baseline.clone(),
+        baseline: options.baseline,
         scripts: workspace.root.join("benches/peers/python"),
         interpreter,
         logs: output.clone(),
-        group: options.group,
+        group,
     };
-    let durations = if options.is_quick { "durations-quick.json" } else { "durations.json" };
+    let durations = if options.quick { "durations-quick.json" } else { "durations.json" };
     let clock = clock::Clock::new(output.join(durations));
     let comparison = Comparison::new(places, programs, &options.folder, options.rounds, clock)?;
-    let report = comparison.run(&cases, options.is_quick, options.group)?;
+    let report = comparison.run(&cases, options.quick, group)?;
     write(&output.join("results.json"), &report.to_json()?)?;
-    let (tables, chart) = (table::all(&report), chart::svg(&report));
+    let tables = table::all(&report);
+    let chart = chart::svg(&report);
     write(&output.join("performance.md"), &tables)?;
     write(&output.join("performance.svg"), &chart)?;
     say(&format!("\n{tables}\n"))?;
-    if options.is_published && report.failures().is_empty() {
-        publish(workspace, options.group, &tables, &chart)?;
+    if options.publish && report.failures().is_empty() {
+        publish(workspace, group, &tables, &chart)?;
     }
     say(&format!("written to {}\n", output.display()))?;
     let failures = report.failures();
@@ -208,6 +163,28 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     }
     say(&format!("error: {} failed in {}\n", report.ours(), failures.join(", ")))?;
     Err(Failure::Checks)
+}
+
+/// The Python of the programs that need one. Without Python they are left out, unless the figures are published.
+fn interpreter(
+    workspace: &Workspace,
+    output: &Path,
+    programs: &mut Vec<Program>,
+    is_published: bool,
+) -> Result<Option<PathBuf>, Failure> {
+    if !programs.iter().any(|program| program.is_python()) {
+        return Ok(None);
+    }
+    let requirements = workspace.root.join("benches/peers/python/requirements.txt");
+    match programs::environment(output, &requirements) {
+        Ok(python) => Ok(Some(python)),
+        Err(reason) if is_published => Err(Failure::Broken(reason)),
+        Err(reason) => {
+            say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
+            programs.retain(|program| !program.is_python());
+            Ok(None)
+        }
+    }
 }
 
 /// The programs in Rust, as their users build them. One after another: cargo would build what they share with the
@@ -249,47 +226,45 @@ fn between_marks(page: &str, [begin, end]: [&str; 2], tables: &str) -> Option<St
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args, FromArgMatches};
+
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Options, String> {
-        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Options::parse(&arguments).map_err(|failure| match failure {
-            Failure::Usage(message) => message,
-            _ => "another failure".to_owned(),
-        })
+    fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+        let command = Options::augment_args(clap::Command::new("bench").no_binary_name(true));
+        Options::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     #[test]
-    fn options_are_understood_and_have_defaults() {
+    fn options_have_defaults() {
         let options = parse(&["--peers"]).unwrap();
-        assert_eq!((options.rounds, options.programs.len()), (7, Program::ALL.len()));
+        assert_eq!(options.programs(), Program::ALL);
+        assert_eq!(options.rounds, 7);
         assert_eq!(options.folder, Path::new("/dev/shm"));
-        let options = parse(&[
-            "--peers", "--quick", "--rounds", "3", "--peer", "ours", "--peer", "zarrs", "--case", "zstd",
-        ])
-        .unwrap();
-        assert_eq!(options.programs, [Program::ZarrKit, Program::Zarrs]);
-        assert_eq!(parse(&["--peers", "--peer", "zarrs"]).unwrap().programs, options.programs);
-        assert_eq!(parse(&["--peers", "--peer", "ours"]).unwrap().programs, [Program::ZarrKit]);
-        assert_eq!((options.rounds, options.is_quick, options.group), (3, true, Group::Near));
-        assert_eq!(parse(&["--peers", "--far"]).unwrap().group, Group::Far);
-        let options = parse(&["--peers", "--peer", "ours", "--baseline", "old/peer-zarr-kit"]).unwrap();
-        assert_eq!(options.programs, [Program::ZarrKit, Program::Baseline]);
-        assert_eq!(options.baseline.as_deref(), Some(Path::new("old/peer-zarr-kit")));
-        assert_eq!(options.patterns, ["zstd"]);
+        assert_eq!(options.group(), Group::Near);
+        assert_eq!(parse(&["--peers", "--far"]).unwrap().group(), Group::Far);
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
-        assert_eq!(parse(&["--rounds", "0"]).unwrap_err(), "`--rounds` wants a number from 1 up");
-        assert_eq!(parse(&["--case"]).unwrap_err(), "`--case` wants a value");
-        assert!(parse(&["--peer", "h5py"]).unwrap_err().contains("no peer `h5py`"));
-        assert!(parse(&["--peers", "--publish", "--quick"]).unwrap_err().contains("full size"));
-        assert!(parse(&["--peers", "--publish", "--baseline", "x"]).unwrap_err().contains("full size"));
-        for groups in [["--peers", "--far", "--large"], ["--peers", "--large", "--far"]] {
-            assert!(parse(&groups).unwrap_err().contains("`--far` and `--large`"));
-        }
-        assert!(parse(&["--peers", "--publish", "--rounds", "2"]).unwrap_err().contains("3 rounds"));
+    fn this_engine_takes_part_in_every_comparison() {
+        let programs = |arguments: &[&str]| parse(&[&["--peers"], arguments].concat()).unwrap().programs();
+        assert_eq!(programs(&["--peer", "ours", "--peer", "zarrs"]), [Program::ZarrKit, Program::Zarrs]);
+        assert_eq!(programs(&["--peer", "zarrs"]), [Program::ZarrKit, Program::Zarrs]);
+        assert_eq!(programs(&["--peer", "ours"]), [Program::ZarrKit]);
+        let baseline = programs(&["--peer", "ours", "--baseline", "old/peer-zarr-kit"]);
+        assert_eq!(baseline, [Program::ZarrKit, Program::Baseline]);
+    }
+
+    #[test]
+    fn an_invalid_command_line_is_refused() {
+        let refused = |arguments: &[&str]| parse(arguments).unwrap_err().to_string();
+        refused(&[]);
+        refused(&["--peers", "--rounds", "0"]);
+        refused(&["--peers", "--case"]);
+        refused(&["--peers", "--publish", "--quick"]);
+        refused(&["--peers", "--publish", "--baseline", "x"]);
+        refused(&["--peers", "--far", "--large"]);
+        assert!(refused(&["--peers", "--peer", "h5py"]).contains("zarrs, tensorstore"));
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! other toolchain is needed; C code of codecs is counted too where clang is there to build it.
 
 use std::fs::{self, File};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use clap::ArgGroup;
 
 use crate::workspace::Workspace;
 use crate::{Failure, say};
@@ -37,44 +40,25 @@ const KEPT_LIMITS: [&str; 3] = ["-max_len=512", "-timeout=20", "-rss_limit_mb=20
 /// The most inputs that are kept for a target.
 const MOST_KEPT: usize = 120;
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    minutes: u64,
-    /// All, if there are none.
+/// What to run.
+#[derive(Debug, PartialEq, Eq, clap::Args)]
+#[command(group = ArgGroup::new("work").required(true).multiple(true))]
+pub(crate) struct Options {
+    /// Minutes that all targets share
+    #[arg(long, group = "work", value_parser = clap::value_parser!(u64).range(1..))]
+    minutes: Option<u64>,
+    /// Targets to run; all of them by default
+    #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    jobs: usize,
-    is_kept: bool,
+    /// Targets to run at the same time
+    #[arg(long, default_value_t = NonZero::<usize>::MIN)]
+    jobs: NonZero<usize>,
+    /// Choose the stored corpus of the targets anew
+    #[arg(long, group = "work")]
+    keep: bool,
+    /// Run one input of a target in an ordinary build
+    #[arg(long, group = "work", value_name = "FILE", conflicts_with_all = ["minutes", "keep"])]
     replay: Option<PathBuf>,
-}
-
-impl Options {
-    fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut options = Self { minutes: 0, targets: Vec::new(), jobs: 1, is_kept: false, replay: None };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || {
-                let value = arguments.next();
-                value.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a value")))
-            };
-            let number = |text: &str| {
-                let number = text.parse().ok().filter(|&number| number > 0);
-                number.ok_or_else(|| Failure::Usage(format!("`{argument}` wants a number from 1 up")))
-            };
-            match argument.as_str() {
-                "--minutes" => options.minutes = number(value()?)?,
-                "--jobs" => options.jobs = usize::try_from(number(value()?)?).unwrap_or(usize::MAX),
-                "--target" => options.targets.push(value()?.clone()),
-                "--keep" => options.is_kept = true,
-                "--replay" => options.replay = Some(value()?.into()),
-                unknown => return Err(Failure::Usage(format!("`fuzz` has no option `{unknown}`"))),
-            }
-        }
-        if options.minutes == 0 && !options.is_kept && options.replay.is_none() {
-            return Err(Failure::Usage("`fuzz` wants `--minutes N`, `--keep` or `--replay FILE`".to_owned()));
-        }
-        Ok(options)
-    }
 }
 
 /// Where things are.
@@ -87,20 +71,20 @@ struct Places {
     work: PathBuf,
 }
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    let options = Options::parse(arguments)?;
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     if let Some(file) = &options.replay {
         return replay(workspace, file);
     }
     let targets = chosen(workspace, &options.targets)?;
     let places = build(workspace)?;
     let mut has_findings = false;
-    if options.minutes > 0 {
-        let seconds = share(options.minutes, targets.len(), options.jobs);
-        say(&format!("{} targets, {seconds} s each, {} at once\n", targets.len(), options.jobs))?;
-        has_findings = fuzz_all(&places, &targets, seconds, options.jobs)?;
+    if let Some(minutes) = options.minutes {
+        let jobs = options.jobs.get();
+        let seconds = share(minutes, targets.len(), jobs);
+        say(&format!("{} targets, {seconds} s each, {jobs} at once\n", targets.len()))?;
+        has_findings = fuzz_all(&places, &targets, seconds, jobs)?;
     }
-    if options.is_kept {
+    if options.keep {
         targets.iter().try_for_each(|target| keep(&places, target))?;
     }
     if has_findings { Err(Failure::Checks) } else { Ok(()) }
@@ -256,8 +240,10 @@ fn keep(places: &Places, target: &str) -> Result<(), String> {
         let folder = places.folder(name, target)?;
         fs::remove_dir_all(&folder).map_err(|error| broken(&folder, error))?;
     }
-    let (chosen, nothing) = (places.folder("kept", target)?, places.folder("nothing", target)?);
-    let (corpus, found) = (places.corpus(target), places.folder("found", target)?);
+    let chosen = places.folder("kept", target)?;
+    let nothing = places.folder("nothing", target)?;
+    let corpus = places.corpus(target);
+    let found = places.folder("found", target)?;
     let (mut seeds, log_of_seeds) = places.libfuzzer(target, "seeds")?;
     seeds.env("ZARR_FUZZ_SEEDS", &chosen).arg("-runs=1").arg(&nothing);
     let (mut merge, log) = places.libfuzzer(target, "merge")?;
@@ -326,23 +312,27 @@ fn target_of(file: &Path) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args, FromArgMatches};
+
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Options, Failure> {
-        Options::parse(&arguments.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+        let command = Options::augment_args(clap::Command::new("fuzz").no_binary_name(true));
+        Options::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     #[test]
-    fn options_say_how_long_what_and_how_many_at_once() {
-        let options = parse(&["--minutes", "7", "--target", "json", "--jobs", "2", "--keep"]).ok().unwrap();
+    fn options_give_the_time_the_targets_and_the_jobs() {
+        let options = parse(&["--minutes", "7", "--target", "json", "--jobs", "2", "--keep"]).unwrap();
         let targets = vec!["json".to_owned()];
-        assert_eq!(options, Options { minutes: 7, targets, jobs: 2, is_kept: true, replay: None });
+        let jobs = NonZero::new(2).unwrap();
+        assert_eq!(options, Options { minutes: Some(7), targets, jobs, keep: true, replay: None });
     }
 
     #[test]
-    fn what_makes_no_sense_is_a_usage_error() {
+    fn an_invalid_command_line_is_refused() {
         for arguments in [&[][..], &["--minutes"], &["--minutes", "0"], &["--jobs", "x"], &["--hours", "1"]] {
-            assert!(matches!(parse(arguments), Err(Failure::Usage(_))), "{arguments:?}");
+            assert!(parse(arguments).is_err(), "{arguments:?}");
         }
     }
 

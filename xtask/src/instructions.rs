@@ -38,18 +38,21 @@ struct Counts {
     instructions: BTreeMap<String, u64>,
 }
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    let is_written = match arguments {
-        [] => false,
-        [option] if option == "--write" => true,
-        _ => return Err(Failure::Usage("`instructions` has the option `--write` alone".to_owned())),
-    };
+/// What to do with the counts.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Options {
+    /// Record the new counts instead of comparing them
+    #[arg(long)]
+    write: bool,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     if let Some(lacks) = lacks() {
         return Err(Failure::Broken(lacks));
     }
     let found = count(workspace)?;
     let file = workspace.root.join(COUNTS);
-    if is_written {
+    if options.write {
         let text = toml::to_string(&found).map_err(|error| format!("{COUNTS}: {error}"))?;
         fs::write(&file, format!("{HEADING}{text}")).map_err(|error| format!("{COUNTS}: {error}"))?;
         say(&format!("written to {COUNTS}\n"))?;
@@ -90,7 +93,8 @@ fn read(workspace: &Workspace) -> Result<Counts, String> {
 /// Builds the jobs and counts all of them, one after another.
 fn count(workspace: &Workspace) -> Result<Counts, String> {
     let program = build(workspace)?;
-    let (mut vectors, mut instructions) = (BTreeSet::new(), BTreeMap::new());
+    let mut vectors = BTreeSet::new();
+    let mut instructions = BTreeMap::new();
     for job in output(&mut Command::new(&program))?.0.lines() {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -144,7 +148,8 @@ fn collected(messages: &str) -> Option<u64> {
 /// Everything in which counts differ from those that are written down.
 fn compare(written: &Counts, found: &Counts) -> Vec<String> {
     if written.vectors != found.vectors {
-        let (written, found) = (&written.vectors, &found.vectors);
+        let written = &written.vectors;
+        let found = &found.vectors;
         return vec![format!("counts are those of {written}, and this machine has {found}")];
     }
     let is_same = written.rustc == found.rustc;

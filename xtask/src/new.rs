@@ -29,14 +29,21 @@ const PAGES: [(Kind, &str, &str); 4] = [
     page!(Extension, "extensions", "extension"),
 ];
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    let (kind, name, uri) = match arguments {
-        [kind, name] => (kind, name, None),
-        [kind, name, option, uri] if option == "--uri" => (kind, name, Some(uri.as_str())),
-        _ => return Err(Failure::Usage("`new` takes KIND NAME [--uri URI]".to_owned())),
-    };
-    let kind: Kind = kind.parse().map_err(Failure::Usage)?;
-    let plugin = NewPlugin::new(kind, name, uri).map_err(Failure::Usage)?;
+/// The plugin to start.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Its kind: codec, dtype, store, …
+    kind: Kind,
+    /// Its registered name
+    name: String,
+    /// The URI that names it in the v3 draft
+    #[arg(long)]
+    uri: Option<String>,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
+    let plugin =
+        NewPlugin::new(options.kind, &options.name, options.uri.as_deref()).map_err(Failure::Usage)?;
     let package = write(workspace, &plugin)?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["fmt", "--package", &package, "--package", "zarr-kit"]).current_dir(&workspace.root);
@@ -53,13 +60,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
 
 /// Writes the crate and changes what lists all plugins; the name of its package.
 fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
-    let (kind, name) = (plugin.template.name, plugin.name.as_str());
+    let kind = plugin.template.name;
+    let name = plugin.name.as_str();
     if name.contains(['.', '_']) {
         return Err(format!("`{name}`: names of folders here have `-` alone between their words"));
     }
     let family = PLUGIN_FAMILIES.iter().find(|(_, prefix)| *prefix == kind).map(|(folder, _)| *folder);
     let family = family.ok_or_else(|| format!("there is no folder for plugins of kind `{kind}`"))?;
-    let (package, folder) = (format!("zarr-{kind}-{name}"), format!("{family}/{name}"));
+    let package = format!("zarr-{kind}-{name}");
+    let folder = format!("{family}/{name}");
     if workspace.root.join(&folder).exists() {
         return Err(format!("{folder} is there already"));
     }
@@ -87,7 +96,8 @@ fn edits(
     package: &str,
     folder: &str,
 ) -> Result<Vec<(PathBuf, String)>, String> {
-    let (kind, name) = (plugin.template.name, plugin.name.as_str());
+    let kind = plugin.template.name;
+    let name = plugin.name.as_str();
     let feature = format!("{kind}-{name}");
     let edit = |file: &str, change: &dyn Fn(&str) -> Option<String>| edited(workspace, file, change);
     let crate_name = package.replace('-', "_");
@@ -274,6 +284,8 @@ fn row(plugin: &NewPlugin, package: &str, feature: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
+
     use std::path::Path;
 
     use super::*;
@@ -382,11 +394,15 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_makes_no_sense_is_refused() {
-        let tree = crate::workspace::made_up::Tree::new(&[]);
-        for arguments in [&["codec"][..], &["codecs", "a"], &["codec", "A"], &["codec", "a", "--url", "b"]] {
-            let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
-            assert!(matches!(run(&tree.load(), &arguments), Err(Failure::Usage(_))), "{arguments:?}");
+    fn an_invalid_kind_or_name_is_refused() {
+        let command = Options::augment_args(clap::Command::new("new"));
+        for arguments in
+            [&["new", "codec"][..], &["new", "codecs", "a"], &["new", "codec", "a", "--url", "b"]]
+        {
+            assert!(command.clone().try_get_matches_from(arguments).is_err(), "{arguments:?}");
         }
+        let tree = crate::workspace::made_up::Tree::new(&[]);
+        let options = Options { kind: Kind::Codec, name: "A".to_owned(), uri: None };
+        assert!(matches!(run(&tree.load(), &options), Err(Failure::Usage(_))));
     }
 }

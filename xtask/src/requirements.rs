@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use citation::Citation;
+use clap::builder::PossibleValuesParser;
 use excuse::Excuse;
 use ledger::{Ledger, Row};
 use serde::Serialize;
@@ -38,28 +39,32 @@ enum State {
     Open,
 }
 
-/// What the command line asked for.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Request {
-    /// List open rows: of these ledgers, or of all when there are none.
+/// What to report.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Options {
+    /// List open requirements: of the named ledgers, or of all
+    #[arg(long, value_name = "LEDGER", num_args = 0..)]
     open: Option<Vec<String>>,
+    /// List only open requirements of this level; MUST includes MUST NOT, and likewise SHOULD
+    #[arg(long, value_parser = PossibleValuesParser::new(ledger::LEVELS))]
     level: Option<String>,
+    /// Print counts, requirements, tests and excuses as JSON
+    #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    let request = Request::parse(arguments).map_err(Failure::Usage)?;
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     let mut errors = Vec::new();
     let requirements = Requirements::read(workspace, &mut errors)?;
     requirements.check(&mut errors);
-    if let Some(unknown) = requirements.unknown_ledger(&request) {
+    if let Some(unknown) = requirements.unknown_ledger(options) {
         return Err(Failure::Usage(format!("there is no ledger `{unknown}`")));
     }
-    if request.json {
+    if options.json {
         let json = serde_json::to_string_pretty(&requirements.report()).map_err(|error| error.to_string())?;
         say(&format!("{json}\n"))?;
     } else {
-        say(&requirements.text(&request))?;
+        say(&requirements.text(options))?;
     }
     for error in &errors {
         eprintln!("error: {error}");
@@ -67,37 +72,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Fai
     if errors.is_empty() { Ok(()) } else { Err(Failure::Checks) }
 }
 
-impl Request {
-    fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut request = Self::default();
-        let mut arguments = arguments.iter().peekable();
-        while let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "--json" => request.json = true,
-                "--open" => {
-                    let open = request.open.get_or_insert_default();
-                    while let Some(ledger) = arguments.next_if(|next| !next.starts_with("--")) {
-                        open.push(ledger.clone());
-                    }
-                }
-                "--level" => {
-                    let level = arguments.next().ok_or("`--level` wants a level")?;
-                    if !ledger::LEVELS.contains(&level.as_str()) {
-                        return Err(format!(
-                            "`{level}` is no level; there are {}",
-                            ledger::LEVELS.join(", ")
-                        ));
-                    }
-                    request.level = Some(level.clone());
-                    request.open.get_or_insert_default();
-                }
-                unknown => return Err(format!("`requirements` takes no `{unknown}`")),
-            }
-        }
-        Ok(request)
+impl Options {
+    /// The ledgers whose open requirements are listed; all of them if the list is empty.
+    fn open_ledgers(&self) -> Option<&[String]> {
+        self.open.as_deref().or(self.level.is_some().then_some(&[]))
     }
 
-    /// `MUST` takes in `MUST NOT`.
+    /// `MUST` includes `MUST NOT`.
     fn wants(&self, row: &Row) -> bool {
         self.level.as_ref().is_none_or(|level| {
             row.level
@@ -185,9 +166,9 @@ impl Requirements {
         tested
     }
 
-    fn unknown_ledger<'a>(&self, request: &'a Request) -> Option<&'a String> {
+    fn unknown_ledger<'a>(&self, options: &'a Options) -> Option<&'a String> {
         let is_known = |name: &&String| self.ledgers.iter().any(|ledger| ledger.name == **name);
-        request.open.iter().flatten().find(|name| !is_known(name))
+        options.open.iter().flatten().find(|name| !is_known(name))
     }
 
     fn report(&self) -> Vec<LedgerReport<'_>> {
@@ -201,15 +182,15 @@ impl Requirements {
             .collect()
     }
 
-    fn text(&self, request: &Request) -> String {
+    fn text(&self, options: &Options) -> String {
         let report = self.report();
         let mut lines: Vec<String> = report.iter().map(LedgerReport::line).collect();
-        if let Some(only) = &request.open {
+        if let Some(only) = options.open_ledgers() {
             let chosen = report
                 .iter()
                 .filter(|ledger| only.is_empty() || only.iter().any(|name| name == ledger.ledger));
             for row in chosen.flat_map(|ledger| &ledger.rows) {
-                if row.state == State::Open && request.wants(row.row) {
+                if row.state == State::Open && options.wants(row.row) {
                     lines.push(format!(
                         "{}  {}  {}",
                         row.row.id,
@@ -248,7 +229,9 @@ struct RowReport<'a> {
 impl<'a> LedgerReport<'a> {
     fn new(ledger: &'a str, rows: Vec<RowReport<'a>>) -> Self {
         let count = |state| rows.iter().filter(|row| row.state == state).count();
-        let (tested, excused, open) = (count(State::Tested), count(State::Excused), count(State::Open));
+        let tested = count(State::Tested);
+        let excused = count(State::Excused);
+        let open = count(State::Open);
         Self { ledger, tested, excused, open, rows }
     }
 
@@ -286,6 +269,8 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args, FromArgMatches};
+
     use super::*;
     use crate::workspace::made_up::Tree;
 
@@ -313,8 +298,9 @@ mod tests {
         (requirements, errors)
     }
 
-    fn request(arguments: &[&str]) -> Result<Request, String> {
-        Request::parse(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
+    fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+        let command = Options::augment_args(clap::Command::new("requirements").no_binary_name(true));
+        Options::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     #[test]
@@ -322,11 +308,11 @@ mod tests {
         let (requirements, errors) = tree("/// Tests XX-A-01.\n#[test]\nfn a() {}\n", EXCUSE);
         assert_eq!(errors, [OPEN]);
         let line = "xx: 3 rows, 1 tested, 1 excused, 1 open\n";
-        assert_eq!(requirements.text(&Request::default()), line);
+        assert_eq!(requirements.text(&Options::default()), line);
         let open = format!("{line}XX-A-02  MUST NOT  Another.\n");
-        assert_eq!(requirements.text(&request(&["--open"]).unwrap()), open);
-        assert_eq!(requirements.text(&request(&["--open", "xx", "--level", "MUST"]).unwrap()), open);
-        assert_eq!(requirements.text(&request(&["--level", "FACT"]).unwrap()), line);
+        assert_eq!(requirements.text(&parse(&["--open"]).unwrap()), open);
+        assert_eq!(requirements.text(&parse(&["--open", "xx", "--level", "MUST"]).unwrap()), open);
+        assert_eq!(requirements.text(&parse(&["--level", "FACT"]).unwrap()), line);
     }
 
     #[test]
@@ -384,11 +370,11 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_makes_no_sense_is_refused() {
+    fn an_invalid_command_line_is_refused() {
         for arguments in [&["--opne"][..], &["--level"], &["--level", "WILL"], &["v2"]] {
-            assert!(request(arguments).is_err(), "{arguments:?}");
+            assert!(parse(arguments).is_err(), "{arguments:?}");
         }
-        let parsed = request(&["--open", "v2", "v3-draft", "--json"]).unwrap();
+        let parsed = parse(&["--open", "v2", "v3-draft", "--json"]).unwrap();
         assert_eq!(parsed.open.unwrap(), ["v2", "v3-draft"]);
         assert!(parsed.json);
     }

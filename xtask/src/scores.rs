@@ -6,10 +6,7 @@ use crate::Failure;
 use crate::workspace::Workspace;
 
 /// Runs the test that compares the page with a run, and has it write the page instead.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    if let Some(argument) = arguments.first() {
-        return Err(Failure::Usage(format!("`scores` takes no `{argument}`")));
-    }
+pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::Failure;
 use crate::workspace::Workspace;
+use crate::{Failure, rust_source};
 
 mod arrows;
 mod manifests;
@@ -49,10 +49,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("length of files", sources::length),
 ];
 
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Failure> {
-    if let Some(argument) = arguments.first() {
-        return Err(Failure::Usage(format!("`tidy` takes no `{argument}`")));
-    }
+pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let findings = findings(workspace)?;
     for (name, finding) in &findings {
         let kind = if finding.is_warning { "warning" } else { "error" };
@@ -70,6 +67,11 @@ pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<(&'static str, Findi
         all.extend(check(workspace)?.into_iter().map(|finding| (*name, finding)));
     }
     Ok(all)
+}
+
+/// The code of a Rust file, with literals and comments blanked.
+fn code_of(workspace: &Workspace, file: &Path) -> Result<String, String> {
+    rust_source::code_only(&workspace.read(file)?).map_err(|error| format!("{}: {error}", shown(file)))
 }
 
 /// A path as messages show it, with `/` on every system.

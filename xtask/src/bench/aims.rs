@@ -169,7 +169,8 @@ fn one_thread(report: &Report) -> Option<General> {
         Some((ahead(&case.name)?, ahead(two)?))
     };
     let (one, two): (Vec<f64>, Vec<f64>) = report.cases.iter().filter_map(both).unzip();
-    let (one, two) = (geometric_mean(&one)?, geometric_mean(&two)?);
+    let one = geometric_mean(&one)?;
+    let two = geometric_mean(&two)?;
     Some(General {
         what: "geometric mean of best peer ÷ ours with one thread".to_owned(),
         aim: format!("{two:.2}×, as with two"),
@@ -203,7 +204,8 @@ fn growing_arrays(report: &Report) -> Option<General> {
     let is_part = |case: &&CaseReport| case.operation == "boxes" && case.name.ends_with("-GiB/read");
     let peaks = report.cases.iter().filter(is_part).filter_map(|case| case.peak(report.ours()));
     let peaks: Vec<u64> = peaks.collect();
-    let (least, most) = (*peaks.iter().min()?, *peaks.iter().max()?);
+    let least = *peaks.iter().min()?;
+    let most = *peaks.iter().max()?;
     let ratio = most as f64 / least.max(1) as f64;
     Some(General {
         what: "memory of reading a larger array in parts of 256 MiB".to_owned(),

@@ -123,7 +123,8 @@ fn whole(sizes: Sizes) -> Vec<Case> {
         (datasets::gzip(sizes), "gzip 5"),
         (datasets::shards(sizes), "shards of zstd 5"),
     ] {
-        let (decode, encode) = (codec_floor(&dataset, "decode"), codec_floor(&dataset, "encode"));
+        let decode = codec_floor(&dataset, "decode");
+        let encode = codec_floor(&dataset, "encode");
         let read = Case { floor: decode.clone(), ..Case::new(&dataset, "read", &format!("{title}, read")) };
         let title_kept = format!("{title}, read into kept memory");
         let kept = Case { floor: decode, ..Case::new(&dataset, "read-kept", &title_kept) };
@@ -185,7 +186,8 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
         (datasets::version_2(sizes, false), "version 2, blosc zstd"),
         (datasets::version_2(sizes, true), "version 2, blosc zstd and delta"),
     ] {
-        let (decode, encode) = (codec_floor(&dataset, "decode"), codec_floor(&dataset, "encode"));
+        let decode = codec_floor(&dataset, "decode");
+        let encode = codec_floor(&dataset, "encode");
         cases.push(Case { floor: decode, ..Case::new(&dataset, "read", &format!("{title}, read")) });
         cases.push(Case { floor: encode, ..Case::new(&dataset, "write", &format!("{title}, write")) });
     }
@@ -200,7 +202,8 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
 
 /// Many parts of one array, while decoded chunks may be kept.
 fn cached(sizes: Sizes) -> Vec<Case> {
-    let (zstd, shards) = (datasets::zstd_5(sizes), datasets::shards(sizes));
+    let zstd = datasets::zstd_5(sizes);
+    let shards = datasets::shards(sizes);
     let planes = |dimension: usize| {
         let plane = |number: u64| {
             let at = sizes.length(100) + number;

@@ -84,8 +84,10 @@ fn legend(report: &Report, text: &mut String) {
 fn axis(height: f64, text: &mut String) {
     let mut ratio = LEAST;
     while ratio <= MOST {
-        let (x, is_one) = (place(ratio), (ratio - 1.0).abs() < 1e-9);
-        let (colour, bottom) = (if is_one { "#000000" } else { "#dddddd" }, height - 6.0);
+        let x = place(ratio);
+        let is_one = (ratio - 1.0).abs() < 1e-9;
+        let colour = if is_one { "#000000" } else { "#dddddd" };
+        let bottom = height - 6.0;
         let _ = writeln!(
             text,
             "<line x1=\"{x:.1}\" y1=\"{}\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"{colour}\"/>\
@@ -98,8 +100,10 @@ fn axis(height: f64, text: &mut String) {
 }
 
 fn bar(peer: usize, ratio: f64, y: f64, text: &mut String) {
-    let (one, end) = (place(1.0), place(ratio));
-    let (left, width) = (one.min(end), (end - one).abs());
+    let one = place(1.0);
+    let end = place(ratio);
+    let left = one.min(end);
+    let width = (end - one).abs();
     let colour = COLOURS[peer % COLOURS.len()];
     let shown = if ratio >= 9.95 { format!("{ratio:.0}×") } else { format!("{ratio:.1}×") };
     let _ = writeln!(

@@ -217,7 +217,8 @@ impl Comparison {
         self.make(case)?;
         let source = self.folder_of(case, Program::Floor);
         let target = self.folder.path().join("by-copy");
-        let (mut seconds, mut most) = (Vec::new(), 0);
+        let mut seconds = Vec::new();
+        let mut most = 0;
         for _ in 0..self.rounds.min(LEAST_ROUNDS) {
             remove(&target)?;
             let (took, peak) = copy::run(&self.places, &source, &target)?;

@@ -103,7 +103,8 @@ fn image(
     compressor: Option<Value>,
     codec: Option<&'static str>,
 ) -> Dataset {
-    let (shape, chunks) = (sizes.cube(512), sizes.cube(128));
+    let shape = sizes.cube(512);
+    let chunks = sizes.cube(128);
     let codecs: Vec<Value> = [Some(bytes()), compressor].into_iter().flatten().collect();
     Dataset {
         name,
@@ -226,7 +227,8 @@ pub(crate) fn small(sizes: Sizes) -> Dataset {
 
 /// Big-endian `float64`, the axes of each chunk reversed.
 pub(crate) fn transposed(sizes: Sizes) -> Dataset {
-    let (shape, chunks) = (sizes.cube(256), sizes.cube(64));
+    let shape = sizes.cube(256);
+    let chunks = sizes.cube(64);
     let codecs = json!([
         {"name": "transpose", "configuration": {"order": [2, 1, 0]}},
         {"name": "bytes", "configuration": {"endian": "big"}},
@@ -246,7 +248,8 @@ pub(crate) fn transposed(sizes: Sizes) -> Dataset {
 
 /// As version 2 has it, with or without the filter `delta`.
 pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
-    let (shape, chunks) = (sizes.cube(512), sizes.cube(128));
+    let shape = sizes.cube(512);
+    let chunks = sizes.cube(128);
     let compressor = json!({"id": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1, "blocksize": 0});
     let filters =
         if is_delta { json!([{"id": "delta", "dtype": "<u2", "astype": "<u2"}]) } else { Value::Null };
@@ -265,7 +268,8 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
 
 /// One chunk in a hundred is stored.
 pub(crate) fn sparse(sizes: Sizes) -> Dataset {
-    let (shape, chunks) = (sizes.cube(512), sizes.cube(32));
+    let shape = sizes.cube(512);
+    let chunks = sizes.cube(32);
     Dataset {
         name: "sparse",
         data: json!({"kind": "sparse", "shape": shape, "chunks": chunks}),
@@ -282,7 +286,8 @@ pub(crate) fn sparse(sizes: Sizes) -> Dataset {
 /// A million strings of 4 to 40 bytes.
 pub(crate) fn strings(sizes: Sizes) -> Dataset {
     let count = sizes.count(1_000_000);
-    let (shape, chunks) = (vec![count], vec![count / 10]);
+    let shape = vec![count];
+    let chunks = vec![count / 10];
     Dataset {
         name: "strings",
         data: json!({"kind": "strings", "count": count}),
@@ -298,7 +303,8 @@ pub(crate) fn strings(sizes: Sizes) -> Dataset {
 
 /// `groups` groups with `arrays` arrays in each; for one group, its arrays alone.
 pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
-    let (shape, chunks) = (vec![1000, 1000], vec![100, 100]);
+    let shape = vec![1000, 1000];
+    let chunks = vec![100, 100];
     let document = v3("uint16", &shape, &chunks, json!([bytes(), zstd()]));
     let array = document.map(|(_, document)| document.to_string());
     Dataset {

@@ -48,7 +48,8 @@ impl FarStore {
     /// Where programs find what is in `folder` of its folder.
     pub(crate) fn place_of(&self, folder: &Path) -> Option<Value> {
         let prefix = folder.file_name()?.to_str()?;
-        let (endpoint, requests) = (&self.endpoint, REQUESTS);
+        let endpoint = &self.endpoint;
+        let requests = REQUESTS;
         Some(json!({"endpoint": endpoint, "bucket": "bench", "prefix": prefix, "requests": requests}))
     }
 

@@ -10,7 +10,8 @@ pub(crate) fn description() -> String {
     let processor = processor.as_deref().and_then(model).unwrap_or("processor of unknown model");
     let system = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let system = system.trim();
-    let (name, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    let name = std::env::consts::OS;
+    let architecture = std::env::consts::ARCH;
     format!("{processor}, {architecture}, {name} {system}").trim_end().to_owned()
 }
 

@@ -54,9 +54,11 @@ impl Program {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Result<Self, String> {
         let name = if name == "ours" { Self::ZarrKit.key() } else { name };
-        Self::ALL.into_iter().find(|program| program.key() == name)
+        let found = Self::ALL.into_iter().find(|program| program.key() == name);
+        let names = || Self::ALL.map(Self::key).join(", ");
+        found.ok_or_else(|| format!("unknown peer (expected one of {})", names()))
     }
 
     pub(crate) fn is_python(self) -> bool {
@@ -137,8 +139,8 @@ mod tests {
 
     #[test]
     fn ours_is_another_name_of_this_engine() {
-        assert_eq!(Program::named("ours"), Some(Program::ZarrKit));
-        assert_eq!(Program::named("zarr-python-fused"), Some(Program::ZarrPythonFused));
-        assert_eq!(Program::named("floor"), None);
+        assert_eq!(Program::named("ours"), Ok(Program::ZarrKit));
+        assert_eq!(Program::named("zarr-python-fused"), Ok(Program::ZarrPythonFused));
+        assert!(Program::named("floor").is_err());
     }
 }

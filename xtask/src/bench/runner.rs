@@ -50,7 +50,8 @@ impl Runner {
         let mut command = places.command(program, threads)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.key()))?;
-        let (questions, answers) = (child.stdin.take(), child.stdout.take());
+        let questions = child.stdin.take();
+        let answers = child.stdout.take();
         let answers = BufReader::new(answers.ok_or("a runner without output")?);
         Ok(Self { child, questions, answers })
     }

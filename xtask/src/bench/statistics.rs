@@ -23,7 +23,8 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let wanted = share * last as f64;
     let below = (0..last).rev().find(|&place| place as f64 <= wanted).unwrap_or(0);
-    let (low, high) = (*sorted.get(below)?, *sorted.get(below + 1).unwrap_or(sorted.last()?));
+    let low = *sorted.get(below)?;
+    let high = *sorted.get(below + 1).unwrap_or(sorted.last()?);
     Some(low + (high - low) * (wanted - below as f64))
 }
 

@@ -111,7 +111,8 @@ fn means(report: &Report) -> String {
 fn times(report: &Report) -> String {
     let row = |case: &CaseReport| {
         let spread = |spread: super::statistics::Spread| {
-            let (lower, upper) = (time(spread.lower), time(spread.upper));
+            let lower = time(spread.lower);
+            let upper = time(spread.upper);
             format!("{}<br><sub>{lower} to {upper}</sub>", time(spread.median))
         };
         let programs = report.programs.iter().map(|program| match case.results.get(&program.name) {
@@ -255,7 +256,8 @@ fn stored(report: &Report) -> String {
 fn requests(report: &Report) -> String {
     let cell = |outcome: Option<&Outcome>| {
         let Some(Outcome::Measured { traffic: Some(traffic), .. }) = outcome else { return "–".to_owned() };
-        let (requests, bytes) = (traffic.requests, mebibytes(Some(traffic.bytes)));
+        let requests = traffic.requests;
+        let bytes = mebibytes(Some(traffic.bytes));
         format!("{requests}<br><sub>{} at once, {bytes} MiB</sub>", traffic.most_at_once)
     };
     let row = |case: &CaseReport| {

@@ -29,7 +29,14 @@ pub(super) fn find(file: &Path, source: &str, errors: &mut Vec<String>) -> Vec<C
     let file = file.to_string_lossy().replace('\\', "/");
     let mut found = Vec::new();
     let mut item = Item::default();
-    for (line, number) in without_literals(source).lines().map(str::trim).zip(1..) {
+    let source = match without_literals(source) {
+        Ok(source) => source,
+        Err(error) => {
+            errors.push(format!("{file}: {error}"));
+            return found;
+        }
+    };
+    for (line, number) in source.lines().map(str::trim).zip(1..) {
         if item.open_brackets > 0 || line.starts_with("#[") {
             item.attribute(line);
         } else if let Some(doc) = line.strip_prefix("///") {

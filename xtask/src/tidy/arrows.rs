@@ -79,7 +79,8 @@ mod tests {
         let lines = |names: &[&str]| {
             names.iter().map(|name| format!("{name}.workspace = true\n")).collect::<String>()
         };
-        let (dependencies, dev) = (lines(dependencies), lines(dev));
+        let dependencies = lines(dependencies);
+        let dev = lines(dev);
         format!("[package]\nname = '{name}'\n[dependencies]\n{dependencies}[dev-dependencies]\n{dev}")
     }
 

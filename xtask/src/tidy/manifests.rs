@@ -5,8 +5,7 @@ use std::process::Command;
 
 use toml::{Table, Value};
 
-use super::Finding;
-use crate::rust_source::code_only;
+use super::{Finding, code_of};
 use crate::workspace::{Member, Workspace};
 
 /// Every dependency of a member is inherited: `NAME.workspace = true`.
@@ -70,7 +69,7 @@ fn has_crate_docs(workspace: &Workspace, member: &Member) -> bool {
 pub(super) fn harness(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for file in without_harness(workspace) {
-        if code_only(&workspace.read(&file)?).contains("#[test]") {
+        if code_of(workspace, &file)?.contains("#[test]") {
             findings.push(Finding::error(
                 super::shown(&file),
                 "a `#[test]` in a target without harness never runs",

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use toml::Value;
 
-use super::Finding;
-use crate::rust_source::code_only;
+use super::{Finding, code_of};
 use crate::workspace::{PLUGIN_FAMILIES, Workspace};
 
 /// `codecs/gzip` is the package `zarr-codec-gzip`.
@@ -36,7 +35,8 @@ pub(super) fn features(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let mut expected = BTreeSet::new();
     for (prefix, name) in workspace.members.iter().filter_map(|member| member.plugin()) {
-        let (feature, package) = (format!("{prefix}-{name}"), format!("zarr-{prefix}-{name}"));
+        let feature = format!("{prefix}-{name}");
+        let package = format!("zarr-{prefix}-{name}");
         let link = format!("use {} as _;", package.replace('-', "_"));
         match features.get(&feature) {
             None => findings.push(Finding::error(&place, format!("there is no feature `{feature}`"))),
@@ -92,7 +92,7 @@ fn reached_from(start: &str, features: &BTreeMap<String, Vec<String>>) -> BTreeS
 fn umbrella_code(workspace: &Workspace) -> Result<String, String> {
     let mut code = String::new();
     for file in workspace.rust_files()?.iter().filter(|file| file.starts_with("zarr-kit/src")) {
-        code.push_str(&code_only(&workspace.read(file)?));
+        code.push_str(&code_of(workspace, file)?);
     }
     Ok(code)
 }

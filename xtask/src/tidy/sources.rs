@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Finding, shown};
-use crate::rust_source::{code_only, has_word};
+use super::{Finding, code_of, shown};
+use crate::rust_source::has_word;
 use crate::workspace::Workspace;
 
 /// Where `unsafe` may stand: the copy kernels, the memory under them, outputs that threads share, numbers that are seen
@@ -66,7 +66,7 @@ fn in_code(
     let mut findings = Vec::new();
     for file in workspace.rust_files()? {
         let place = shown(&file);
-        for (line, number) in code_only(&workspace.read(&file)?).lines().zip(1..) {
+        for (line, number) in code_of(workspace, &file)?.lines().zip(1..) {
             findings.extend(
                 look(&place, line).map(|message| Finding::error(format!("{place}:{number}"), message)),
             );

@@ -6,8 +6,10 @@ use super::super::datasets::{self, Sizes};
 use super::{Case, random_boxes};
 
 pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
-    let (zstd, small) = (datasets::far(sizes), datasets::far_small(sizes));
-    let (shards, arrays) = (datasets::far_shards(sizes), datasets::nodes("far-arrays", 0, sizes.count(200)));
+    let zstd = datasets::far(sizes);
+    let small = datasets::far_small(sizes);
+    let shards = datasets::far_shards(sizes);
+    let arrays = datasets::nodes("far-arrays", 0, sizes.count(200));
     let start = sizes.length(50) + 1;
     let unaligned = [150, 300, 300].map(|length| [start, start + sizes.length(length)]).to_vec();
     let boxes = random_boxes(&shards.shape, sizes.length(32), 500);
