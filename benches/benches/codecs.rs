@@ -28,7 +28,9 @@ fn chunk() -> Vec<u8> {
         noise ^= noise << 13;
         noise ^= noise >> 7;
         noise ^= noise << 17;
-        let (z, y, x) = (position / (LENGTH * LENGTH), position / LENGTH % LENGTH, position % LENGTH);
+        let z = position / (LENGTH * LENGTH);
+        let y = position / LENGTH % LENGTH;
+        let x = position % LENGTH;
         let wave = (z * 7 + y * 5 + x * 3) & 0x0fff;
         u16::try_from(wave + usize::try_from(noise & 15).unwrap()).unwrap()
     };
@@ -78,10 +80,11 @@ type Transform<'a> = &'a mut dyn FnMut(&[u8], &mut [u8]) -> usize;
 /// Measures the codec beside the others, which are named. All decode the bytes that the codec here encodes.
 fn measure(
     criterion: &mut Criterion,
-    (id, configuration): (&str, &str),
+    codec: (&str, &str),
     encoders: &mut [(&str, Transform<'_>)],
     decoders: &mut [(&str, Transform<'_>)],
 ) {
+    let (id, configuration) = codec;
     let decoded = chunk();
     let mut ours = Ours::new(id, configuration);
     let size = ours.encode(&decoded);
@@ -210,7 +213,8 @@ fn blosc(criterion: &mut Criterion) {
 
 fn zstd(criterion: &mut Criterion) {
     use zstd::zstd_safe::{CCtx, DCtx};
-    let (mut compress, mut decompress) = (CCtx::create(), DCtx::create());
+    let mut compress = CCtx::create();
+    let mut decompress = DCtx::create();
     measure(
         criterion,
         ("zstd", r#"{"level":5}"#),

@@ -30,7 +30,8 @@ pub fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> 
 /// If something else is written, on either side.
 pub fn check_written(names: &[(Format, &str)], written: &[(&str, &str)]) {
     for (bytes, at_start) in written {
-        let (bytes, at_start) = (hex(bytes), hex(at_start));
+        let bytes = hex(bytes);
+        let at_start = hex(at_start);
         let at_end = [&bytes[..], &at_start[..4]].concat();
         for &(format, name) in names {
             for default in ["", "{}", r#"{"location":"start"}"#] {

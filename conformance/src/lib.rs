@@ -69,7 +69,8 @@ pub fn creation<R>(
         "" => Value::Null,
         text => json::parse(text.as_bytes(), &json::ParseOptions::default()).expect("the text is JSON").value,
     };
-    let (registry, reading) = (registry(), Reading::new(mode));
+    let registry = registry();
+    let reading = Reading::new(mode);
     with(&Creation {
         format,
         identifier,
@@ -83,7 +84,8 @@ pub fn creation<R>(
 /// Elements of variable size as they lie in memory: where they end, from 0 on, and then the elements.
 #[must_use]
 pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
-    let (mut offsets, mut payload) = (0_u64.to_ne_bytes().to_vec(), Vec::new());
+    let mut offsets = 0_u64.to_ne_bytes().to_vec();
+    let mut payload = Vec::new();
     for item in items {
         payload.extend_from_slice(item.as_ref());
         offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());

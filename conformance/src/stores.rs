@@ -73,7 +73,8 @@ const fn rule(id: &'static str, level: Level, sentence: &'static str) -> Rule {
 }
 
 /// Holds a store to one rule; one that lacks what the rule needs is excused.
-pub(crate) fn hold(store: Arc<dyn Store>, (_, needs, check): &StoreRule) -> Result<(), String> {
+pub(crate) fn hold(store: Arc<dyn Store>, rule: &StoreRule) -> Result<(), String> {
+    let (_, needs, check) = rule;
     if needs.lacking(&*store).is_some() { Ok(()) } else { check(&Trial(store)) }
 }
 
@@ -106,7 +107,8 @@ pub fn check_rules(make: &dyn Fn() -> Arc<dyn Store>, names: &[&str]) -> Result<
 #[must_use]
 pub fn suite_of(name: &str, store: Arc<dyn Store>) -> Suite {
     let trial = |rule: &'static StoreRule| {
-        let (name, store) = (name.to_owned(), Arc::clone(&store));
+        let name = name.to_owned();
+        let store = Arc::clone(&store);
         SuiteTrial::new(&rule.0, move |cases| match rule.1.lacking(&*store) {
             Some(quality) => cases.skip(format!("a store that is not {quality}")),
             None => {

@@ -129,7 +129,8 @@ pub struct Subject {
 
 impl Subject {
     fn of<P: Plugin>(plugin: &P) -> Self {
-        let (identifiers, origin) = (plugin.identifiers(), plugin.origin());
+        let identifiers = plugin.identifiers();
+        let origin = plugin.origin();
         let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
         Self {
             point: P::POINT,

@@ -91,7 +91,8 @@ pub(crate) fn documents(input: &[u8]) {
 
 fn read_as_all(input: &[u8], mode: Mode) {
     let reading = || Reading::new(mode).with_document_size(SIZE);
-    let (whole, alone) = (reading(), reading());
+    let whole = reading();
+    let alone = reading();
     let document = parse_json(input, DocumentKind::V3, &whole);
     let members = document.as_ref().map(Value::as_object);
     let member = members.map(|members| members.and_then(|members| members.get("node_type")).cloned());

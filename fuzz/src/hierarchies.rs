@@ -98,7 +98,8 @@ fn read(array: &Array, far: &Array) {
     let first = array.shape().iter().map(|&length| range(0, length.min(ALONG))).collect();
     let last = array.shape().iter().map(|&length| range(length.saturating_sub(2), length)).collect();
     let first = Selection::Dimensions(first);
-    let (whole, from_far) = (array.read(&first), far.read(&first));
+    let whole = array.read(&first);
+    let from_far = far.read(&first);
     let _end = array.read(&Selection::Dimensions(last));
     let (whole, from_far) = match (whole, from_far) {
         (Ok(whole), Ok(from_far)) => (whole, from_far),

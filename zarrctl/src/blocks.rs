@@ -93,7 +93,8 @@ impl<'a> Blocks<'a> {
         if rest.is_empty() || slabs::count(rest) <= most {
             return visit(&band(None));
         }
-        let (row, all) = (slabs::count(&rest[1..]), length(&rest[0]));
+        let row = slabs::count(&rest[1..]);
+        let all = length(&rest[0]);
         let mut from = 0;
         while from < all {
             let end = self.band_end(dimension, from, most / row.max(1))?;
@@ -144,7 +145,8 @@ impl<'a> Blocks<'a> {
     ) -> Result<(), Failure> {
         let dimension = block.entries.len();
         let Some(along) = self.along.get(dimension) else { return visit(block) };
-        let (mut from, all) = (0, length(along));
+        let mut from = 0;
+        let all = length(along);
         while from < all {
             let end = self.end(dimension, from).map_err(|error| Failure::Fault(error.into()))?;
             block.entries.push(from..end);
@@ -177,7 +179,8 @@ impl<'a> Blocks<'a> {
 
     /// The elements along a dimension of the block that holds `element`.
     fn elements(&self, dimension: usize, element: u64) -> Result<Range<u64>, GridError> {
-        let (grid, count) = (self.grid, self.counts[dimension]);
+        let grid = self.grid;
+        let count = self.counts[dimension];
         let chunk = grid.chunk_of(dimension, element)?;
         if let Some(inner) = &self.inner {
             let shard = grid.chunk_range(dimension, chunk)?;
@@ -238,7 +241,8 @@ impl Layout {
         block: &Block,
         visit: &mut dyn FnMut(Run) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let (mut shape, mut entries) = (self.shape.clone(), block.entries.clone());
+        let mut shape = self.shape.clone();
+        let mut entries = block.entries.clone();
         if self.is_fortran {
             shape.reverse();
             entries.reverse();
@@ -369,7 +373,8 @@ mod tests {
         for selection in ["", "3:20,5:", "::3,1:30:5", "7,:", "0:0,:"] {
             let along = along(selection, &array);
             for budget in [1, 28, 150, 300, 10_000] {
-                let (mut blocks, mut next) = (Vec::new(), 0);
+                let mut blocks = Vec::new();
+                let mut next = 0;
                 Blocks::of_one_chunk(&array, &along)
                     .for_each_band(1, budget, &mut |band| {
                         let columns = length(&along[1]);

@@ -50,7 +50,8 @@ pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
         true => writeln!(output, "\nEverything that was written was read back equal.")?,
         false => return Err(Failure::fault(format!("read back differently: {}", differing.join(", ")))),
     }
-    let (store, command) = (folder.join("v3"), "zarrctl");
+    let store = folder.join("v3");
+    let command = "zarrctl";
     writeln!(output, "Try:  {command} info {} {PICTURE}", store.display())?;
     writeln!(
         output,

@@ -52,7 +52,8 @@ pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) ->
     }
     let differs = |&at: &usize| read.element(at) != written.element(at);
     let at = (0..read.count()).find(differs).unwrap_or_default();
-    let (before, after) = (written.print(at)?, read.print(at)?);
+    let before = written.print(at)?;
+    let after = read.print(at)?;
     Err(Failure::fault(format!(
         "the codecs of the copy change elements, such as {before} to {after}; --lossy copies them all the same"
     )))

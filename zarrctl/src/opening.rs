@@ -160,7 +160,8 @@ fn different_nodes(listed: &[Child], own: &[Child]) -> Option<String> {
         missing.map(|node| node.path.to_string()).collect()
     };
     let part = |words: &str, paths: Vec<String>| {
-        let (first, more) = (paths.first()?, paths.len() - 1);
+        let first = paths.first()?;
+        let more = paths.len() - 1;
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         Some(format!("{words} {first}{more}"))
     };

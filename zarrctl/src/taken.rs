@@ -25,7 +25,8 @@ impl Taken {
     /// Groups without attributes are taken over, and groups with the same attributes. If other arrays are missing, an
     /// array with the same metadata and the same elements is complete. Every other array is refused.
     pub(crate) fn find(planned: &[Planned], destination: &Hierarchy) -> Result<Self, Failure> {
-        let (mut taken, mut are_missing) = (Self::default(), false);
+        let mut taken = Self::default();
+        let mut are_missing = false;
         let mut present = Vec::new();
         for node in planned {
             match node {

@@ -26,7 +26,8 @@ pub(crate) fn metadata(
 ) -> Result<(ArrayMetadata, Vec<Loss>), Failure> {
     let registry = array.hierarchy().context().registry();
     let is_as_before = asked.chunks.is_none() && asked.shards.is_none() && asked.codecs.is_empty();
-    let (mut source, mut losses) = (array.metadata().clone(), Vec::new());
+    let mut source = array.metadata().clone();
+    let mut losses = Vec::new();
     if is_as_before && format == source.format && array.fallback().is_some() {
         // The document is the same, and so are chunks, which are copied as they are.
         return Ok((source, losses));
@@ -60,18 +61,13 @@ pub(crate) fn metadata(
     let mut metadata = match converted {
         Ok(metadata) => metadata,
         Err(failure) => {
-            let problems = match is_as_before {
-                true => conversion_problems(&source, format, registry),
-                // What keeps the array from being described is the failure itself.
-                false => problems_of_rebuilt(array, &source, format, asked).unwrap_or_default(),
+            let problems = if is_as_before {
+                conversion_problems(&source, format, registry)
+            } else {
+                // An array that cannot be described has no problems to list: the failure is the reason.
+                problems_of_rebuilt(array, &source, format, asked).unwrap_or_default()
             };
-            match problems.is_empty() {
-                true => refused.extend(failure.message()),
-                false => refused.extend(problems.iter().map(|problem| {
-                    let is_fill = has_no_such_fill(problem) && usual_nan(array).is_some();
-                    if is_fill { without_usual_nan(problem) } else { chain(problem) }
-                })),
-            }
+            refused.extend(reasons(array, &failure, &problems));
             if !is_as_before {
                 let without = ArrayMetadata { extensions: Vec::new(), ..source.clone() };
                 refused.extend(must_be_understood(&source, &conversion_losses(&source, &without, registry)));
@@ -89,6 +85,18 @@ pub(crate) fn metadata(
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
     losses.extend(keep_missing_elements(&source, &mut metadata, registry, || stores_every_chunk(array))?);
     Ok((metadata, losses))
+}
+
+/// Why an array cannot be converted: its problems, or the failure if there are none.
+fn reasons(array: &Array, failure: &Failure, problems: &[Error]) -> Vec<String> {
+    if problems.is_empty() {
+        return failure.message().into_iter().collect();
+    }
+    let reason = |problem: &Error| {
+        let is_fill = has_no_such_fill(problem) && usual_nan(array).is_some();
+        if is_fill { without_usual_nan(problem) } else { chain(problem) }
+    };
+    problems.iter().map(reason).collect()
 }
 
 /// Whether all chunks of `array` are stored. Without a listing, some may be missing.
@@ -169,7 +177,8 @@ fn problems_of_rebuilt(
     format: Format,
     asked: &Copy,
 ) -> Result<Vec<Error>, Failure> {
-    let (mut builder, mut problems) = (described(array, source, format, asked)?, Vec::new());
+    let mut builder = described(array, source, format, asked)?;
+    let mut problems = Vec::new();
     match fill_value(array, source, format, asked.codecs.is_empty()) {
         Ok(fill_value) => builder = builder.fill_value(fill_value),
         Err(error) => problems.push(error),

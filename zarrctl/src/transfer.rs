@@ -40,7 +40,8 @@ pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Prog
 
 /// Whether the stored bytes of a chunk mean the same in both.
 pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
-    let (from, to) = (from.metadata(), to.metadata());
+    let from = from.metadata();
+    let to = to.metadata();
     from.format == to.format
         && from.shape == to.shape
         && from.data_type == to.data_type
@@ -136,7 +137,8 @@ struct Regions<'a> {
 impl<'a> Regions<'a> {
     /// The larger of both chunks along each dimension, where memory allows; more of them where they are small.
     fn new(from: &Array, to: &'a Array) -> Self {
-        let (grid, source) = (to.chunk_grid(), from.chunk_grid().largest_chunk());
+        let grid = to.chunk_grid();
+        let source = from.chunk_grid().largest_chunk();
         let own = grid.largest_chunk();
         let cover = own.iter().zip(&source).map(|(&own, &source)| source.div_ceil(own.max(1)).max(1));
         let sizes = Sizes { element: slabs::element_size(to), budget: slabs::budget(to) };

@@ -205,31 +205,39 @@ pub fn boxes_checksum(file: &Path, shape: &[u64], item: usize, boxes: &[Ranges])
         let Some([first, last]) = ranges.first() else { continue };
         for row in *first..*last {
             let start = row % rows * row_count;
-            sum = add_box(&mut file, (&shape[1..], item as u64), &ranges[1..], start, sum)?;
+            sum = add_box(&mut file, &shape[1..], &ranges[1..], Part { start, item: item as u64, sum })?;
         }
     }
     Ok(sum)
 }
 
-/// Adds what lies in `ranges` below `start`, row by row.
-fn add_box(
-    file: &mut File,
-    (shape, item): (&[u64], u64),
-    ranges: &[[u64; 2]],
+/// A part of the file that a box is taken from.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Bytes of the file before it.
     start: u64,
+    /// Bytes of an element.
+    item: u64,
+    /// The checksum of all bytes so far.
     sum: u32,
-) -> Result<u32, Failure> {
+}
+
+/// Adds the elements in `ranges` of a part of the file to its checksum, row by row.
+fn add_box(file: &mut File, shape: &[u64], ranges: &[[u64; 2]], part: Part) -> Result<u32, Failure> {
+    let Part { start, item, sum } = part;
     let is_whole = ranges.iter().zip(shape).all(|(range, &length)| *range == [0, length]);
     if is_whole {
         return add_bytes(file, start, shape.iter().product::<u64>() * item, sum);
     }
-    let ([first, last], rest) = (ranges[0], &ranges[1..]);
+    let [first, last] = ranges[0];
+    let rest = &ranges[1..];
     let inner: u64 = shape.iter().skip(1).product::<u64>() * item;
     if rest.is_empty() {
         return add_bytes(file, start + first * item, (last - first) * item, sum);
     }
-    (first..last)
-        .try_fold(sum, |sum, index| add_box(file, (&shape[1..], item), rest, start + index * inner, sum))
+    (first..last).try_fold(sum, |sum, index| {
+        add_box(file, &shape[1..], rest, Part { start: start + index * inner, item, sum })
+    })
 }
 
 fn add_bytes(file: &mut File, start: u64, size: u64, sum: u32) -> Result<u32, Failure> {

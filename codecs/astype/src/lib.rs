@@ -72,7 +72,8 @@ impl AsType {
     ///
     /// [`CodecError::Unsupported`] if elements of one of them are no numbers.
     pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> Result<Self, CodecError> {
-        let (decoded, encoded) = (number(decode_dtype)?, number(&*encode_dtype)?);
+        let decoded = number(decode_dtype)?;
+        let encoded = number(&*encode_dtype)?;
         Ok(Self(Sides { decoded, encoded, encoded_type: encode_dtype, encoded_order: None }))
     }
 

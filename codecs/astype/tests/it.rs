@@ -108,7 +108,9 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str)] = &[
 #[test]
 fn elements_are_cast_as_numcodecs_does() {
     for (to, from, decoded, encoded, again) in NUMCODECS {
-        let (decoded, encoded, again) = (native(decoded, from), native(encoded, to), native(again, from));
+        let decoded = native(decoded, from);
+        let encoded = native(encoded, to);
+        let again = native(again, from);
         let (number, order) = Number::of_typestring(from);
         let chunk = ArrayRepresentation {
             byte_order: order,

@@ -99,7 +99,8 @@ impl BitRound {
                 "`keepbits` is {keepbits}, and the mantissa of `{name}` has {bits} bits"
             )));
         }
-        let (decoded, encoded) = (number, number);
+        let decoded = number;
+        let encoded = number;
         Ok(Self { keepbits, sides: Sides { decoded, encoded, encoded_type: data_type, encoded_order: None } })
     }
 

@@ -64,7 +64,8 @@ fn magnitude(magnitude: u64, keepbits: u32, largest: u64) -> u64 {
     let bits = u64::BITS - magnitude.leading_zeros();
     let Some(cut) = bits.checked_sub(keepbits).filter(|&cut| cut > 0) else { return magnitude };
     let down = magnitude >> cut << cut;
-    let (rest, half) = (magnitude - down, 1 << (cut - 1));
+    let rest = magnitude - down;
+    let half = 1 << (cut - 1);
     let is_up = rest > half || (rest == half && (down >> cut) & 1 == 1);
     let up = if is_up { down.checked_add(1 << cut) } else { Some(down) };
     up.filter(|&up| up <= largest).unwrap_or(down)

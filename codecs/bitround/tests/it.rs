@@ -97,10 +97,8 @@ const NUMCODECS: &[(u32, Number, &str, &str)] = &[
 #[test]
 fn floats_are_rounded_as_numcodecs_does() {
     for (bits, number, decoded, encoded) in NUMCODECS {
-        let (decoded, mut encoded) = (
-            native(decoded, number.size(), &ByteOrder::Little),
-            native(encoded, number.size(), &ByteOrder::Little),
-        );
+        let decoded = native(decoded, number.size(), &ByteOrder::Little);
+        let mut encoded = native(encoded, number.size(), &ByteOrder::Little);
         if *bits == 0 {
             encoded[24..28].copy_from_slice(&decoded[24..28]);
         }

@@ -42,7 +42,8 @@ impl<'a> EncodedBlocks<'a> {
         if header.inner_version != VERSION {
             return Err(format!("version {} of its inner format is not known", header.inner_version));
         }
-        let (typesize, blocksize) = (usize::from(header.typesize), header.blocksize as usize);
+        let typesize = usize::from(header.typesize);
+        let blocksize = header.blocksize as usize;
         let count = (header.size as usize).div_ceil(blocksize);
         let (starts, _) = encoded[OVERHEAD..].as_chunks::<4>();
         let starts =
@@ -60,7 +61,8 @@ impl<'a> EncodedBlocks<'a> {
         let start = u32::from_le_bytes(self.starts[number]) as usize;
         let streams = self.encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * self.starts.len());
         let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
-        let (typesize, blocksize) = (usize::from(self.header.typesize), self.header.blocksize as usize);
+        let typesize = usize::from(self.header.typesize);
+        let blocksize = self.header.blocksize as usize;
         let stream_size = stream_size(self.splits, typesize, blocksize, size);
         self.check_streams(streams, stream_size, size / stream_size)?;
         Ok((streams, stream_size))
@@ -82,7 +84,8 @@ impl<'a> EncodedBlocks<'a> {
 
     /// Checks the streams of all blocks, which share no bytes: C-Blosc writes none that do.
     fn check(&self) -> Result<(), String> {
-        let (size, blocksize) = (self.header.size as usize, self.header.blocksize as usize);
+        let size = self.header.size as usize;
+        let blocksize = self.header.blocksize as usize;
         let mut stored = OVERHEAD + 4 * self.starts.len();
         for number in 0..self.starts.len() {
             let block_size = blocksize.min(size - number * blocksize);
@@ -190,7 +193,8 @@ impl Decoder {
         decoded: &mut dyn PartTarget,
     ) -> Result<(), Unfinished> {
         header.check_blocks()?;
-        let (size, blocksize) = (header.size as usize, header.blocksize as usize);
+        let size = header.size as usize;
+        let blocksize = header.blocksize as usize;
         if header.flags & flag::STORED != 0 {
             let mut blocks = stored(encoded, size)?.chunks(blocksize);
             return blocks.try_for_each(|block| decoded.write(block)).map_err(Unfinished::Target);

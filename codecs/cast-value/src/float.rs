@@ -32,7 +32,8 @@ impl Parts {
             }
             Scalar::Real(value) => {
                 let bits = value.to_bits();
-                let (field, mantissa) = ((bits >> MANTISSA) & 0x7ff, bits & ((1 << MANTISSA) - 1));
+                let field = (bits >> MANTISSA) & 0x7ff;
+                let mantissa = bits & ((1 << MANTISSA) - 1);
                 let (magnitude, field) =
                     if field == 0 { (mantissa, 1) } else { (mantissa | 1 << MANTISSA, field) };
                 // The exponent field has eleven bits.
@@ -61,7 +62,8 @@ impl Parts {
         // Magnitudes have fewer bits than 127, so that nothing changes when more are cut off.
         let cut = cut.min(127);
         let kept = self.magnitude >> cut;
-        let (rest, half) = (self.magnitude - (kept << cut), 1 << (cut - 1));
+        let rest = self.magnitude - (kept << cut);
+        let half = 1 << (cut - 1);
         let is_up = match rounding {
             Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
             Rounding::NearestAway => rest >= half,

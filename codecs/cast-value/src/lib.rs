@@ -110,7 +110,8 @@ impl CastValue {
         rounding: Rounding,
         out_of_range: Option<OutOfRange>,
     ) -> Result<Self, CodecError> {
-        let (from, to) = (real(decoded)?, real(&*encoded)?);
+        let from = real(decoded)?;
+        let to = real(&*encoded)?;
         if out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
             let name = encoded.name();
             return Err(CodecError::configuration(format!(
@@ -134,17 +135,19 @@ impl CastValue {
     ///
     /// [`CodecError::InvalidConfiguration`] if there are bytes that are no elements.
     pub fn with_scalar_map(self, encode: &ScalarMap, decode: &ScalarMap) -> Result<Self, CodecError> {
-        let (from, to) = (self.sides.decoded, self.sides.encoded);
+        let from = self.sides.decoded;
+        let to = self.sides.encoded;
         Ok(Self {
-            encode: Rules { map: pairs((from, to), encode)?, ..self.encode },
-            decode: Rules { map: pairs((to, from), decode)?, ..self.decode },
+            encode: Rules { map: pairs(from, to, encode)?, ..self.encode },
+            decode: Rules { map: pairs(to, from, decode)?, ..self.decode },
             sides: self.sides,
         })
     }
 
     /// Encodes the fill value and checks that it comes back.
     fn cast_fill_value(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
-        let (from, to) = (self.sides.decoded, self.sides.encoded);
+        let from = self.sides.decoded;
+        let to = self.sides.encoded;
         let refused = |what| CodecError::Unsupported(format!("the fill value does not survive: {what}"));
         cast((from, decoded), (to, encoded), &self.encode).map_err(refused)?;
         let mut again = vec![0; decoded.len()];
@@ -168,7 +171,7 @@ fn real(data_type: &dyn DataType) -> Result<AnyNumber, CodecError> {
     })
 }
 
-fn pairs((from, to): (AnyNumber, AnyNumber), map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
+fn pairs(from: AnyNumber, to: AnyNumber, map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
     let pairs =
         map.iter().map(|(key, value)| Scalar::of(from, key.bytes()).zip(Scalar::of(to, value.bytes())));
     pairs.collect::<Option<_>>().ok_or_else(|| CodecError::configuration("`scalar_map` holds no elements"))
@@ -204,7 +207,8 @@ impl ArrayToArrayCodec for CastValue {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         self.sides.encode(array, decoded, encoded, |from, to| {
-            let (from, to) = ((self.sides.decoded, from), (self.sides.encoded, to));
+            let from = (self.sides.decoded, from);
+            let to = (self.sides.encoded, to);
             cast(from, to, &self.encode).map_err(CodecError::encode)
         })
     }
@@ -216,7 +220,8 @@ impl ArrayToArrayCodec for CastValue {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         self.sides.decode(array, encoded, decoded, |from, to| {
-            let (from, to) = ((self.sides.encoded, from), (self.sides.decoded, to));
+            let from = (self.sides.encoded, from);
+            let to = (self.sides.decoded, to);
             cast(from, to, &self.decode).map_err(CodecError::corrupt)
         })
     }

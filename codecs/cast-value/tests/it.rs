@@ -41,11 +41,12 @@ fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
 }
 
 fn cast<T: Element>(
-    (from, to): (Number, Number),
+    types: (Number, Number),
     rounding: Rounding,
     out_of_range: Option<OutOfRange>,
     decoded: &[T],
 ) -> Result<Vec<u8>, CodecError> {
+    let (from, to) = types;
     let codec = CastValue::new(&from, Arc::new(to), rounding, out_of_range).unwrap();
     encode(&Codec::ArrayToArray(Arc::new(codec)), &array(&[decoded.len() as u64], from), &bytes(decoded))
 }
@@ -183,7 +184,8 @@ fn narrow_types_are_cast_like_others() {
     for wrong in [-9, 8, 16] {
         assert!(matches!(all(INT4, None, &[wrong]), Err(CodecError::Encode(_))), "{wrong}");
     }
-    let (clamp, wrap) = (Some(OutOfRange::Clamp), Some(OutOfRange::Wrap));
+    let clamp = Some(OutOfRange::Clamp);
+    let wrap = Some(OutOfRange::Wrap);
     assert_eq!(all(INT4, clamp, &[-100, 8, 5]).unwrap(), bytes(&[-8i8, 7, 5]));
     assert_eq!(all(INT4, wrap, &[8, -9, 16, 23]).unwrap(), bytes(&[-8i8, 7, 0, 7]));
     assert_eq!(all(UINT2, wrap, &[4, -1, 7, 2]).unwrap(), bytes(&[0u8, 3, 3, 2]));

@@ -95,7 +95,8 @@ impl Categorize {
         })?;
         let most = with_number!(number, T => { integer: i128::from(T::MAX), float: 0, other: 0 });
         if labels.len() as i128 > most {
-            let (count, name) = (labels.len(), astype.name());
+            let count = labels.len();
+            let name = astype.name();
             return Err(CodecError::configuration(format!(
                 "{count} labels are more than `{name}` can number"
             )));

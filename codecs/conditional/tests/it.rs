@@ -93,7 +93,8 @@ fn conditional(configuration: &str) -> Result<Codec, CodecError> {
 
 /// The codec of a document, from the plugins that this test links.
 fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<Codec, CodecError> {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
     let configuration = json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
     let creation = Creation {

@@ -65,10 +65,12 @@ impl Delta {
     /// [`CodecError::Unsupported`] if one of them has no differences, and for booleans or complex numbers that are
     /// stored as something else.
     pub fn new(dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
-        let (decoded, encoded) = (number(dtype)?, number(&*astype)?);
+        let decoded = number(dtype)?;
+        let encoded = number(&*astype)?;
         let class = |number: Number| (number == Number::Bool, number.is_complex());
         if class(decoded) != class(encoded) {
-            let (from, to) = (dtype.name(), astype.name());
+            let from = dtype.name();
+            let to = astype.name();
             return Err(CodecError::Unsupported(format!(
                 "differences of `{from}` cannot be stored as `{to}`"
             )));
@@ -150,7 +152,8 @@ fn check_type(
 ) -> Result<(), CodecError> {
     number(&*array.data_type)?;
     typestrings::check_same(creation, "dtype", (dtype, order), array)?;
-    let (name, array_name) = (dtype.name(), array.data_type.name());
+    let name = dtype.name();
+    let array_name = array.data_type.name();
     // What is stored of times are their counts, and the codec of numcodecs can decode nothing else.
     if name != array_name && (is_time(dtype) || !is_time(&*array.data_type)) {
         creation.reading.tolerate(format!("`dtype` is `{name}`, and the chunk holds `{array_name}`"))?;

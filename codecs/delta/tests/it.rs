@@ -52,8 +52,8 @@ fn assert_encodes(dtype: &str, astype: &str, decoded: &str, encoded: &str) {
     let codec = v2(dtype, astype, &chunk);
     let after = encoded_side(&codec, &chunk);
     let size = after.data_type.elements().size().unwrap();
-    let (elements, differences) =
-        (native(decoded, from.size(), &order), native(encoded, size, &after.byte_order));
+    let elements = native(decoded, from.size(), &order);
+    let differences = native(encoded, size, &after.byte_order);
     assert_eq!(encode(&codec, &chunk, &elements).unwrap(), differences, "{dtype} {astype}");
     assert_eq!(decode(&codec, &chunk, &differences, elements.len()).unwrap(), elements, "{dtype} {astype}");
     check_lossless(&codec, &chunk, &elements).unwrap();
@@ -143,7 +143,8 @@ fn what_is_rounded_is_rounded_as_numcodecs_does() {
         let (from_type, order) = Number::of_typestring(dtype);
         let chunk = chunk(hex(from).len() / from_type.size(), from_type, order.clone());
         let codec = v2(dtype, astype, &chunk);
-        let (from_unit, unit) = (unit(dtype), unit(astype));
+        let from_unit = unit(dtype);
+        let unit = unit(astype);
         let differences = native(encoded, unit, &order);
         let elements = |stored: &str| native(stored, from_unit, &order);
         assert_eq!(encode(&codec, &chunk, &elements(from)).unwrap(), differences, "{dtype} {astype}");

@@ -106,7 +106,8 @@ impl FixedScaleOffset {
         if !offset.as_f64().is_finite() || !scale.as_f64().is_finite() || scale.as_f64() == 0.0 {
             return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
         }
-        let (decoded, encoded) = (number(dtype)?, number(&*astype)?);
+        let decoded = number(dtype)?;
+        let encoded = number(&*astype)?;
         let sides = Sides { decoded, encoded, encoded_type: astype, encoded_order: None };
         Ok(Self { sides, scaling: Scaling { decoded, encoded, offset, scale } })
     }
@@ -166,7 +167,8 @@ fn build(
         Some(text) => typestrings::data_type(creation, "astype", text)?,
         None => (dtype, order),
     };
-    let (offset, scale) = (parameter_of(&configuration.offset)?, parameter_of(&configuration.scale)?);
+    let offset = parameter_of(&configuration.offset)?;
+    let scale = parameter_of(&configuration.scale)?;
     let mut codec = FixedScaleOffset::new(&*array.data_type, astype, offset, scale)?;
     codec.sides.encoded_order = typestrings::have_orders(creation).then_some(encoded_order);
     Ok(codec)

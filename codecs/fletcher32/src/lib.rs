@@ -57,7 +57,8 @@ const BLOCK: usize = 360;
 
 fn fletcher32(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
-    let (mut first, mut second) = (0, 0);
+    let mut first = 0;
+    let mut second = 0;
     for block in words.chunks(BLOCK) {
         for &word in block {
             first += u32::from(u16::from_be_bytes(word));

@@ -71,7 +71,8 @@ impl Decompressor {
     /// Decompresses the stream that `encoded` starts with to the beginning of `decoded`; the sizes of both. `None`
     /// where the stream is not valid or the memory too small.
     pub(crate) fn decompress(&mut self, encoded: &[u8], decoded: &mut [u8]) -> Option<(usize, usize)> {
-        let (mut read, mut written) = (0, 0);
+        let mut read = 0;
+        let mut written = 0;
         // SAFETY: the decompressor is a live one that nobody else has, since `self` is borrowed mutably; pointers and
         // lengths come from slices that do not overlap, and both sizes are written to alone.
         let result = unsafe {

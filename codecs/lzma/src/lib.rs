@@ -244,7 +244,8 @@ fn decode_error(error: Error) -> CodecError {
 
 fn progress(library: &mut Stream, bytes: &[u8], room: &mut [u8]) -> Result<Progress, Error> {
     let status = library.process(bytes, room, Action::Finish)?;
-    let (read, written) = (library.total_in(), library.total_out());
+    let read = library.total_in();
+    let written = library.total_out();
     Ok(Progress { read, written, is_end: status == Status::StreamEnd })
 }
 

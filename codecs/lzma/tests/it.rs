@@ -168,7 +168,8 @@ const STREAMS: &[(&str, &str, &str)] = &[
 #[test]
 fn streams_of_other_programs_decode_and_raw_ones_need_filters() {
     for (configuration, decoded, encoded) in STREAMS {
-        let (codec, decoded) = (v2(configuration), hex(decoded));
+        let codec = v2(configuration);
+        let decoded = hex(decoded);
         assert_eq!(
             decode(&codec, &plain(), &hex(encoded), decoded.len()).unwrap(),
             decoded,
@@ -260,7 +261,8 @@ fn every_option_is_used_and_loses_nothing() {
 #[test]
 fn what_is_cut_off_damaged_or_followed_by_more_is_corrupt() {
     for (configuration, _, encoded) in STREAMS {
-        let (codec, encoded) = (v2(configuration), hex(encoded));
+        let codec = v2(configuration);
+        let encoded = hex(encoded);
         for size in 0..encoded.len() {
             assert_corrupt(&codec, &encoded[..size], "cut off");
         }

@@ -53,19 +53,11 @@ fn assert_corrupt(shape: &[u64], encoded: &str) {
 /// Tests V2-OBJ-09.
 #[test]
 fn items_are_nested_lists_with_a_typestring_and_the_shape_behind_them() {
-    let mixed = [
-        "\"foo\"",
-        "1",
-        "null",
-        "{\"b\":1.5,\"a\":[true,false,\"\u{e9}\u{1f600}\u{7f}\\n\\\"\\\\\"]}",
-        "-1",
-        "9223372036854775808",
-        "1e300",
-        "NaN",
-        "-Infinity",
-        "\"\"",
-    ];
-    let (forty, many) = (format!("\"{}\"", "x".repeat(40)), format!("\"{}\"", "y".repeat(300)));
+    let object = "{\"b\":1.5,\"a\":[true,false,\"\u{e9}\u{1f600}\u{7f}\\n\\\"\\\\\"]}";
+    let mixed =
+        ["\"foo\"", "1", "null", object, "-1", "9223372036854775808", "1e300", "NaN", "-Infinity", "\"\""];
+    let forty = format!("\"{}\"", "x".repeat(40));
+    let many = format!("\"{}\"", "y".repeat(300));
     let list = format!("[{}]", (0..20).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
     let map = format!("{{{}}}", (0..20).map(|i| format!("\"{i}\":{i}")).collect::<Vec<_>>().join(","));
     let long = [

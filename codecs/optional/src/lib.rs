@@ -194,7 +194,9 @@ fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresen
 /// The mask, the elements that are there as they lie in memory, and how many these are.
 fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>, usize), CodecError> {
     let is_variable = inner(array)?.elements() == Elements::Variable;
-    let (mut mask, mut offsets, mut payload) = (Vec::new(), Vec::new(), Vec::new());
+    let mut mask = Vec::new();
+    let mut offsets = Vec::new();
+    let mut payload = Vec::new();
     for (number, item) in Items::new(array, decoded)?.iter().enumerate() {
         let checked = array.data_type.check(item);
         checked.map_err(|invalid| CodecError::encode(format!("element {number}: {invalid}")))?;

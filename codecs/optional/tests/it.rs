@@ -181,7 +181,8 @@ fn there(inner: &[u8]) -> Vec<u8> {
 }
 
 fn assert_encodes(codec: &Codec, chunk: &ArrayRepresentation, elements: &[Vec<u8>], encoded: &str) {
-    let (decoded, encoded) = (items(elements), hex(encoded));
+    let decoded = items(elements);
+    let encoded = hex(encoded);
     assert_eq!(encode(codec, chunk, &decoded).unwrap(), encoded);
     assert_eq!(decode(codec, chunk, &encoded, decoded.len()).unwrap(), decoded);
     check_lossless(codec, chunk, &decoded).unwrap();
@@ -228,7 +229,8 @@ fn codecs_may_compress_inside() {
     let chunk = chunk(&[2, 3], maybe(UINT8));
     let codec = created(&with(r#"["bytes","gzip"]"#, r#"["bytes","gzip"]"#), &chunk).unwrap();
     let elements = [there(&[5]), there(&[0]), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
-    let (decoded, encoded) = (items(&elements), hex("0200000000000000 0100000000000000 0101 05"));
+    let decoded = items(&elements);
+    let encoded = hex("0200000000000000 0100000000000000 0101 05");
     assert_eq!(encode(&codec, &chunk, &decoded).unwrap(), encoded);
     // The stand-in takes zeros away and does not bring them back.
     let error = decode(&codec, &chunk, &encoded, 1 << 10).unwrap_err();

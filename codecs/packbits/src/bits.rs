@@ -66,8 +66,10 @@ impl Component {
 
     /// Writes all of `packed`, which has just enough bytes.
     pub(crate) fn pack(&self, elements: &[u8], packed: &mut [u8]) {
-        let (width, mask) = (self.width(), self.mask());
-        let (mut pending, mut count) = (0u128, 0);
+        let width = self.width();
+        let mask = self.mask();
+        let mut pending = 0u128;
+        let mut count = 0;
         let mut packed = packed.iter_mut();
         for component in elements.chunks_exact(self.bytes) {
             let value = match self.kind {
@@ -89,8 +91,10 @@ impl Component {
 
     /// Writes all of `elements`, whose bits `packed` holds.
     pub(crate) fn unpack(&self, packed: &[u8], elements: &mut [u8]) {
-        let (width, mask) = (self.width(), self.mask());
-        let (mut pending, mut count) = (0u128, 0);
+        let width = self.width();
+        let mask = self.mask();
+        let mut pending = 0u128;
+        let mut count = 0;
         let mut packed = packed.iter();
         for component in elements.chunks_exact_mut(self.bytes) {
             while count < width {

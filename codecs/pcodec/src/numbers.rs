@@ -22,7 +22,8 @@ pub(crate) fn encode(
     decoded: &[u8],
     encoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let (number, count) = (number(array)?, count(array)?);
+    let number = number(array)?;
+    let count = count(array)?;
     if decoded.len() != count * number.size() {
         return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
     }
@@ -55,7 +56,8 @@ pub(crate) fn decode(
     encoded: &[u8],
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let (number, count) = (number(array)?, count(array)?);
+    let number = number(array)?;
+    let count = count(array)?;
     let size = count * number.size();
     let destination = &mut decoded.spare(size)?[..size];
     with_number!(number, T => {

@@ -78,7 +78,8 @@ const RAMPS: &[(Number, &str, &str)] = &[
 #[test]
 fn files_of_numcodecs_are_read_and_come_back() {
     for &(number, decoded, encoded) in RAMPS {
-        let (decoded, encoded) = (hex(decoded), hex(encoded));
+        let decoded = hex(decoded);
+        let encoded = hex(encoded);
         let chunk = array(&[6], number);
         for (format, name) in NAMES.into_iter().chain([(Format::V3, ALIAS)]) {
             let codec = codec(format, name, "", number);

@@ -73,7 +73,8 @@ impl Quantize {
     /// [`CodecError::Unsupported`] if one of the types is no float; [`CodecError::InvalidConfiguration`] for a number of
     /// digits whose power of two `dtype` cannot hold.
     pub fn new(digits: i32, dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
-        let (decoded, encoded) = (float(dtype)?, float(&*astype)?);
+        let decoded = float(dtype)?;
+        let encoded = float(&*astype)?;
         let scale = (f64::from(digits) * std::f64::consts::LOG2_10).ceil().exp2();
         let (largest, smallest) = match decoded {
             Number::F16 => (f16::MAX.to_f64(), f16::MIN_POSITIVE.to_f64()),
@@ -88,7 +89,8 @@ impl Quantize {
     }
 
     fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
-        let (scale, sides) = (self.scale, &self.sides);
+        let scale = self.scale;
+        let sides = &self.sides;
         with_number!(sides.decoded, D => {
             integer: return Err(no_float(&sides.encoded_type.name())),
             float: {

@@ -118,8 +118,8 @@ fn elements_are_rounded_as_numcodecs_does() {
         let text = configuration(digits, dtype, astype);
         let created = create(Format::V2, "quantize", &text, Mode::Strict, &side).unwrap();
         assert!(created.warnings.is_empty());
-        let (decoded, encoded) =
-            (native(decoded, from.size(), &order), native(encoded, to.size(), &encoded_order));
+        let decoded = native(decoded, from.size(), &order);
+        let encoded = native(encoded, to.size(), &encoded_order);
         assert_eq!(encode(&created.codec, &chunk, &decoded).unwrap(), encoded, "{digits} {dtype} {astype}");
         let decoded = decode(&created.codec, &chunk, &encoded, 64).unwrap();
         assert_eq!(decoded, native(again, from.size(), &order), "{digits} {dtype} {astype}");

@@ -90,7 +90,8 @@ impl ScaleOffset {
             });
             Ok(FillValue::new(bytes))
         };
-        let (offset, scale) = (offset.map_or_else(|| element(0), Ok)?, scale.map_or_else(|| element(1), Ok)?);
+        let offset = offset.map_or_else(|| element(0), Ok)?;
+        let scale = scale.map_or_else(|| element(1), Ok)?;
         if offset.bytes().len() != number.size() || scale.bytes().len() != number.size() {
             return Err(CodecError::configuration("`offset` and `scale` are elements of the chunk"));
         }
@@ -106,7 +107,8 @@ impl ScaleOffset {
         if !is_usable {
             return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
         }
-        let (decoded, encoded) = (number, number);
+        let decoded = number;
+        let encoded = number;
         let sides = Sides { decoded, encoded, encoded_type: data_type, encoded_order: None };
         Ok(Self { sides, offset, scale })
     }

@@ -94,21 +94,21 @@ fn the_fill_value_is_encoded_too() {
 fn numbers_are_those_of_zarr_python() {
     let configuration = r#"{"offset":1.5,"scale":0.3}"#;
     let of = |bits: [u16; 3]| bits.map(f16::from_bits);
-    let (from, to) = (of([0x2e66, 0xc740, 0x63d0]), of([0xb6b9, 0xc140, 0x5cae]));
+    let from = of([0x2e66, 0xc740, 0x63d0]);
+    let to = of([0xb6b9, 0xc140, 0x5cae]);
     assert_eq!(encoded(configuration, FLOAT16, &from).unwrap(), bytes(&to));
     assert_eq!(decoded(configuration, FLOAT16, &to).unwrap(), bytes(&of([0x2e60, 0xc740, 0x63cf])));
     let of = |bits: [u32; 3]| bits.map(f32::from_bits);
-    let (from, to) = (of([0x3dcccccd, 0xc0e80000, 0x447a0000]), of([0xbed70a3e, 0xc0280000, 0x4395c667]));
+    let from = of([0x3dcccccd, 0xc0e80000, 0x447a0000]);
+    let to = of([0xbed70a3e, 0xc0280000, 0x4395c667]);
     assert_eq!(encoded(configuration, FLOAT32, &from).unwrap(), bytes(&to));
     assert_eq!(
         decoded(configuration, FLOAT32, &to).unwrap(),
         bytes(&of([0x3dccccd0, 0xc0e80000, 0x447a0000]))
     );
     let of = |bits: [u64; 3]| bits.map(f64::from_bits);
-    let (from, to) = (
-        of([0x3fb999999999999a, 0xc01d000000000000, 0x408f400000000000]),
-        of([0xbfdae147ae147ae1, 0xc005000000000000, 0x4072b8cccccccccd]),
-    );
+    let from = of([0x3fb999999999999a, 0xc01d000000000000, 0x408f400000000000]);
+    let to = of([0xbfdae147ae147ae1, 0xc005000000000000, 0x4072b8cccccccccd]);
     assert_eq!(encoded(configuration, FLOAT64, &from).unwrap(), bytes(&to));
     assert_eq!(
         decoded(configuration, FLOAT64, &to).unwrap(),
@@ -122,7 +122,8 @@ fn numbers_are_those_of_zarr_python() {
 #[test]
 fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
     let of = |bits: [u16; 3]| bits.map(bf16::from_bits);
-    let (from, to) = (of([0x3dcd, 0xc0e8, 0x447a]), of([0xbed7, 0xc028, 0x4396]));
+    let from = of([0x3dcd, 0xc0e8, 0x447a]);
+    let to = of([0xbed7, 0xc028, 0x4396]);
     let configuration = r#"{"offset":1.5,"scale":0.3}"#;
     assert_eq!(encoded(configuration, BFLOAT16, &from).unwrap(), bytes(&to));
     assert_eq!(decoded(configuration, BFLOAT16, &to).unwrap(), bytes(&of([0x3dd0, 0xc0e8, 0x4479])));

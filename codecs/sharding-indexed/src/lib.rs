@@ -100,7 +100,8 @@ fn said_by_its_plugin(
     decoded: &Representation,
 ) -> Result<Value, CodecError> {
     let ExtensionDocument { identifier, configuration, type_name, .. } = document;
-    let (mut name, mut configuration) = (identifier.clone(), configuration.clone());
+    let mut name = identifier.clone();
+    let mut configuration = configuration.clone();
     // One that only the host of this library knows stays as it is.
     if creation.registry.codecs().find(creation.format, identifier, creation.reading).is_ok() {
         let type_name = type_name.as_ref();

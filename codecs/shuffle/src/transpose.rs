@@ -43,9 +43,11 @@ pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
 
 /// Does what it can in whole blocks, and returns the number of elements in them.
 fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
-    let (count, in_block) = (elements.len() / SIZE, BLOCK / SIZE);
+    let count = elements.len() / SIZE;
+    let in_block = BLOCK / SIZE;
     let (blocks, _) = elements.as_chunks::<BLOCK>();
-    let (mut split, mut next) = (&mut [0; BLOCK], &mut [0; BLOCK]);
+    let mut split = &mut [0; BLOCK];
+    let mut next = &mut [0; BLOCK];
     for (number, block) in blocks.iter().enumerate() {
         let mut size = SIZE;
         while size > 2 {
@@ -70,9 +72,11 @@ fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usi
 
 /// The inverse of [`apart_in_blocks`].
 fn together_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
-    let (count, in_block) = (elements.len() / SIZE, BLOCK / SIZE);
+    let count = elements.len() / SIZE;
+    let in_block = BLOCK / SIZE;
     let (blocks, _) = elements.as_chunks_mut::<BLOCK>();
-    let (mut split, mut next) = (&mut [0; BLOCK], &mut [0; BLOCK]);
+    let mut split = &mut [0; BLOCK];
+    let mut next = &mut [0; BLOCK];
     for (number, block) in blocks.iter_mut().enumerate() {
         let pairs = if SIZE == 2 { &mut *block } else { &mut *split };
         for (pair, bytes) in pairs.chunks_exact_mut(2 * in_block).enumerate() {

@@ -35,7 +35,8 @@ const SHUFFLED: &[(&str, &str)] = &[
 #[test]
 fn bytes_of_other_programs_are_the_same_both_ways_and_half_elements_are_refused() {
     for (decoded, encoded) in SHUFFLED {
-        let (decoded, encoded) = (hex(decoded), hex(encoded));
+        let decoded = hex(decoded);
+        let encoded = hex(encoded);
         for codec in [v2(""), v2(r#"{"elementsize":4}"#)] {
             assert_eq!(encode(&codec, &plain(), &decoded).unwrap(), encoded);
             assert_eq!(decode(&codec, &plain(), &encoded, decoded.len()).unwrap(), decoded);

@@ -54,7 +54,8 @@ fn bytes_of_numcodecs_are_read_and_written() {
     ];
     for (elements, encoded) in cases {
         for format in Format::ALL {
-            let (codec, chunk) = (codec(format), chunk(elements.len()));
+            let codec = codec(format);
+            let chunk = chunk(elements.len());
             assert_eq!(encode(&codec, &chunk, &items(elements)).unwrap(), hex(encoded));
             assert_eq!(decode(&codec, &chunk, &hex(encoded), 1 << 20).unwrap(), items(elements));
             check_lossless(&codec, &chunk, &items(elements)).unwrap();

@@ -47,7 +47,8 @@ fn texts_of_numcodecs_are_read_and_written() {
     ];
     for (elements, encoded) in cases {
         for format in Format::ALL {
-            let (codec, chunk) = (codec(format, "{}"), chunk(elements.len()));
+            let codec = codec(format, "{}");
+            let chunk = chunk(elements.len());
             assert_eq!(encode(&codec, &chunk, &texts(elements)).unwrap(), hex(encoded));
             assert_eq!(decode(&codec, &chunk, &hex(encoded), 1 << 20).unwrap(), texts(elements));
             check_lossless(&codec, &chunk, &texts(elements)).unwrap();

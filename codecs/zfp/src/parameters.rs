@@ -88,7 +88,8 @@ impl ZfpConfiguration {
     }
 
     fn expert(&self) -> Option<ZfpMode> {
-        let (minbits, maxbits) = (self.minbits?, self.maxbits?);
+        let minbits = self.minbits?;
+        let maxbits = self.maxbits?;
         Some(ZfpMode::Expert { minbits, maxbits, maxprec: self.maxprec?, minexp: self.minexp? })
     }
 }

@@ -319,10 +319,16 @@ fn arrays_have_up_to_four_dimensions_and_no_dimension_is_one_element() {
     let four = array(&[2, 1, 3, 2], INT64);
     let decoded: Vec<u8> = (0..12_i64).flat_map(|i| (i * i * i - 500).to_ne_bytes()).collect();
     check_lossless(&Codec::ArrayToBytes(std::sync::Arc::new(Zfp(reversible))), &four, &decoded).unwrap();
-    let created = |shape: &[u64], number, configuration: &str| {
-        let chunk = Representation::Array(array(shape, number));
-        create(Format::V3, "zfp", configuration, Mode::Strict, &chunk).map(drop)
-    };
+}
+
+fn created(shape: &[u64], number: Number, configuration: &str) -> Result<(), CodecError> {
+    let chunk = Representation::Array(array(shape, number));
+    create(Format::V3, "zfp", configuration, Mode::Strict, &chunk).map(drop)
+}
+
+/// Tests EX-CODEC-21.
+#[test]
+fn every_mode_takes_its_own_members_and_no_others() {
     let expert = r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#;
     for configuration in [
         expert,

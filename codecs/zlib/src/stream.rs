@@ -44,7 +44,8 @@ impl Encoder {
         stream::encode(decoded, encoded, |decoded, room| {
             let status =
                 compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
-            let (read, written) = (compress.total_in(), compress.total_out());
+            let read = compress.total_in();
+            let written = compress.total_out();
             Ok(Progress { read, written, is_end: status == Status::StreamEnd })
         })
     }
@@ -82,7 +83,8 @@ impl Decoder {
         let _ignored = stream::decode(encoded, decoded, |encoded, room| {
             let status =
                 decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
-            let (read, written) = (decompress.total_in(), decompress.total_out());
+            let read = decompress.total_in();
+            let written = decompress.total_out();
             Ok(Progress { read, written, is_end: status == Status::StreamEnd })
         })?;
         Ok(())

@@ -177,7 +177,8 @@ const MAXIMUM_WINDOW: u64 = 64 << 20;
 /// Fills `room` from the beginning of a frame that holds more.
 fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
     context.init().map_err(corrupt)?;
-    let (mut source, mut target) = (InBuffer::around(frame), OutBuffer::around(room));
+    let mut source = InBuffer::around(frame);
+    let mut target = OutBuffer::around(room);
     while target.pos() < target.capacity() {
         let before = (source.pos(), target.pos());
         context.decompress_stream(&mut target, &mut source).map_err(corrupt)?;

@@ -143,7 +143,8 @@ fn too_much_stops_at_the_limit_whether_the_frame_says_its_size_or_not() {
     // Eight run-length blocks of 128 KiB, in a frame that does not say so.
     let mut bomb = hex("28b52ffd 00 58");
     for block in 0..8 {
-        let (run_length, last) = (1u32 << 1, u32::from(block == 7));
+        let run_length = 1u32 << 1;
+        let last = u32::from(block == 7);
         let header = (1 << 17) << 3 | run_length | last;
         bomb.extend(&header.to_le_bytes()[..3]);
         bomb.push(7);
@@ -282,7 +283,8 @@ fn noise(size: usize) -> Vec<u8> {
 
 #[test]
 fn a_frame_is_decoded_up_to_the_end_of_a_range() {
-    let (random, size) = (noise(300_000), 900_000);
+    let random = noise(300_000);
+    let size = 900_000;
     let bytes: Vec<u8> = random.iter().flat_map(|byte| [byte & 3, byte & 15, 7]).collect();
     for level in [-7, 3, 19] {
         let mut encoded = Output::at_most(1 << 20);

@@ -121,7 +121,8 @@ impl Case {
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
-            let (left, right) = (left.to_string(), right.to_string());
+            let left = left.to_string();
+            let right = right.to_string();
             left == right
         }
         (Value::Array(left), Value::Array(right)) => {

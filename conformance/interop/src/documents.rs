@@ -209,7 +209,7 @@ impl Description {
                 if random.chance(2) {
                     chunk.iter_mut().for_each(|length| *length *= random.between(1, 3));
                 }
-                v3(random, &shape, &chunk, &inner, data_type, fill)
+                v3(random, &V3Shapes { array: &shape, chunk: &chunk, inner: &inner }, data_type, fill)
             }
         };
         Self { format, shape, chunk, data_type, fill: raw_fill, document }
@@ -311,14 +311,15 @@ fn draft(random: &mut Random, shape: &[u64], chunk: &[u64], data_type: Type, fil
     })
 }
 
-fn v3(
-    random: &mut Random,
-    shape: &[u64],
-    chunk: &[u64],
-    inner: &[u64],
-    data_type: Type,
-    fill: Value,
-) -> Value {
+/// The shapes of an array and its parts. Without shards, chunk and inner chunk are the same.
+struct V3Shapes<'a> {
+    array: &'a [u64],
+    chunk: &'a [u64],
+    inner: &'a [u64],
+}
+
+fn v3(random: &mut Random, shapes: &V3Shapes<'_>, data_type: Type, fill: Value) -> Value {
+    let V3Shapes { array: shape, chunk, inner } = *shapes;
     let rank = shape.len();
     let codecs = if chunk != inner || random.chance(5) {
         let mut codecs = Vec::new();

@@ -216,8 +216,8 @@ pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String,
     command.arg(scripts().join(script)).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
     match command.output() {
         Ok(output) => {
-            let (said, complained) =
-                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            let said = String::from_utf8_lossy(&output.stdout);
+            let complained = String::from_utf8_lossy(&output.stderr);
             (format!("{said}{complained}"), output.status.success())
         }
         Err(error) => panic!("{command:?} cannot be started: {error}"),

@@ -214,7 +214,9 @@ impl Batch {
         let threads = inside.manner.concurrency.max(1).min(requests.len());
         let requests = Arc::new(requests);
         let threads = (0..threads).map(|_| {
-            let (inside, requests, state) = (Arc::clone(inside), Arc::clone(&requests), Arc::clone(&state));
+            let inside = Arc::clone(inside);
+            let requests = Arc::clone(&requests);
+            let state = Arc::clone(&state);
             let send = send.clone();
             thread::spawn(move || {
                 while let Some(number) = begin(&inside, &requests, &state, budget) {
@@ -239,9 +241,10 @@ fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 fn begin(
     inside: &Inside,
     requests: &[Request],
-    (state, changed): &(Mutex<State>, Condvar),
+    shared: &(Mutex<State>, Condvar),
     budget: usize,
 ) -> Option<usize> {
+    let (state, changed) = shared;
     let mut state = locked(state);
     loop {
         let number = state.next;

@@ -70,7 +70,8 @@ impl Random {
     }
 
     fn range(&mut self, length: u64, step: u64) -> Along {
-        let (a, b) = (self.between(0, length), self.between(0, length));
+        let a = self.between(0, length);
+        let b = self.between(0, length);
         Along::Range { start: a.min(b), stop: a.max(b), step }
     }
 
@@ -95,7 +96,8 @@ impl Random {
             _ => (0..self.between(0, 6)).map(|_| self.below(length)).collect(),
         };
         if self.chance(3) && list.len() > 1 {
-            let (a, b) = (self.index(list.len()), self.index(list.len()));
+            let a = self.index(list.len());
+            let b = self.index(list.len());
             list.swap(a, b);
         }
         if !repeating {

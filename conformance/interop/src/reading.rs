@@ -50,7 +50,8 @@ pub fn check_all(
 }
 
 fn same_format(hierarchy: &Hierarchy, case: &Case) -> Result<(), String> {
-    let (found, wanted) = (hierarchy.format(), case.format());
+    let found = hierarchy.format();
+    let wanted = case.format();
     if found == wanted { Ok(()) } else { Err(format!("detected as {found}, not {wanted}")) }
 }
 
@@ -89,7 +90,8 @@ fn check_array(hierarchy: &Hierarchy, case: &Case, directory: &Path) -> Result<(
         let place =
             found.iter().zip(&wanted).position(|(a, b)| a != b).unwrap_or(found.len().min(wanted.len()));
         let end = |bytes: &[u8]| format!("{:02x?}", &bytes[place..bytes.len().min(place + 8)]);
-        let (found_end, wanted_end) = (end(&found), end(&wanted));
+        let found_end = end(&found);
+        let wanted_end = end(&wanted);
         return Err(format!(
             "byte {place} on ({} of {} bytes): {found_end} instead of {wanted_end}",
             found.len(),

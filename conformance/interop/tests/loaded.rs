@@ -62,7 +62,8 @@ fn broken(report: &Report) -> Vec<(String, &'static str)> {
 /// The suite runs on examples: none may get lost.
 #[test]
 fn what_a_plugin_says_of_itself_crosses_the_boundary() {
-    let (linked, loaded) = (Registry::linked().unwrap(), loaded());
+    let linked = Registry::linked().unwrap();
+    let loaded = loaded();
     assert_eq!(said(loaded.codecs()), said(linked.codecs()));
     assert_eq!(said(loaded.data_types()), said(linked.data_types()));
     assert_eq!(said(loaded.chunk_grids()), said(linked.chunk_grids()));
@@ -81,7 +82,8 @@ fn what_a_plugin_says_of_itself_crosses_the_boundary() {
 /// Sentence and number of examples of each plugin.
 fn said<P: Plugin>(table: &Table<P>) -> BTreeMap<String, (&'static str, usize)> {
     let plugins = table.iter().map(|plugin| {
-        let (identifiers, about) = (plugin.identifiers(), plugin.about());
+        let identifiers = plugin.identifiers();
+        let about = plugin.about();
         (format!("{identifiers:?}"), (about.summary, about.examples.len()))
     });
     plugins.collect()

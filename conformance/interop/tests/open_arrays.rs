@@ -99,13 +99,15 @@ fn is_linear(what: &str, costs: [[usize; 2]; 3]) {
     let [small, more_arrays, more_groups] = costs;
     for more in [more_arrays, more_groups] {
         for (place, kind) in ["store calls", "allocations"].into_iter().enumerate() {
-            let (small, more) = (small[place], more[place]);
+            let small = small[place];
+            let more = more[place];
             // Lists that grow ask for memory as often as they double, which is less than for every node.
             assert!(more <= 4 * small + 16, "{what}: {small} {kind}, and {more} for four times the nodes");
         }
     }
     // Each array once; a group is looked for, opened and listed.
-    let (groups, arrays) = (1 + 4, 4 * 50);
+    let groups = 1 + 4;
+    let arrays = 4 * 50;
     assert!(small[0] <= arrays + 5 * groups, "{what}: {} store calls for {arrays} arrays", small[0]);
 }
 

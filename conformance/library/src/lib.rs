@@ -84,7 +84,8 @@ impl Store for ComplementStore {
         }
         let mut stored = Output::at_most(to.remaining());
         let Some(got) = self.next.get(key, range, &mut stored)? else { return Ok(None) };
-        let (size, version) = (got.size, got.version.clone());
+        let size = got.size;
+        let version = got.version.clone();
         let put = to.put(&complement(&got.into_bytes(stored)));
         put.map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
         Ok(Some(Got { contents: Contents::Written, size, version }))

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn what_fails_as_it_is_known_to_is_no_surprise_and_anything_else_is_one() {
-        let (first, second) = (&all()[0], &all()[1]);
+        let first = &all()[0];
+        let second = &all()[1];
         let known = |text: &str| Known::parse(text, all());
         let reading = |example, outcome| Reading::new(example, outcome, String::new());
         let readings = [reading(first, Outcome::WrongElements), reading(second, Outcome::Right)];

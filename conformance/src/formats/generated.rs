@@ -61,8 +61,10 @@ impl Generated {
     #[must_use]
     pub fn called(id: &str) -> Option<Self> {
         let mut parts = id.split('/');
-        let (format, generated) = (parts.next()?.parse().ok()?, parts.next()?);
-        let (seed, number) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let format = parts.next()?.parse().ok()?;
+        let generated = parts.next()?;
+        let seed = parts.next()?.parse().ok()?;
+        let number = parts.next()?.parse().ok()?;
         (generated == "generated" && parts.next().is_none()).then(|| Self::new(format, seed, number))
     }
 }
@@ -128,7 +130,14 @@ impl Maker {
         let is_column_major = self.format != FormatName::V3 && self.random.chance(3);
         let separator = self.random.one(&["/", "."]);
         let (cells, elements) = self.cells(data_type, &shape, &chunk_shape, fill_bytes);
-        let about = about(&name, &shape, &chunk_shape, shard_shape.as_deref(), &codecs, is_big);
+        let order = if is_big { " (big endian)" } else { "" };
+        let shards =
+            shard_shape.as_ref().map_or_else(String::new, |shape| format!(" in shards of {shape:?}"));
+        let codec_names: Vec<&str> = codecs.iter().map(|(name, _)| *name).collect();
+        let codec_names = if codecs.is_empty() { "no codec".to_owned() } else { codec_names.join(", ") };
+        let about = format!(
+            "`{name}`{order} of shape {shape:?} in chunks of {chunk_shape:?}{shards}, with {codec_names}."
+        );
         // The texts have data types and the order of bytes in common; codecs are up to a reader.
         let is_core =
             shard_shape.is_none() && codecs.iter().all(|(name, _)| ["bytes", "transpose"].contains(name));
@@ -293,21 +302,6 @@ fn points(ranges: &[Range<u64>]) -> Vec<Vec<u64>> {
         };
         points.iter().flat_map(longer).collect()
     })
-}
-
-fn about(
-    name: &str,
-    shape: &[u64],
-    chunk_shape: &[u64],
-    shard_shape: Option<&[u64]>,
-    codecs: &[(&str, Value)],
-    is_big: bool,
-) -> String {
-    let order = if is_big { " (big endian)" } else { "" };
-    let shards = shard_shape.map_or_else(String::new, |shape| format!(" in shards of {shape:?}"));
-    let codecs: Vec<&str> = codecs.iter().map(|(name, _)| *name).collect();
-    let codecs = if codecs.is_empty() { "no codec".to_owned() } else { codecs.join(", ") };
-    format!("`{name}`{order} of shape {shape:?} in chunks of {chunk_shape:?}{shards}, with {codecs}.")
 }
 
 #[cfg(test)]

@@ -192,7 +192,8 @@ impl Reader {
         let store = folder.join(&example.id);
         example.write_to(&store)?;
         let beside = |end: &str| -> PathBuf { folder.join(format!("{}.{end}", example.id)) };
-        let (out, complaints) = (beside("out"), beside("err"));
+        let out = beside("out");
+        let complaints = beside("err");
         remove(&out)?;
         let start = Instant::now();
         let ended = self.run(&self.command_line(&store, &example.array, &out), &complaints)?;

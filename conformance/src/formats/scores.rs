@@ -101,13 +101,15 @@ impl Scores {
             );
             for reading in self.readings.iter().filter(|reading| reading.example.format == format) {
                 let Reading { example, outcome, note, time } = reading;
-                let (id, seconds) = (escaped(&example.id), time.as_secs_f64());
+                let id = escaped(&example.id);
+                let seconds = time.as_secs_f64();
                 let head = format!("    <testcase classname=\"{name}\" name=\"{id}\" time=\"{seconds:.3}\"");
                 if outcome.is_right() {
                     put(&mut xml, format_args!("{head}/>\n"));
                     continue;
                 }
-                let (about, note) = (escaped(&example.about), escaped(note));
+                let about = escaped(&example.about);
+                let note = escaped(note);
                 if !outcome.is_failure() {
                     put(
                         &mut xml,
@@ -333,7 +335,8 @@ mod tests {
 
     #[test]
     fn what_went_wrong_is_told_with_the_command_that_shows_it_again() {
-        let (text, id) = (scores().to_string(), &all()[1].id);
+        let text = scores().to_string();
+        let id = &all()[1].id;
         assert!(text.starts_with("a <b>: v2: 1 of 2 valid ones read\n"), "{text}");
         assert!(text.contains(&format!("\n{id}: timed-out (exceeded the time limit)\n")), "{text}");
         let again = format!(r"zarrctl conformance format --reader 'read '\''x'\'' {{store}}' --only {id}");

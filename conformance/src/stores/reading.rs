@@ -63,7 +63,8 @@ pub(super) const RULES: &[StoreRule] = &[
 const DIGITS: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 fn what_a_store_cannot_do_it_says(trial: &Trial) -> Result<(), String> {
-    let (store, can) = (&trial.0, trial.0.capabilities());
+    let store = &trial.0;
+    let can = trial.0.capabilities();
     let key = key("a/k")?;
     let prefix = key.parent();
     let says = |quality| move |error: &StoreError| matches!(error, StoreError::NotSupported { quality: is, .. } if *is == quality);

@@ -106,7 +106,8 @@ fn a_store_that_cannot_erase_says_so_and_keeps_its_values(trial: &Trial) -> Resu
     }
     let is_right =
         |error: &StoreError| matches!(error, StoreError::NotSupported { quality: "not erasable", .. });
-    let (key, prefix) = (key("a/b")?, prefix("a/")?);
+    let key = key("a/b")?;
+    let prefix = prefix("a/")?;
     fails("erase", trial.0.erase(&key), is_right)?;
     fails("erase_values", trial.0.erase_values(&[key]), is_right)?;
     if trial.0.capabilities().listable {
@@ -116,7 +117,8 @@ fn a_store_that_cannot_erase_says_so_and_keeps_its_values(trial: &Trial) -> Resu
 }
 
 fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> {
-    let (a, b) = (key("d/a")?, key("d/b")?);
+    let a = key("d/a")?;
+    let b = key("d/b")?;
     let store = &trial.0;
     let text = |error: StoreError| error.to_string();
     store.set_partial_values(&[(a.clone(), 0, b"one"), (b.clone(), 1, b"two")]).map_err(text)?;

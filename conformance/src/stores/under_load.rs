@@ -85,7 +85,8 @@ fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
 fn on_threads(trial: &Trial, work: impl Fn(&Trial, u8) -> Result<(), String> + Sync) -> Result<(), String> {
     thread::scope(|scope| {
         let start = |number| {
-            let (trial, work) = (Trial(Arc::clone(&trial.0)), &work);
+            let trial = Trial(Arc::clone(&trial.0));
+            let work = &work;
             scope.spawn(move || work(&trial, number))
         };
         let threads: Vec<_> = (0..THREADS).map(start).collect();

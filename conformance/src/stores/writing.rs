@@ -170,7 +170,8 @@ fn a_value_that_was_set_is_seen_at_once(trial: &Trial) -> Result<(), String> {
 
 fn parts_of_values_are_written(trial: &Trial) -> Result<(), String> {
     let store = &trial.0;
-    let (k, l) = (key("k")?, key("d/l")?);
+    let k = key("k")?;
+    let l = key("d/l")?;
     let partial = |values: &[(Key, u64, &[u8])]| {
         store.set_partial_values(values).map_err(|error| format!("writing parts: {error}"))
     };

@@ -286,7 +286,8 @@ fn keys(trial: &GridOnTrial, cases: &mut Cases) {
 fn moved(trial: &GridOnTrial, cases: &mut Cases) {
     for example in trial.examples() {
         let Ok(document) = trial.document(example) else { continue };
-        let (shape, reading) = (shape_of(example), Reading::new(Mode::Strict));
+        let shape = shape_of(example);
+        let reading = Reading::new(Mode::Strict);
         let Ok(grid) = trial.create(example, &document, shape, &reading) else { continue };
         for start in [-9_i64, -1, 0, 1, 3] {
             let case = format!("{}, {start} elements later", example.document);
@@ -325,7 +326,8 @@ fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start
     for (dimension, &length) in shape.iter().enumerate() {
         for element in 0..length {
             let Some(later) = element.checked_add_signed(-start) else { continue };
-            let (was, is) = (place(grid, dimension, element)?, place(moved, dimension, later)?);
+            let was = place(grid, dimension, element)?;
+            let is = place(moved, dimension, later)?;
             if was != is {
                 return Err(format!(
                     "element {element} of dimension {dimension} was at (key index, place) {was:?} and is at {is:?}"

@@ -82,7 +82,8 @@ impl Makes for CodecPlugin {
         let document = tried.parse(example, entry, reading)?;
         for array in tried.arrays(example, cases) {
             let created = tried.create(example, &document, &array, reading);
-            let (name, shape) = (array.data_type.name(), &array.shape);
+            let name = array.data_type.name();
+            let shape = &array.shape;
             created.map_err(|error| format!("for {name} {shape:?}: {error}"))?;
         }
         Ok(())

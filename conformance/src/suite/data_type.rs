@@ -256,7 +256,8 @@ impl Use {
 
 fn document(trial: &TypeOnTrial, cases: &mut Cases) {
     for used in trial.uses() {
-        let (name, orders) = (used.data_type.name(), [used.order.clone(), ByteOrder::Little, ByteOrder::Big]);
+        let name = used.data_type.name();
+        let orders = [used.order.clone(), ByteOrder::Little, ByteOrder::Big];
         for format in Format::ALL {
             for order in &orders {
                 let written = match used.data_type.document(format, order) {
@@ -348,7 +349,8 @@ fn size_of(registry: &Registry, format: Format, document: &DataTypeDocument) -> 
 
 fn elements(trial: &TypeOnTrial, cases: &mut Cases) {
     for used in trial.uses() {
-        let (elements, fill) = (used.data_type.elements(), used.data_type.default_fill_value());
+        let elements = used.data_type.elements();
+        let fill = used.data_type.default_fill_value();
         cases.check(&used.label, used.data_type.check(fill.bytes()).map_err(text));
         let Elements::Fixed { size, units } = elements else { continue };
         cases.holds(&used.label, fill.bytes().len() == size, || {

@@ -201,10 +201,11 @@ fn misfits(schema: &Value, configuration: &Object) -> Vec<Object> {
 fn check_misfit<T: OnTrial>(
     on_trial: &T,
     cases: &mut Cases,
-    (example, entry): (&Example, &Value),
+    stated: (&Example, &Value),
     schema: &Value,
     wrong: &Object,
 ) -> Result<(), String> {
+    let (example, entry) = stated;
     if problems(schema, &Value::Object(wrong.clone())).is_empty() {
         return Err("the schema lets it pass".to_owned());
     }

@@ -33,7 +33,8 @@ pub(super) fn samples(array: &ArrayRepresentation) -> Vec<Sample> {
 
 /// Numbers of moderate size, which a lossy codec keeps its promises for.
 pub(super) fn moderate(array: &ArrayRepresentation) -> Option<Sample> {
-    let (count, data_type) = (array.element_count()?, &*array.data_type);
+    let count = array.element_count()?;
+    let data_type = &*array.data_type;
     let size = data_type.elements().size()?;
     let bytes = numbered(count, size, data_type.kind(), |number| (number * 7 + 3) % 101);
     settled(data_type, "numbers from 0 to 100", bytes)

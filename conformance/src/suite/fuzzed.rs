@@ -30,20 +30,7 @@ pub(crate) fn fuzz_targets(linked: &Registry, package: Option<&str>) -> Vec<Targ
     for plugin in all(registry.memory_layouts().iter(), &registry, package) {
         layout(&plugin, &mut targets);
     }
-    for plugin in all(registry.chunk_grids().iter(), &registry, package) {
-        let seed = |example: &Example| {
-            let shape: Value = shape_of(example).iter().copied().collect();
-            format!("[{shape}, {}]", example.document)
-        };
-        configurations(&plugin, &mut targets, seed, |plugin, example, document| {
-            if let Some([shape, entry]) = document.as_array()
-                && let Some(shape) = shape.as_array()
-                && let Some(shape) = shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()
-            {
-                grid(plugin, example, &shape, entry);
-            }
-        });
-    }
+    chunk_grids(&registry, package, &mut targets);
     for plugin in all(registry.chunk_key_encodings().iter(), &registry, package) {
         configurations(&plugin, &mut targets, own, |plugin, example, entry| {
             let reading = Reading::new(Mode::Lenient);
@@ -71,8 +58,30 @@ pub(crate) fn fuzz_targets(linked: &Registry, package: Option<&str>) -> Vec<Targ
             let _made = (plugin.plugin.create)(&creation, shape_of(example));
         });
     }
-    for plugin in all(registry.extensions().iter(), &registry, package) {
-        configurations(&plugin, &mut targets, own, |plugin, example, entry| {
+    extensions(&registry, package, &mut targets);
+    targets
+}
+
+fn chunk_grids(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec<Target>) {
+    for plugin in all(registry.chunk_grids().iter(), registry, package) {
+        let seed = |example: &Example| {
+            let shape: Value = shape_of(example).iter().copied().collect();
+            format!("[{shape}, {}]", example.document)
+        };
+        configurations(&plugin, targets, seed, |plugin, example, document| {
+            if let Some([shape, entry]) = document.as_array()
+                && let Some(shape) = shape.as_array()
+                && let Some(shape) = shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()
+            {
+                grid(plugin, example, &shape, entry);
+            }
+        });
+    }
+}
+
+fn extensions(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec<Target>) {
+    for plugin in all(registry.extensions().iter(), registry, package) {
+        configurations(&plugin, targets, own, |plugin, example, entry| {
             let reading = Reading::new(Mode::Lenient);
             let Ok(document) = plugin.parse(example, entry, &reading) else { return };
             for place in [ExtensionPlace::EntryPoint, ExtensionPlace::Array(shape_of(example))] {
@@ -84,7 +93,6 @@ pub(crate) fn fuzz_targets(linked: &Registry, package: Option<&str>) -> Vec<Targ
             }
         });
     }
-    targets
 }
 
 /// Whether a plugin is wanted.
@@ -133,7 +141,8 @@ pub(super) fn configurations<P: Plugin + Send + Sync + 'static>(
     run: impl Fn(&Tried<P>, &'static Example, &Value) + Send + Sync + Copy + 'static,
 ) {
     for example in plugin.examples() {
-        let (plugin, seed) = (Arc::clone(plugin), seed(example));
+        let plugin = Arc::clone(plugin);
+        let seed = seed(example);
         targets.push(Target {
             aspect: Aspect::Configuration,
             name: label("configuration", &plugin.plugin, example),

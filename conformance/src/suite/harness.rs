@@ -249,10 +249,13 @@ fn tests_of(
     workers: Option<&Arc<Workers>>,
 ) -> impl Iterator<Item = Test> + use<> {
     let listed = Arc::new(Listed::of(&suite));
-    let (collected, workers) = (collected.clone(), workers.cloned());
+    let collected = collected.clone();
+    let workers = workers.cloned();
     suite.trials.into_iter().enumerate().map(move |(place, trial)| {
-        let (rule, collected) = (trial.rule(), collected.clone());
-        let (listed, workers) = (Arc::clone(&listed), workers.clone());
+        let rule = trial.rule();
+        let collected = collected.clone();
+        let listed = Arc::clone(&listed);
+        let workers = workers.clone();
         let name = format!("{}: {} {}", listed.subject, rule.level, rule.id);
         let run = move || {
             let outcome = match &workers {

@@ -93,9 +93,11 @@ impl Again {
     /// Also lets the codecs among `suites` decode hostile input in processes of their own.
     pub fn isolate(&self, suites: &mut [Suite]) {
         for suite in suites.iter_mut().filter(|suite| suite.subject.point == ExtensionPoint::Codec) {
-            let (again, name) = (self.clone(), suite.subject.name.clone());
+            let again = self.clone();
+            let name = suite.subject.name.clone();
             for trial in suite.trials.iter_mut().filter(|trial| trial.rule.id == RULE) {
-                let (again, name) = (again.clone(), name.clone());
+                let again = again.clone();
+                let name = name.clone();
                 trial.also(move |cases| again.hold(&name, cases));
             }
         }
@@ -115,7 +117,8 @@ impl Again {
         }
         let failed = |error: io::Error| format!("a process of its own: {error}");
         let folder = tempfile::tempdir().map_err(failed)?;
-        let (said, complaints) = (folder.path().join("said"), folder.path().join("complaints"));
+        let said = folder.path().join("said");
+        let complaints = folder.path().join("complaints");
         let file = |path: &Path| fs::File::create(path).map_err(failed);
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env(VARIABLE, name).env("MALLOC_ARENA_MAX", "1");
@@ -288,7 +291,8 @@ pub(super) fn address_space() -> Result<(u64, u64), String> {
 
 /// Limits the address space of this process, so that it can be moved further away later.
 fn limit(bytes: u64) -> Result<(), String> {
-    let (process, limit) = (std::process::id().to_string(), format!("--as={bytes}:"));
+    let process = std::process::id().to_string();
+    let limit = format!("--as={bytes}:");
     let mut command = Command::new("prlimit");
     // What ends by a signal leaves no file.
     let run = command.args(["--pid", &process, &limit, "--core=0"]).stdin(Stdio::null()).output();

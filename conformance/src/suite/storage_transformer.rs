@@ -189,7 +189,8 @@ fn outside(trial: &TransformerOnTrial, cases: &mut Cases) {
 fn no_state(trial: &TransformerOnTrial, cases: &mut Cases) {
     for (example, transformer) in trial.wrapping(cases) {
         let sees = || -> Result<(), String> {
-            let (next, array) = (empty(), array()?);
+            let next = empty();
+            let array = array()?;
             let first = transformer.wrap(Arc::clone(&next), &array);
             INSIDE.into_iter().try_for_each(|text| set(&*first, text))?;
             let second = transformer.wrap(next, &array);

@@ -179,7 +179,8 @@ impl<P: Plugin> Tried<P> {
         create: impl Fn(&Creation<'_>) -> Result<T, E>,
     ) -> Vec<(&'static Example, T)> {
         let made = |example: &'static Example| {
-            let (document, reading) = (self.document(example).ok()?, Reading::new(Mode::Strict));
+            let document = self.document(example).ok()?;
+            let reading = Reading::new(Mode::Strict);
             Some((example, create(&self.creation(example.format, &document, &reading)).ok()?))
         };
         self.examples().iter().filter_map(made).collect()

@@ -44,7 +44,8 @@ fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
                 let _area = shape[0].saturating_mul(shape[1]);
             }
             if creation.identifier == "makes-empty-shards" {
-                let (registry, reading) = (creation.registry, creation.reading);
+                let registry = creation.registry;
+                let reading = creation.reading;
                 let chain = ChainCreation { format: creation.format, registry, reading };
                 let codecs = [ExtensionDocument::new("bytes", Value::Null)];
                 let index = array(&[1, 2], UINT64);

@@ -104,15 +104,16 @@ fn decimals_are_rounded_once_and_ties_go_to_even() {
 
 #[test]
 fn every_element_is_written_and_read_back() {
-    let (subject, draft, big) =
-        (v3(Mode::Strict), draft("\"bfloat16\"").unwrap(), draft("\">bfloat16\"").unwrap());
+    let subject = v3(Mode::Strict);
+    let little = draft("\"bfloat16\"").unwrap();
+    let big = draft("\">bfloat16\"").unwrap();
     for pattern in 0..=u16::MAX {
         let element = pattern.to_ne_bytes();
         assert_eq!(subject.fill(&subject.json(&element).unwrap()).unwrap(), element, "{pattern:#x}");
         let [first, second] = pattern.to_be_bytes();
-        assert_eq!(draft.json(&element).unwrap(), format!("\"0x{second:02x}{first:02x}\""));
+        assert_eq!(little.json(&element).unwrap(), format!("\"0x{second:02x}{first:02x}\""));
         assert_eq!(big.json(&element).unwrap(), format!("\"0x{first:02x}{second:02x}\""));
-        for draft in [&draft, &big] {
+        for draft in [&little, &big] {
             assert_eq!(draft.fill(&draft.json(&element).unwrap()).unwrap(), element);
         }
     }

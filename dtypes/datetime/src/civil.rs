@@ -60,7 +60,8 @@ fn day_and_time(count: i128, per_day: i128, time: impl FnOnce(i128) -> String) -
 fn seconds(count: i128, digits: usize) -> Option<String> {
     let per_second = (0..digits).fold(1i128, |power, _| power * 10);
     day_and_time(count, 86_400 * per_second, |count| {
-        let (seconds, fraction) = (count / per_second, count % per_second);
+        let seconds = count / per_second;
+        let fraction = count % per_second;
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         if digits == 0 { time } else { format!("{time}.{fraction:0digits$}") }
     })

@@ -70,7 +70,8 @@ fn typestrings_have_a_unit_and_perhaps_a_multiplier() {
 /// Tests V2-DT-16, V2-DT-17, DX-DT-04, DX-DT-05, D3-DTX-12.
 #[test]
 fn elements_are_counts_since_1970() {
-    let (nano, day) = (v2(Mode::Strict, "<M8[ns]").unwrap(), v2(Mode::Strict, "<M8[D]").unwrap());
+    let nano = v2(Mode::Strict, "<M8[ns]").unwrap();
+    let day = v2(Mode::Strict, "<M8[D]").unwrap();
     let element = nano.fill("978307200000000000").unwrap();
     assert_eq!(nano.stored(&element, &nano.order), hex("0000351137a5930d"));
     assert_eq!(nano.print(&element), "2001-01-01T00:00:00.000000000");
@@ -223,7 +224,9 @@ fn points_of_time_are_printed_to_the_precision_of_their_unit() {
 #[test]
 fn dates_follow_the_gregorian_calendar() {
     let time = v2(Mode::Strict, "<M8[D]").unwrap();
-    let (mut year, mut month, mut day) = (1600, 1, 1);
+    let mut year = 1600;
+    let mut month = 1;
+    let mut day = 1;
     for count in -135_140i64..300_000 {
         assert_eq!(time.print(&count.to_ne_bytes()), format!("{year:04}-{month:02}-{day:02}"));
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);

@@ -67,7 +67,8 @@ impl Optional {
     fn check_size(&self, there: &[u8]) -> Result<(), Invalid> {
         match self.inner.elements().size() {
             Some(size) if size != there.len() => {
-                let (name, bytes) = (self.inner.name(), there.len());
+                let name = self.inner.name();
+                let bytes = there.len();
                 Err(Invalid::new(format!("{bytes} bytes are no element of {name}, which has {size}")))
             }
             _ => Ok(()),

@@ -96,8 +96,10 @@ impl Float {
 
     /// The number that `code` stands for: exact, since every one of them is a double.
     pub(crate) fn value(&self, code: u16) -> f64 {
-        let (sign, magnitude) = (code & self.sign(), code & !self.sign());
-        let (exponent, mantissa) = (magnitude >> self.mantissa, magnitude & self.mantissa_mask());
+        let sign = code & self.sign();
+        let magnitude = code & !self.sign();
+        let exponent = magnitude >> self.mantissa;
+        let mantissa = magnitude & self.mantissa_mask();
         let unsigned = match self.special {
             Special::ExponentAlone if code == self.mask() => f64::NAN,
             Special::ExponentAlone => power_of_two(exponent.cast_signed() - self.bias),

@@ -141,7 +141,8 @@ fn an_exponent_alone_is_a_power_of_two() {
 #[test]
 fn complex_numbers_are_a_real_and_an_imaginary_part() {
     for name in REAL {
-        let (real, complex) = (v3(name), v3(&format!("complex_{name}")));
+        let real = v3(name);
+        let complex = v3(&format!("complex_{name}"));
         let [one, two] = ["1", "2"].map(|fill| real.fill(fill).unwrap());
         assert_eq!(complex.fill("[1, 2]").unwrap(), [one, two].concat());
         assert_eq!(complex.print(&complex.fill("[1, 2]").unwrap()), "1+2i");
@@ -185,7 +186,8 @@ fn numbers_are_rounded_once_to_the_nearest_and_ties_go_to_even() {
 #[test]
 fn every_element_is_written_and_read_back() {
     for name in REAL {
-        let (subject, draft) = (v3(name), draft(&format!("\"{name}\"")).unwrap());
+        let subject = v3(name);
+        let draft = draft(&format!("\"{name}\"")).unwrap();
         let bits = name["float".len()..].split('_').next().unwrap().parse::<u32>().unwrap();
         for code in 0..1u16 << bits {
             let element = [u8::try_from(code).unwrap()];

@@ -95,7 +95,9 @@ impl Structure {
     /// For two members of one name, one of variable size, and more than [`MAX_ELEMENT_SIZE`] bytes in all.
     pub fn new(members: Vec<Member>) -> Result<Self, Invalid> {
         let mut fields = Vec::with_capacity(members.len());
-        let (mut size, mut units, mut flags) = (0usize, Vec::new(), Vec::new());
+        let mut size = 0usize;
+        let mut units = Vec::new();
+        let mut flags = Vec::new();
         let mut names = HashSet::new();
         for member in members {
             let name = &member.name;
@@ -318,6 +320,7 @@ impl DataType for Structure {
 
 /// The elements that a field holds, out of a whole element of the structure.
 fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item = &'e [u8]> + use<'e> {
-    let (offset, size) = (field.offset, size_of(field));
+    let offset = field.offset;
+    let size = size_of(field);
     (0..count_of(field)).map(move |part| &element[offset + part * size..][..size])
 }

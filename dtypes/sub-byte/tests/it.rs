@@ -18,7 +18,8 @@ fn draft(type_name: &str) -> Result<Subject, DataTypeError> {
 }
 
 fn accepts(name: &str, fills: &[(&str, u8)]) {
-    let (subject, draft) = (v3(name), draft(&format!("\"{name}\"")).unwrap());
+    let subject = v3(name);
+    let draft = draft(&format!("\"{name}\"")).unwrap();
     let registry = Registry::linked().unwrap();
     for &(fill, byte) in fills {
         assert_eq!(subject.fill(fill).unwrap(), [byte], "{name} {fill}");

@@ -77,7 +77,8 @@ fn has_clang() -> bool {
 
 fn create(registry: &Registry, configuration: &Value) -> Result<Arc<dyn BytesToBytesCodec>, CodecError> {
     let reading = Reading::new(Mode::Strict);
-    let (format, name) = (Format::V3, "example.runs");
+    let format = Format::V3;
+    let name = "example.runs";
     let creation =
         Creation { format, identifier: name, configuration, type_name: None, registry, reading: &reading };
     let plugin = registry.codecs().find(format, name, &reading).unwrap();

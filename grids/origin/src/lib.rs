@@ -98,7 +98,8 @@ impl OriginGrid {
 
 /// Where a dimension begins, and how many chunks it has; `None` if a coordinate does not fit.
 fn axis(array: u64, chunk: u64, origin: i64) -> Option<(Axis, u64)> {
-    let (wide_origin, wide_chunk) = (i128::from(origin), i128::from(chunk));
+    let wide_origin = i128::from(origin);
+    let wide_chunk = i128::from(chunk);
     let first = i64::try_from(wide_origin.div_euclid(wide_chunk)).ok()?;
     let before = u64::try_from(wide_origin.rem_euclid(wide_chunk)).ok()?;
     // Also the last chunk ends at a coordinate.
@@ -123,7 +124,8 @@ impl ChunkGrid for OriginGrid {
             )));
         }
         // All chunks together have less than 2^64 elements.
-        let (length, before) = (self.chunk_shape[dimension], self.axis(dimension).before);
+        let length = self.chunk_shape[dimension];
+        let before = self.axis(dimension).before;
         Ok((chunk * length).saturating_sub(before)..(chunk + 1) * length - before)
     }
 

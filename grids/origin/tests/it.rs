@@ -54,7 +54,8 @@ fn each_element_lies_in_exactly_one_chunk_and_keys_are_unique() {
         for length in 0..=9u64 {
             for chunk_length in 1..=6u64 {
                 let grid = OriginGrid::new(&[length], &[chunk_length], &[origin]).unwrap();
-                let (mut keys, mut next) = (HashSet::new(), 0);
+                let mut keys = HashSet::new();
+                let mut next = 0;
                 for chunk in 0..grid.grid_shape()[0] {
                     let range = grid.chunk_range(0, chunk).unwrap();
                     assert_eq!(range.start, next);

@@ -91,7 +91,8 @@ impl RectilinearGrid {
     /// do not reach the end of the array.
     pub fn new(array_shape: &[u64], lengths: &[Lengths]) -> Result<Self, GridError> {
         if array_shape.len() != lengths.len() {
-            let (chunks, array) = (lengths.len(), array_shape.len());
+            let chunks = lengths.len();
+            let array = array_shape.len();
             let what = format!("there are lengths for {chunks} dimensions, and the array has {array}");
             return Err(Invalid::new(what).into());
         }
@@ -138,7 +139,9 @@ impl Axis {
             }
             Lengths::Listed(listed) => listed,
         };
-        let (mut runs, mut chunk, mut end) = (Vec::<Run>::new(), 0u64, 0u64);
+        let mut runs = Vec::<Run>::new();
+        let mut chunk = 0u64;
+        let mut end = 0u64;
         for &(length, count) in listed {
             if length == 0 || count == 0 {
                 return Err(format!("{count} chunks of {length} elements are none"));

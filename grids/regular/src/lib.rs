@@ -46,7 +46,8 @@ impl RegularGrid {
     /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, and for a chunk length of 0 elsewhere.
     pub fn new(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
-            let (chunk, array) = (chunk_shape.len(), array_shape.len());
+            let chunk = chunk_shape.len();
+            let array = array_shape.len();
             let what = format!("`chunk_shape` has {chunk} entries, and the array {array} dimensions");
             return Err(Invalid::new(what).into());
         }

@@ -68,7 +68,8 @@ pub(crate) fn scatter(
 }
 
 fn gather_sized<const N: usize>(order: &Order, from: &[u8], to: &mut [u8]) {
-    let (from, mut to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0.iter_mut());
+    let from = from.as_chunks::<N>().0;
+    let mut to = to.as_chunks_mut::<N>().0.iter_mut();
     if from.is_empty() {
         return;
     }
@@ -80,7 +81,8 @@ fn gather_sized<const N: usize>(order: &Order, from: &[u8], to: &mut [u8]) {
 }
 
 fn scatter_sized<const N: usize>(order: &Order, from: &[u8], to: &mut [u8]) {
-    let (mut from, to) = (from.as_chunks::<N>().0.iter(), to.as_chunks_mut::<N>().0);
+    let mut from = from.as_chunks::<N>().0.iter();
+    let to = to.as_chunks_mut::<N>().0;
     if to.is_empty() {
         return;
     }

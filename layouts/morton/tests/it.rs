@@ -221,7 +221,8 @@ fn many_shapes_in_turn_are_kept_apart() {
             let array = array(&shape, types::UINT8);
             let count = array.element_count().unwrap();
             let decoded = elements(count, 1);
-            let (mut encoded, mut back) = (Output::exactly(count), Output::exactly(count));
+            let mut encoded = Output::exactly(count);
+            let mut back = Output::exactly(count);
             codec.encode(&array, &decoded, &mut encoded).unwrap();
             codec.decode(&array, encoded.written(), &mut back).unwrap();
             assert_eq!(back.written(), decoded, "{shape:?} in round {round}");
@@ -235,7 +236,8 @@ fn a_chunk_of_many_elements_has_the_same_order() {
     let shape = [2100, 2003];
     let array = array(&shape, types::UINT8);
     let decoded = elements(2100 * 2003, 1);
-    let (mut encoded, mut back) = (Output::exactly(decoded.len()), Output::exactly(decoded.len()));
+    let mut encoded = Output::exactly(decoded.len());
+    let mut back = Output::exactly(decoded.len());
     Morton::new().encode(&array, &decoded, &mut encoded).unwrap();
     let order = positions(&shape).unwrap();
     assert!(order.iter().map(|&position| decoded[position]).eq(encoded.written().iter().copied()));

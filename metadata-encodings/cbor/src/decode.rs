@@ -177,7 +177,8 @@ impl<'a> Items<'a> {
             return Err(Invalid::new(format!("the document ends at byte {position}, within an item")));
         };
         self.position += 1;
-        let (major, detail) = (first >> 5, first & 31);
+        let major = first >> 5;
+        let detail = first & 31;
         let mut head = Head { position, major, detail, argument: None };
         head.argument = match detail {
             0..24 => Some(detail.into()),

@@ -169,7 +169,8 @@ const ALONE: &[(&str, &str)] = &[
 #[test]
 fn every_codec_reads_what_another_program_wrote_where_there_is_one() {
     let registry = Registry::linked().expect("no identifier is taken twice");
-    let (mut alone, mut all) = (Vec::new(), 0);
+    let mut alone = Vec::new();
+    let mut all = 0;
     let suites = suites_of(&registry);
     for suite in suites.iter().filter(|suite| suite.subject.point == ExtensionPoint::Codec) {
         let rule = suite.trials.iter().find(|trial| trial.rule().id == "codec-fixtures");

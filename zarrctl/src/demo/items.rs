@@ -49,10 +49,14 @@ fn units(units: &str) -> Object {
 
 /// How long a point stays near the origin, over a part of the plane.
 fn mandelbrot(format: Format) -> Item {
-    let (height, width) = (480u32, 720u32);
+    let height = 480u32;
+    let width = 720u32;
     let escape = |row: u32, column: u32| {
-        let (cx, cy) = (f64::from(column) / 240.0 - 2.15, f64::from(row) / 200.0 - 1.2);
-        let (mut x, mut y, mut steps) = (0.0f64, 0.0f64, 0u16);
+        let cx = f64::from(column) / 240.0 - 2.15;
+        let cy = f64::from(row) / 200.0 - 1.2;
+        let mut x = 0.0f64;
+        let mut y = 0.0f64;
+        let mut steps = 0u16;
         while x * x + y * y < 16.0 && steps < 255 {
             (x, y) = (x * x - y * y + cx, 2.0 * x * y + cy);
             steps += 1;

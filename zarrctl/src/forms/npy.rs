@@ -193,7 +193,8 @@ impl Header {
         if wanted == self.canonical {
             return Ok(());
         }
-        let (found, name) = (python::descr(&self.dtype), data_type.name());
+        let found = python::descr(&self.dtype);
+        let name = data_type.name();
         Err(Failure::fault(format!(
             "the file holds {found}, and the array {name} ({})",
             python::descr(&wanted)

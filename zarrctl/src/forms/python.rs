@@ -95,7 +95,8 @@ impl Parser<'_> {
 
     /// Entries up to `end`, and whether the last one has a comma behind it.
     fn sequence(&mut self, end: &str, depth: usize) -> Result<(Vec<Literal>, bool), String> {
-        let (mut entries, mut comma) = (Vec::new(), true);
+        let mut entries = Vec::new();
+        let mut comma = true;
         while !self.take(end) {
             if !comma {
                 return Err(self.unexpected());
@@ -107,7 +108,8 @@ impl Parser<'_> {
     }
 
     fn dictionary(&mut self, depth: usize) -> Result<Literal, String> {
-        let (mut members, mut comma) = (Vec::new(), true);
+        let mut members = Vec::new();
+        let mut comma = true;
         while !self.take("}") {
             if !comma {
                 return Err(self.unexpected());

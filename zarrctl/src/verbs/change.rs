@@ -86,7 +86,8 @@ pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
 /// A shape with so many elements more per dimension.
 fn grown(shape: &[u64], counts: &[i64]) -> Result<Vec<u64>, Failure> {
     if shape.len() != counts.len() {
-        let (given, rank) = (counts.len(), shape.len());
+        let given = counts.len();
+        let rank = shape.len();
         return Err(Failure::fault(format!(
             "--at-start has {given} entries, and the array {rank} dimensions"
         )));

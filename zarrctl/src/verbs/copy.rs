@@ -157,7 +157,8 @@ fn entry_point(
         (Format::V2 | Format::V3, _) => None,
     };
     let new = EntryPoint::new();
-    let (encoding, after) = (&before.metadata_encoding.identifier, copy.as_ref().unwrap_or(&new));
+    let encoding = &before.metadata_encoding.identifier;
+    let after = copy.as_ref().unwrap_or(&new);
     if *encoding != after.metadata_encoding.identifier {
         let reason = &after.metadata_encoding.identifier;
         losses.add(
@@ -189,7 +190,8 @@ fn begin(
 
 /// A copy onto or into what is copied would never be one.
 fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Failure> {
-    let (from, to) = (source.store().location(), destination.location());
+    let from = source.store().location();
+    let to = destination.location();
     let (Some(from), Some(to)) = (folder(&from), folder(&to)) else { return Ok(()) };
     if from == to {
         return Err(Failure::fault(format!("SRC and DST are both `{}`", from.display())));

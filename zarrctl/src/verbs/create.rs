@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
             "{format} has no metadata encodings and no extensions of a hierarchy: the v3 draft has them"
         )));
     }
-    let (store, path) = (arguments.store.clone(), arguments.path.clone());
+    let store = arguments.store.clone();
+    let path = arguments.path.clone();
     let builder = builder(arguments);
     // What cannot be created is refused before the hierarchy is begun.
     let nowhere = open_store(context.registry(), "memory:")?;
@@ -45,7 +46,8 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
 
 /// The entry point of a hierarchy of the draft, where something about it is asked for.
 fn asked_entry_point(arguments: &Create, context: &Context) -> Result<Option<EntryPoint>, Failure> {
-    let (name, extensions) = (&arguments.metadata_encoding, &arguments.hierarchy_extensions);
+    let name = &arguments.metadata_encoding;
+    let extensions = &arguments.hierarchy_extensions;
     if name.is_none() && extensions.is_empty() {
         return Ok(None);
     }

@@ -179,7 +179,8 @@ fn known(wanted: Option<&str>) -> Result<Known, Failure> {
             .iter()
             .any(|other| (other.point, &other.name, other.origin) == (row.point, &row.name, row.origin))
     };
-    let (linked, mut rows) = (rows(&linked), rows(&registry));
+    let linked = rows(&linked);
+    let mut rows = rows(&registry);
     for row in rows.iter_mut().filter(|row| !is_linked(row, &linked)) {
         let Some((candidate, _)) = installed.named(row.origin.package) else { continue };
         row.library = Some(candidate.path.clone());

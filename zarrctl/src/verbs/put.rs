@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
 fn put(array: &Array, along: &[Along], arguments: &Put, registry: &Registry) -> Result<(), Failure> {
     let (mut input, form) = Input::open(&arguments.file, arguments.format)?;
     let shape = Selection::Dimensions(along.to_vec()).shape(array.shape())?;
-    let (mut order, mut start, mut is_fortran) = (ByteOrder::Little, 0, false);
+    let mut order = ByteOrder::Little;
+    let mut start = 0;
+    let mut is_fortran = false;
     if form == InputForm::Npy {
         let (header, size) = Header::read(input.reader(), registry)?;
         header.check_type(&**array.data_type())?;
@@ -81,14 +83,17 @@ struct FixedElements<'a> {
 impl FixedElements<'_> {
     /// Bytes of all elements.
     fn size(&self) -> Result<u64, Failure> {
-        let (count, size) = (slabs::count(self.along), self.layout.element_size);
+        let count = slabs::count(self.along);
+        let size = self.layout.element_size;
         let too_large =
             || Failure::fault(format!("{count} elements of {size} bytes are more than a file has"));
         count.checked_mul(size).ok_or_else(too_large)
     }
 
     fn check_size(&self, found: u64) -> Result<(), Failure> {
-        let (count, size, wanted) = (slabs::count(self.along), self.layout.element_size, self.size()?);
+        let count = slabs::count(self.along);
+        let size = self.layout.element_size;
+        let wanted = self.size()?;
         if found == wanted {
             return Ok(());
         }
@@ -137,7 +142,8 @@ impl FixedElements<'_> {
 
     /// The number of an element among all, from its number in a block.
     fn number(&self, block: &Block, mut number: u64) -> u64 {
-        let (mut position, mut stride) = (0, 1u64);
+        let mut position = 0;
+        let mut stride = 1u64;
         for (range, length) in block.entries.iter().zip(&self.layout.shape).rev() {
             let entries = (range.end - range.start).max(1);
             position += (range.start + number % entries) * stride;

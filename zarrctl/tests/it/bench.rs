@@ -5,11 +5,10 @@ use zarr_kit::spec::json::{self, ParseOptions};
 
 use crate::support::{Place, bytes, refused, run_with_input, text};
 
-/// An array of `uint16` with something in the elements that are selected.
-fn create(place: &Place, shape: &str, chunks: &str, more: &[&str], select: &str, count: usize) -> String {
+/// Creates an array of `uint16` with the options of `create`, and writes the `count` elements that are selected.
+fn create(place: &Place, options: &[&str], select: &str, count: usize) -> String {
     let store = place.at("store");
-    let array = ["create", &store, "/a", "--shape", shape, "--chunks", chunks, "--dtype", "uint16"];
-    bytes(&[&array[..], more].concat());
+    bytes(&[&["create", &store, "/a", "--dtype", "uint16", "--shape"], options].concat());
     let elements: Vec<u8> = (1..=u16::MAX).cycle().take(count).flat_map(u16::to_le_bytes).collect();
     let put = run_with_input(&["put", &store, "/a", "-", "--select", select], &elements);
     assert_eq!(put.status.code(), Some(0), "{}", String::from_utf8_lossy(&put.stderr));
@@ -47,7 +46,12 @@ fn each_format_has_all_accesses_and_the_same_amplification() {
     for format in ["v2", "v3-draft", "v3"] {
         let place = Place::new();
         let more = ["--format", format, "--codec", r#"gzip:{"level":1}"#];
-        let store = create(&place, "64,128,32", "16,32,32", &more, "...", 64 * 128 * 32);
+        let store = create(
+            &place,
+            &[&["64,128,32", "--chunks", "16,32,32"], &more[..]].concat(),
+            "...",
+            64 * 128 * 32,
+        );
         let report = measured(&store, "/a");
         assert_eq!(numbers(&report, "plane", "amplification"), ["16.0", "32.0", "32.0"], "{format}");
         assert_eq!(numbers(&report, "plane", "dimension"), ["0", "1", "2"], "{format}");
@@ -67,7 +71,7 @@ fn each_format_has_all_accesses_and_the_same_amplification() {
 #[test]
 fn a_table_fits_a_page_and_is_explained() {
     let place = Place::new();
-    let store = create(&place, "256,256", "64,256", &[], "...", 1 << 16);
+    let store = create(&place, &["256,256", "--chunks", "64,256"], "...", 1 << 16);
     let table = text(&["bench", &store, "/a", "--seconds", "0"]);
     for part in [
         "/a  uint16 [256 × 256]\nchunks of 64 × 256 elements, 32.0 KiB each; 4 of 4 chunks are stored; on ",
@@ -88,7 +92,7 @@ fn a_table_fits_a_page_and_is_explained() {
 #[test]
 fn shards_are_measured_by_their_inner_chunks() {
     let place = Place::new();
-    let store = create(&place, "256,256", "16,64", &["--shards", "128,128"], "...", 1 << 16);
+    let store = create(&place, &["256,256", "--chunks", "16,64", "--shards", "128,128"], "...", 1 << 16);
     let report = measured(&store, "/a");
     assert_eq!(member(&report, "chunk_shape").to_string(), "[16,64]");
     assert_eq!(numbers(&report, "plane", "amplification"), ["16.0", "64.0"]);
@@ -99,7 +103,7 @@ fn shards_are_measured_by_their_inner_chunks() {
 #[test]
 fn elements_that_are_stored_as_they_are_are_fetched_in_parts() {
     let place = Place::new();
-    let store = create(&place, "256,256", "128,128", &["--codec", "none"], "...", 1 << 16);
+    let store = create(&place, &["256,256", "--chunks", "128,128", "--codec", "none"], "...", 1 << 16);
     let report = measured(&store, "/a");
     // Rows are one run in their chunks, columns are not.
     assert_eq!(numbers(&report, "plane", "amplification"), ["1.0", "128.0"]);
@@ -110,14 +114,14 @@ fn elements_that_are_stored_as_they_are_are_fetched_in_parts() {
 #[test]
 fn only_chunks_that_are_stored_are_sampled() {
     let place = Place::new();
-    let store = create(&place, "100000,100000", "100,100", &[], "500:600,99900:", 10_000);
+    let store = create(&place, &["100000,100000", "--chunks", "100,100"], "500:600,99900:", 10_000);
     let report = measured(&store, "/a");
     assert_eq!(member(&report, "chunks_stored").to_string(), "1");
     assert_eq!(member(&report, "chunks").to_string(), "1000000");
     assert_eq!(numbers(&report, "chunk", "chunks_decoded"), ["1"]);
     assert_eq!(numbers(&report, "chunk", "elements"), ["10000"]);
     let place = Place::new();
-    let store = create(&place, "100,100", "10,10", &["--shards", "100,100"], "20:30,40:50", 100);
+    let store = create(&place, &["100,100", "--chunks", "10,10", "--shards", "100,100"], "20:30,40:50", 100);
     let table = text(&["bench", &store, "/a", "--seconds", "0"]);
     assert!(table.contains("; 1 of 1 shards are stored;"), "{table}");
 }
@@ -125,7 +129,7 @@ fn only_chunks_that_are_stored_are_sampled() {
 #[test]
 fn little_or_nothing_is_not_judged() {
     let place = Place::new();
-    let store = create(&place, "5", "2", &[], "...", 5);
+    let store = create(&place, &["5", "--chunks", "2"], "...", 5);
     assert!(
         text(&["bench", &store, "/a"]).ends_with("\n- there is too little to measure: 10 B of elements\n")
     );
@@ -188,7 +192,7 @@ fn chunks_of_several_shapes_are_measured_too() {
 #[test]
 fn measuring_writes_nothing_and_wants_an_array() {
     let place = Place::new();
-    let store = create(&place, "256,256", "64,64", &[], "...", 1 << 16);
+    let store = create(&place, &["256,256", "--chunks", "64,64"], "...", 1 << 16);
     let before = place.files("store");
     measured(&store, "/a");
     assert_eq!(place.files("store"), before);
@@ -199,7 +203,7 @@ fn measuring_writes_nothing_and_wants_an_array() {
 #[test]
 fn a_chunk_that_is_cut_off_ends_the_measurement() {
     let place = Place::new();
-    let store = create(&place, "256,256", "256,256", &[], "...", 1 << 16);
+    let store = create(&place, &["256,256", "--chunks", "256,256"], "...", 1 << 16);
     let chunk = std::fs::read(place.path("store/a/c/0/0")).unwrap();
     place.file("store/a/c/0/0", &chunk[..chunk.len() / 2]);
     assert!(refused(&["bench", &store, "/a", "--seconds", "0"], 1).contains("/a"));

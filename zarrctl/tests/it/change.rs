@@ -265,7 +265,8 @@ fn all_files_below_a_node_are_erased_when_asked_for() {
 #[test]
 fn one_format_is_erased_from_a_folder_that_holds_two() {
     let place = Place::new();
-    let (store, other) = (place.at("store"), place.at("other"));
+    let store = place.at("store");
+    let other = place.at("other");
     for (store, format) in [(&store, "v2"), (&other, "v3")] {
         create(store, &["--format", format]);
         bytes(&["put", "--format", "raw", store, "/g/a", &place.file("raw", &[1; 48])]);
@@ -389,7 +390,8 @@ fn what_interrupted_writes_left_behind_is_shown_and_removed() {
 #[test]
 fn a_write_that_fails_leaves_the_old_value_and_nothing_else() {
     let place = Place::new();
-    let (store, copy) = (place.at("store"), place.at("copy"));
+    let store = place.at("store");
+    let copy = place.at("copy");
     let more = ["--shape", "100,100", "--chunks", "50,100", "--dtype", "uint8", "--codec", "none"];
     bytes(&[&["create", &store, "/a"], &more[..]].concat());
     bytes(&["put", "--format", "raw", &store, "/a", &place.file("old", &[1; 10_000])]);

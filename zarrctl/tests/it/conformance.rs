@@ -62,7 +62,8 @@ fn what_nobody_is_called_and_what_is_no_level_is_named() {
 #[test]
 fn a_store_is_held_to_the_rules_unless_anything_is_there() {
     let place = Place::new();
-    let (store, json) = (place.at("new"), place.at("a.json"));
+    let store = place.at("new");
+    let json = place.at("a.json");
     let said = text(&["conformance", "store", &store, "--json", &json]);
     assert!(said.starts_with(&format!("store `{store}`: L")), "{said}");
     assert!(said.contains(" 0 failed, 0 skipped"), "{said}");
@@ -83,7 +84,8 @@ fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own()
     let store = place.at("taken");
     let html = place.at("a.html");
     let output = run(&["conformance", "store", &store, "--inside", "--html", &html]);
-    let (said, told) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let said = String::from_utf8(output.stdout).unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}{told}");
     assert!(said.contains(" 0 failed, 0 skipped"), "{said}");
     assert!(told.starts_with("the rules are looked at below `zarr-conformance-"), "{told}");

@@ -197,7 +197,8 @@ fn names_of_v2_in_any_script_are_copied_unless_strictly() {
         br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|i1","compressor":null,"fill_value":7,
         "order":"C","filters":null}"#;
     place.file("source/größe/.zarray", zarray);
-    let (store, copy) = (place.at("source"), place.at("copy"));
+    let store = place.at("source");
+    let copy = place.at("copy");
     let message = refused(&["copy", &store, &copy, "--strict"], 1);
     assert!(message.contains("`größe`") && message.contains("ASCII"), "{message}");
     assert!(place.files("copy").is_empty());
@@ -506,7 +507,8 @@ fn files_in_folders_of_groups_are_copied_and_folders_that_are_not_nodes_are_name
     let store = source(&place, "v3");
     place.file("source/g/METADATA.ome.xml", b"<OME/>");
     place.file("source/notes/thesis.txt", b"text");
-    let (copy, other) = (place.at("copy"), place.at("other"));
+    let copy = place.at("copy");
+    let other = place.at("other");
     let message = said(&["copy", &store, &copy]);
     assert!(
         message.contains("/: files that are not part of Zarr; the copy is without `notes/`"),
@@ -551,7 +553,8 @@ fn codecs_that_change_elements_need_lossy() {
 #[test]
 fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() {
     let place = Place::new();
-    let (store, copy) = (place.at("store"), place.at("copy"));
+    let store = place.at("store");
+    let copy = place.at("copy");
     let ones = place.file("ones", &[1; 8]);
     for path in ["/a", "/b"] {
         bytes(&["create", &store, path, "--shape", "8", "--chunks", "4", "--dtype", "uint8"]);
@@ -575,7 +578,8 @@ fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() 
 fn a_group_that_consolidated_metadata_lack_is_taken_over() {
     for format in ["v2", "v3"] {
         let place = Place::new();
-        let (store, copy) = (place.at("store"), place.at("copy"));
+        let store = place.at("store");
+        let copy = place.at("copy");
         let create = |store: &str, path: &str| {
             bytes(&["create", store, path, "--shape", "8", "--dtype", "uint8", "--format", format]);
         };

@@ -39,7 +39,8 @@ fn chunks_without_a_document_are_found_and_removed() {
 fn a_folder_that_an_interrupted_copy_leaves_is_emptied() {
     for format in ["v2", "v3", "v3-draft"] {
         let place = Place::new();
-        let (store, copy) = (place.at("store"), place.at("copy"));
+        let store = place.at("store");
+        let copy = place.at("copy");
         bytes(&["create", &store, "/first", "--shape", "", "--dtype", "int8", "--format", format]);
         create(&store, "/g/a");
         fill(&place, &store, "/g/a");
@@ -173,7 +174,8 @@ fn create_prints_how_many_chunks_it_removes() {
 #[test]
 fn a_copy_erases_chunks_that_an_earlier_array_left() {
     let place = Place::new();
-    let (store, copy) = (place.at("store"), place.at("copy"));
+    let store = place.at("store");
+    let copy = place.at("copy");
     create(&store, "/a");
     fill(&place, &store, "/a");
     place.file("copy/a/c/0/0", b"left");
@@ -187,7 +189,8 @@ fn a_copy_erases_chunks_that_an_earlier_array_left() {
 #[test]
 fn a_copy_that_fails_reports_that_chunks_are_left() {
     let place = Place::new();
-    let (store, copy) = (place.at("store"), place.at("copy"));
+    let store = place.at("store");
+    let copy = place.at("copy");
     bytes(&[
         "create", &store, "/a", "--shape", "4", "--chunks", "1", "--dtype", "float32", "--codec", "none",
     ]);

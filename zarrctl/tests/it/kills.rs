@@ -66,7 +66,9 @@ impl Random {
 
 /// Kills the commands of one verb, and prints how often.
 fn kill(verb: &str, cases: &[Case]) {
-    let (mut random, kills, mut sum) = (Random::of(verb), kills(), Figures::default());
+    let mut random = Random::of(verb);
+    let kills = kills();
+    let mut sum = Figures::default();
     for (position, case) in cases.iter().enumerate() {
         let mut killer = Killer::new(*case);
         for (number, fraction) in random.spread(kills).into_iter().enumerate() {

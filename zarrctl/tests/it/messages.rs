@@ -152,7 +152,8 @@ fn errors_are_red_where_colours_are_shown_and_plain_elsewhere() {
         let output = program().args(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
         String::from_utf8(output.stderr).unwrap()
     };
-    let (usage, own) = (told(&["tree", "--wrong"]), told(&["tree", &missing]));
+    let usage = told(&["tree", "--wrong"]);
+    let own = told(&["tree", &missing]);
     let red = usage.split_inclusive("error:").next().unwrap();
     assert!(red.contains("\u{1b}[") && own.starts_with(red), "{usage:?} {own:?}");
 }

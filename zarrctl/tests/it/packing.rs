@@ -18,7 +18,8 @@ fn filled(place: &Place, format: &str) -> String {
 fn a_packed_hierarchy_is_read_like_a_folder() {
     for format in ["v2", "v3-draft", "v3"] {
         let place = Place::new();
-        let (store, archive) = (filled(&place, format), place.at("a.zip"));
+        let store = filled(&place, format);
+        let archive = place.at("a.zip");
         text(&["pack", &store, &archive]);
         for location in [archive.clone(), format!("zip:{archive}"), format!("file://{archive}")] {
             assert_eq!(bytes(&["get", &location, "/g/a"]), [0, 1, 2, 3, 4, 5], "{location}");
@@ -39,7 +40,8 @@ fn a_packed_hierarchy_is_read_like_a_folder() {
 #[test]
 fn a_part_of_a_hierarchy_is_packed_as_a_root() {
     let place = Place::new();
-    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    let store = filled(&place, "v3");
+    let archive = place.at("a.zip");
     text(&["pack", &store, &archive, "--path", "/g"]);
     assert_eq!(bytes(&["get", &archive, "/a"]), [0, 1, 2, 3, 4, 5]);
     assert!(refused(&["pack", &store, &place.at("b.zip"), "--path", "/h"], 1).contains("no node at /h"));
@@ -51,7 +53,8 @@ fn a_part_of_a_hierarchy_is_packed_as_a_root() {
 #[test]
 fn the_version_of_ome_zarr_is_the_comment() {
     let place = Place::new();
-    let (store, archive) = (filled(&place, "v3"), place.at("a.ozx"));
+    let store = filled(&place, "v3");
+    let archive = place.at("a.ozx");
     text(&["attrs", &store, "/", "--set", r#"ome={"version":"0.5"}"#]);
     text(&["pack", &store, &archive]);
     assert!(fs::read(archive).unwrap().ends_with(br#"{"ome":{"version":"0.5"}}"#));
@@ -79,7 +82,8 @@ fn an_archive_is_written_where_nothing_is_and_as_a_whole() {
 /// A packed hierarchy, with a bit of a chunk flipped.
 fn broken() -> Vec<u8> {
     let place = Place::new();
-    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    let store = filled(&place, "v3");
+    let archive = place.at("a.zip");
     text(&["pack", &store, &archive]);
     let mut bytes = fs::read(archive).unwrap();
     let name = b"g/a/c/0";
@@ -91,7 +95,8 @@ fn broken() -> Vec<u8> {
 #[test]
 fn nothing_is_written_into_an_archive() {
     let place = Place::new();
-    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    let store = filled(&place, "v3");
+    let archive = place.at("a.zip");
     text(&["pack", &store, &archive]);
     let before = fs::read(&archive).unwrap();
     let elements = place.at("elements");
@@ -129,7 +134,8 @@ fn what_is_no_archive_says_so() {
     let without_entries = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     assert!(tree(&place.file("none.zip", without_entries)).contains("the store is empty"));
 
-    let (store, archive) = (filled(&place, "v3"), place.at("a.zip"));
+    let store = filled(&place, "v3");
+    let archive = place.at("a.zip");
     text(&["pack", &store, &archive]);
     let whole = fs::read(&archive).unwrap();
     assert!(tree(&place.file("cut.zip", &whole[..whole.len() - 30])).contains("cut short"));

@@ -245,7 +245,9 @@ fn try_each(subjects: &[Subject]) {
 /// Runs the verbs that read, then those that write.
 fn try_verbs(store: &Path, node: &str, folder: &Path) {
     let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let (store, copy, archive) = (store.to_str().unwrap(), at("copy"), at("archive.zip"));
+    let store = store.to_str().unwrap();
+    let copy = at("copy");
+    let archive = at("archive.zip");
     let raw = at("raw");
     fs::write(&raw, [0; 8]).unwrap();
     for arguments in [

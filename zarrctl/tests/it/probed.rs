@@ -45,7 +45,8 @@ impl Bad {
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
         let includes = "#include <sched.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>";
         let source = format!("{includes}\n{defines}\n#include \"tests/plugins/xor.c\"\n{more}\n");
-        let (source, library) = (place.file("library.c", source.as_bytes()), place.at("libbad.so"));
+        let source = place.file("library.c", source.as_bytes());
+        let library = place.at("libbad.so");
         let mut compiler = Command::new("cc");
         compiler.args(["-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", &library, &source]);
         let built = compiler.arg(format!("-I{plugin}/include")).arg(format!("-I{plugin}")).output().unwrap();

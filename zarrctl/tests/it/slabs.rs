@@ -48,7 +48,8 @@ fn zeros(place: &Place) -> String {
 #[test]
 fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
     let place = Place::new();
-    let (store, zeros) = (counted(&place, "none"), zeros(&place));
+    let store = counted(&place, "none");
+    let zeros = zeros(&place);
     let output = run(&["put", &store, "/a", &zeros, "--format", "raw"]);
     assert_eq!(values(&output, "set"), CHUNKS);
     let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
@@ -64,7 +65,8 @@ fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
 #[test]
 fn each_chunk_is_written_once_from_standard_input() {
     let place = Place::new();
-    let (store, zeros) = (counted(&place, "none"), zeros(&place));
+    let store = counted(&place, "none");
+    let zeros = zeros(&place);
     let mut command = program();
     command.args(["put", &store, "/a", "-"]).stdin(File::open(zeros).unwrap()).stderr(Stdio::piped());
     let output = command.output().unwrap();
@@ -75,7 +77,8 @@ fn each_chunk_is_written_once_from_standard_input() {
 fn each_chunk_is_read_once_for_a_pipe() {
     let place = Place::new();
     // Compressed chunks are read whole. The bytes of the others can be read in parts.
-    let (store, zeros) = (counted(&place, "zstd"), zeros(&place));
+    let store = counted(&place, "zstd");
+    let zeros = zeros(&place);
     run(&["put", &store, "/a", &zeros, "--format", "raw"]);
     let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
     let reads = |memory: &str| {
@@ -95,7 +98,8 @@ fn each_chunk_is_read_once_for_a_pipe() {
 #[test]
 fn a_stream_whose_rows_of_chunks_do_not_fit_into_memory_is_refused() {
     let place = Place::new();
-    let (store, zeros) = (counted(&place, "none"), zeros(&place));
+    let store = counted(&place, "none");
+    let zeros = zeros(&place);
     let mut command = program();
     command.args(["--memory", "512MiB", "put", &store, "/a", "-"]).stdin(File::open(zeros).unwrap());
     let output = command.output().unwrap();

@@ -88,7 +88,8 @@ mod run {
         let start = "    size_t runs = len / (1 + width)";
         assert!(source.contains(start));
         let source = source.replace(start, &format!("    {before}\n{start}"));
-        let (source, module) = (place.file("module.c", source.as_bytes()), place.at(name));
+        let source = place.file("module.c", source.as_bytes());
+        let module = place.at(name);
         let mut clang = Command::new("clang");
         clang.args([
             "--target=wasm32",

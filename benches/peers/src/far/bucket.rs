@@ -126,7 +126,8 @@ fn get(file: &Path, key: &str, request: &Request) -> io::Result<Answer> {
 fn range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
-    let (first, last) = (number(first)?, number(last)?);
+    let first = number(first)?;
+    let last = number(last)?;
     let is_range = match (first, last) {
         (Some(first), Some(last)) => first <= last,
         (None, None) => false,

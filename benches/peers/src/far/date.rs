@@ -16,7 +16,8 @@ impl Moment {
     /// Of a time after 1970.
     fn of(time: SystemTime) -> Self {
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let (mut days, second) = (seconds / 86_400, seconds % 86_400);
+        let mut days = seconds / 86_400;
+        let second = seconds % 86_400;
         let weekday = usize::try_from((days + 4) % 7).unwrap_or_default();
         let mut year = 1970;
         while days >= days_of(year) {
@@ -47,7 +48,8 @@ pub(super) fn of_header(time: SystemTime) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let Moment { year, month, day, weekday, clock: [hour, minute, second] } = Moment::of(time);
-    let (weekday, month) = (DAYS[weekday], MONTHS[month]);
+    let weekday = DAYS[weekday];
+    let month = MONTHS[month];
     format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
 }
 

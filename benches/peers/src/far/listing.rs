@@ -47,7 +47,8 @@ pub(super) fn page(folder: &Path, request: &Request) -> io::Result<String> {
 }
 
 fn text(prefix: &str, entries: &[Entry], is_truncated: bool) -> io::Result<String> {
-    let (prefix, count) = (escaped(prefix), entries.len());
+    let prefix = escaped(prefix);
+    let count = entries.len();
     let mut text = format!(
         "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>{}</Name>\
          <Prefix>{prefix}</Prefix><KeyCount>{count}</KeyCount><MaxKeys>{PAGE}</MaxKeys>\
@@ -64,7 +65,8 @@ fn text(prefix: &str, entries: &[Entry], is_truncated: bool) -> io::Result<Strin
             Entry::Common(_) => format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>"),
             Entry::Key(_, file) => {
                 let metadata = file.metadata()?;
-                let (size, time) = (metadata.len(), date::of_listing(metadata.modified()?));
+                let size = metadata.len();
+                let time = date::of_listing(metadata.modified()?);
                 let tag = escaped(&tag(&metadata));
                 format!(
                     "<Contents><Key>{name}</Key><LastModified>{time}</LastModified><ETag>{tag}</ETag>\

@@ -176,7 +176,8 @@ fn listings_have_keys_or_prefixes_and_go_on_where_they_stopped() {
         let answer = client.get(&format!("/bench?list-type=2&{query}"));
         assert_eq!(answer.status, 200);
         let of = |element: &str| {
-            let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+            let open = format!("<{element}>");
+            let close = format!("</{element}>");
             let found = answer.text().split(&*open).skip(1);
             found.map(|rest| rest.split(&*close).next().unwrap().to_owned()).collect::<Vec<_>>()
         };

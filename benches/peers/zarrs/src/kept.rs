@@ -11,7 +11,8 @@ use crate::StoredArray;
 /// Reads all of `array` into `kept`, which has its size.
 pub(crate) fn read(array: &StoredArray, kept: &mut [u8]) -> Result<(), Failure> {
     let item = array.data_type().fixed_size().ok_or("elements have no fixed size")?;
-    let (all, shape) = (array.subset_all(), array.shape().to_vec());
+    let all = array.subset_all();
+    let shape = array.shape().to_vec();
     // SAFETY: this is the only view of `kept`.
     let mut view =
         unsafe { ArrayBytesFixedDisjointView::new(UnsafeCellSlice::new(kept), item, &shape, all.clone())? };

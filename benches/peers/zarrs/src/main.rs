@@ -168,7 +168,8 @@ fn boxes(case: &Case) -> Result<Ran, Failure> {
         let array = open(case)?;
         return one_by_one(case, |subset| Ok(Arc::new(array.retrieve_array_subset::<ArrayBytes>(subset)?)));
     }
-    let (cache, options) = (cached(case)?, CodecOptions::default());
+    let cache = cached(case)?;
+    let options = CodecOptions::default();
     one_by_one(case, |subset| Ok(cache.retrieve_array_subset_bytes(subset, &options)?))
 }
 
@@ -188,7 +189,8 @@ fn one_by_one(
 
 /// zarrs has no call for many boxes: the threads take them in turn, and share the cache.
 fn boxes_at_once(case: &Case, threads: usize) -> Result<Ran, Failure> {
-    let (cache, options) = (cached(case)?, CodecOptions::default().with_concurrent_target(1));
+    let cache = cached(case)?;
+    let options = CodecOptions::default().with_concurrent_target(1);
     let subsets: Vec<ArraySubset> = case.boxes.iter().map(subset).collect();
     let part = subsets.len().div_ceil(threads).max(1);
     let (found, seconds) = timed(|| {

@@ -81,7 +81,8 @@ fn writes_what_c_blosc_writes() {
     let mut encoder = Encoder::new();
     for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd] {
         for (settings, decoded) in cases(compressor) {
-            let (ours, theirs) = (encoded(&mut encoder, &settings, &decoded), c_blosc(&settings, &decoded));
+            let ours = encoded(&mut encoder, &settings, &decoded);
+            let theirs = c_blosc(&settings, &decoded);
             assert!(ours == theirs, "{settings:?}, {} bytes", decoded.len());
         }
     }
@@ -91,8 +92,8 @@ fn writes_what_c_blosc_writes() {
             for (shuffle, typesize) in [(Shuffle::Byte, 2), (Shuffle::Bit, 8), (Shuffle::None, 4)] {
                 let settings = Settings { compressor, level, shuffle, typesize, blocksize: 0 };
                 let decoded = half_noise(300_003);
-                let (ours, theirs) =
-                    (encoded(&mut encoder, &settings, &decoded), c_blosc(&settings, &decoded));
+                let ours = encoded(&mut encoder, &settings, &decoded);
+                let theirs = c_blosc(&settings, &decoded);
                 assert!(ours == theirs, "{settings:?}, {} bytes", decoded.len());
             }
         }
@@ -148,7 +149,8 @@ impl PartTarget for Divided<'_> {
 
 #[test]
 fn in_parts_buffers_are_the_same() {
-    let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new());
+    let mut encoder = Encoder::new();
+    let mut decoder = Decoder::new();
     let mut stored = 0;
     for compressor in [Compressor::Lz4, Compressor::Snappy, Compressor::Zstd] {
         for (settings, bytes) in cases(compressor) {

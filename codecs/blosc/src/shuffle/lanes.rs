@@ -60,7 +60,8 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn unzip(self, other: Self) -> [Self; 2] {
-        let (mut even, mut odd) = ([0; 16], [0; 16]);
+        let mut even = [0; 16];
+        let mut odd = [0; 16];
         for place in 0..8 {
             even[place] = self.0[2 * place];
             even[place + 8] = other.0[2 * place];

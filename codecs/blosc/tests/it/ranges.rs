@@ -36,7 +36,8 @@ fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
         for range in [0..0, 0..1, block - 1..block + 1, block..2 * block, 3..elements.len() - 3] {
             let decoded = decoded_range(&encoded, elements.len(), range.clone()).unwrap();
             assert_eq!(decoded[range.clone()], elements[range.clone()]);
-            let (first, last) = (range.start / block * block, range.end.next_multiple_of(block));
+            let first = range.start / block * block;
+            let last = range.end.next_multiple_of(block);
             let beside = decoded.iter().take(first).chain(decoded.iter().skip(last));
             assert!(beside.copied().all(|byte| byte == 0xa5), "{range:?} with {compressor:?}");
         }

@@ -62,7 +62,8 @@ fn a_resize_reads_the_document_of_the_array_and_no_consolidated_copy() {
     for format in [Format::V2, Format::V3] {
         let array = created(format, &ArrayBuilder::new([4], "uint8").chunks([2]));
         array.hierarchy().consolidate("/").unwrap();
-        let (store, context) = (array.hierarchy().store(), array.hierarchy().context());
+        let store = array.hierarchy().store();
+        let context = array.hierarchy().context();
         let mut stale = Hierarchy::open(Arc::clone(store), context).unwrap().array("/a").unwrap();
         reopened(&array).set_attribute("unit", "K").unwrap();
         stale.resize(&[6]).unwrap();

@@ -167,7 +167,8 @@ fn readers_that_take_each_others_room_get_what_is_stored() {
         let boxes = boxes(&[128; 3], 50, 24);
         thread::scope(|scope| {
             for part in boxes.chunks(8) {
-                let (array, plain) = (&cached.array, &cached.plain);
+                let array = &cached.array;
+                let plain = &cached.plain;
                 scope.spawn(move || {
                     for wanted in part {
                         let found = array.read(wanted).unwrap();

@@ -64,7 +64,8 @@ fn a_copy_there_and_back_is_read_by_xarray_as_before() {
     let Some(written) = Written::by("datasets.py") else { return };
     let program = zarrctl();
     for (from, to) in [("v2", "v3"), ("v3", "v2")] {
-        let (source, there) = (written.path(&format!("{from}.zarr")), written.path(&format!("{to}-there")));
+        let source = written.path(&format!("{from}.zarr"));
+        let there = written.path(&format!("{to}-there"));
         let back = written.path(&format!("{from}-back"));
         run(&program, &["copy", &source, &there, "--format", to]);
         run(&program, &["copy", &there, &back, "--format", from]);
@@ -77,7 +78,8 @@ fn a_copy_there_and_back_is_read_by_xarray_as_before() {
 fn a_fill_value_that_the_copy_cannot_keep_apart_from_missing_elements_is_told() {
     let Some(written) = Written::by("datasets.py") else { return };
     let program = zarrctl();
-    let (source, copy) = (written.path("sparse"), written.path("sparse-copy"));
+    let source = written.path("sparse");
+    let copy = written.path("sparse-copy");
     let create = ["create", &source, "/a", "--shape", "4", "--chunks", "2", "--dtype", "int16"];
     run(&program, &[&create[..], &["--dimension-names", "x", "--fill", "7"]].concat());
     let said = run(&program, &["copy", &source, &copy, "--format", "v2"]);

@@ -42,7 +42,8 @@ fn the_store_calls_for_groups_inside_of_groups_grow_in_proportion_to_their_numbe
     for format in Format::ALL {
         let [few, more, many] = [50, 100, 200].map(|depth| calls(format, depth));
         // The first groups take fewer calls than the others.
-        let (next, last) = (more - few, many - more);
+        let next = more - few;
+        let last = many - more;
         assert!(last <= 2 * next, "{format}: {next} calls for 50 groups, and {last} for the next 100");
     }
 }

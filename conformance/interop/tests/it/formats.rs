@@ -29,7 +29,8 @@ const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
 
 /// `None` after a visible skip where some of them cannot be had.
 fn measured() -> Option<Vec<Measured>> {
-    let (new, old) = (python(Packages::Zarr3)?, python(Packages::Zarr2)?);
+    let new = python(Packages::Zarr3)?;
+    let old = python(Packages::Zarr2)?;
     let script = |python: &Path, name: &str| {
         format!(
             "PYTHONDONTWRITEBYTECODE=1 '{}' '{}' {{store}} {{array}} {{out}}",
@@ -116,7 +117,8 @@ fn list(reader: &Measured, readings: &[Reading]) -> String {
 fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
     let Some(measured) = measured() else { return };
     let writes = std::env::var_os("ZARR_WRITE_SCORES").is_some();
-    let (mut scores, mut surprises) = (Vec::new(), Vec::new());
+    let mut scores = Vec::new();
+    let mut surprises = Vec::new();
     for reader in &measured {
         let readings = read(reader);
         let file = adapters().join(reader.known);

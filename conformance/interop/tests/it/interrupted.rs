@@ -141,7 +141,8 @@ fn with_zeros(elements: &[i16], length: usize) -> Vec<i16> {
 
 /// All keys of a node and below it, in any format.
 fn keys_of(store: &Arc<dyn Store>, name: &str) -> Vec<Key> {
-    let (folder, document) = (format!("{name}/"), format!("{name}."));
+    let folder = format!("{name}/");
+    let document = format!("{name}.");
     let mut keys = store.list().unwrap();
     keys.retain(|key| {
         let key = key.as_str();
@@ -195,7 +196,8 @@ fn an_array_that_is_created_where_chunks_are_left_never_shows_them() {
 fn an_append_is_made_or_not_and_its_rows_never_come_back_as_others() {
     for layout in layouts() {
         let format = layout.format;
-        let (old, added) = ([1i16, 2, 3], [4i16, 5, 6, 7, 8, 9]);
+        let old = [1i16, 2, 3];
+        let added = [4i16, 5, 6, 7, 8, 9];
         let new = [&old[..], &added].concat();
         let append = |hierarchy: &Hierarchy| hierarchy.array("/a").unwrap().append_values(0, &added);
         layout.interrupt(
@@ -219,7 +221,8 @@ fn an_append_is_made_or_not_and_its_rows_never_come_back_as_others() {
 #[test]
 fn an_array_that_shrinks_and_grows_again_holds_fill_values_there() {
     for layout in layouts() {
-        let (format, old) = (layout.format, [1i16, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let format = layout.format;
+        let old = [1i16, 2, 3, 4, 5, 6, 7, 8, 9];
         let shrink = |hierarchy: &Hierarchy| hierarchy.array("/a").unwrap().resize(&[3]);
         layout.interrupt(
             || layout.with_array(&old),
@@ -239,7 +242,8 @@ fn an_array_that_shrinks_and_grows_again_holds_fill_values_there() {
 #[test]
 fn growing_over_what_a_shrink_left_is_old_or_new() {
     for layout in layouts() {
-        let (format, old) = (layout.format, [1i16, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let format = layout.format;
+        let old = [1i16, 2, 3, 4, 5, 6, 7, 8, 9];
         let make = || {
             let store = layout.with_array(&old);
             // The shape is written, and no chunk is erased.
@@ -266,7 +270,8 @@ fn growing_over_what_a_shrink_left_is_old_or_new() {
 #[test]
 fn an_array_that_is_erased_is_whole_or_not_there_and_what_is_left_can_be_erased() {
     for layout in layouts() {
-        let (format, old) = (layout.format, [1i16, 2, 3, 4, 5]);
+        let format = layout.format;
+        let old = [1i16, 2, 3, 4, 5];
         let erase = |hierarchy: &Hierarchy| hierarchy.erase("/a");
         layout.interrupt(
             || layout.with_array(&old),
@@ -300,7 +305,8 @@ fn an_array_that_is_erased_is_whole_or_not_there_and_what_is_left_can_be_erased(
 #[test]
 fn arrays_of_a_group_that_is_erased_are_whole_or_not_there_and_what_is_left_can_be_erased() {
     for layout in layouts() {
-        let (format, old) = (layout.format, [1i16, 2, 3]);
+        let format = layout.format;
+        let old = [1i16, 2, 3];
         let paths = ["/g/a", "/g/h/b", "/g/h/i/c"];
         let make = || {
             let (store, hierarchy) = layout.started();

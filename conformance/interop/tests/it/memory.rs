@@ -265,7 +265,8 @@ fn chunks_are_copied_as_they_are_in_the_memory_that_the_budget_has() {
     filled.write_values(&Selection::All, &elements(&filled)).unwrap();
     let small = context(3 * MIB);
     let far = far(&stores[1]);
-    let (from, to) = (open(&stores[0], &small), open(&(Arc::clone(&far) as Arc<dyn Store>), &small));
+    let from = open(&stores[0], &small);
+    let to = open(&(Arc::clone(&far) as Arc<dyn Store>), &small);
     let _opened = far.take();
     to.copy_encoded_chunks(&from, &from.stored_chunks().unwrap(), || ()).unwrap();
     let trips = far.take();

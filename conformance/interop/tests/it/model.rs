@@ -71,7 +71,8 @@ impl Model {
         assert_eq!(elements.shape(), reference::result_shape(selection, &self.shape), "{selection:?}");
         let found = raw::items(elements);
         for (number, position) in reference::positions(selection, &self.shape).into_iter().enumerate() {
-            let (found, wanted) = (&found[number], &self.items[position]);
+            let found = &found[number];
+            let wanted = &self.items[position];
             assert_eq!(found, wanted, "element {number} of {selection:?} of shape {:?}", self.shape);
         }
     }
@@ -200,7 +201,8 @@ impl Trial {
     }
 
     fn resize(&mut self) {
-        let (random, shape) = (&mut self.random, &self.model.shape);
+        let random = &mut self.random;
+        let shape = &self.model.shape;
         let shape: Vec<u64> = shape
             .iter()
             .map(|&length| match random.below(4) {

@@ -67,7 +67,8 @@ impl Members<'_> {
         T: ElementOwned + Clone + Debug + PartialEq,
         for<'e> &'e [T]: IntoArrayBytes<'e>,
     {
-        let (their_folder, our_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let their_folder = tempfile::tempdir().unwrap();
+        let our_folder = tempfile::tempdir().unwrap();
         self.write(their_folder.path());
         let array = theirs(their_folder.path());
         array.store_array_subset(&array.subset_all(), elements).unwrap();
@@ -81,7 +82,8 @@ impl Members<'_> {
         let again: Vec<T> = array.retrieve_array_subset(&array.subset_all()).unwrap();
         assert_eq!(again, elements, "{}", self.codecs);
 
-        let (their_chunks, our_chunks) = (chunks(their_folder.path()), chunks(our_folder.path()));
+        let their_chunks = chunks(their_folder.path());
+        let our_chunks = chunks(our_folder.path());
         if self.codecs.contains("zstd") {
             assert!(their_chunks.keys().eq(our_chunks.keys()));
         } else {
@@ -269,7 +271,8 @@ fn damaged_chunks_are_errors_that_name_the_codecs() {
 fn the_draft_and_v3_say_the_same() {
     let registry = Registry::linked().unwrap();
     for (from, to) in [(Format::V3, Format::V3Draft), (Format::V3Draft, Format::V3)] {
-        let (source, target) = (created(from, None), created(to, None));
+        let source = created(from, None);
+        let target = created(to, None);
         let converted = convert_metadata(source.metadata(), to, &registry).unwrap();
         assert_eq!(converted.codecs, target.metadata().codecs);
         assert_eq!(converted.data_type, target.metadata().data_type);

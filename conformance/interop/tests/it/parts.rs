@@ -16,8 +16,8 @@ fn chains() -> Vec<Vec<Value>> {
             "cname": compressor, "clevel": 5, "shuffle": shuffle, "typesize": 2, "blocksize": blocksize,
         }})
     };
-    let (bytes, crc32c) =
-        (json!({"name": "bytes", "configuration": {"endian": "big"}}), json!({"name": "crc32c"}));
+    let bytes = json!({"name": "bytes", "configuration": {"endian": "big"}});
+    let crc32c = json!({"name": "crc32c"});
     let transpose = json!({"name": "transpose", "configuration": {"order": [2, 0, 1]}});
     let shard = json!({"name": "sharding_indexed", "configuration": {
         "chunk_shape": [16, 16, 16],

@@ -185,7 +185,8 @@ fn many_boxes_are_one_round_trip_and_each_chunk_is_fetched_once() {
         let mut below = |most: u64| random.below(most);
         let selections: Vec<_> = (0..200)
             .map(|_| {
-                let (row, column) = (below(240), below(240));
+                let row = below(240);
+                let column = below(240);
                 twice.select(&format!("{row}:{},{column}:{}", row + 16, column + 16))
             })
             .collect();

@@ -258,7 +258,8 @@ fn parts_of_one_chunk_that_are_written_at_the_same_time_are_all_there() {
         let all = elements(64 * 64);
         thread::scope(|scope| {
             for column in 0..16u64 {
-                let (array, all) = (twice.array.clone(), &all);
+                let array = twice.array.clone();
+                let all = &all;
                 scope.spawn(move || {
                     let selection = Selection::parse(&format!(":,{column}::16"), &[64, 64]).unwrap();
                     let part = all.iter().zip(0u64..).filter(|(_, place)| place % 16 == column);
@@ -353,7 +354,8 @@ fn the_bytes_of_copied_chunks_on_their_way_are_bounded() {
     let stored = from.array.stored_chunks().unwrap();
     let _before = from.far.take();
     to.array.copy_encoded_chunks(&from.array, &stored, || {}).unwrap();
-    let (read, written) = (from.far.take(), to.far.take());
+    let read = from.far.take();
+    let written = to.far.take();
     assert!(read.alone == 24 && read.alone_at_once <= 16, "{read:?}");
     assert!(written.written == 24 && written.writes >= 12 && written.bytes_written <= BUDGET, "{written:?}");
 }

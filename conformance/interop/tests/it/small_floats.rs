@@ -30,7 +30,8 @@ fn codes_and_rounding_are_those_of_ml_dtypes() {
         let rounded = line["rounded"].as_array().unwrap();
         assert!(rounded.len() >= 30, "{name}");
         for pair in rounded {
-            let (number, code) = (pair[0].as_str().unwrap(), pair[1].as_u64().unwrap());
+            let number = pair[0].as_str().unwrap();
+            let code = pair[1].as_u64().unwrap();
             assert_eq!(subject.fill(number).unwrap(), [u8::try_from(code).unwrap()], "{name} {number}");
         }
     }

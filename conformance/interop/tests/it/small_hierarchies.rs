@@ -108,7 +108,8 @@ fn text(written: &Written) -> String {
     let mut text = format!("{{\"written_by\": {by}, \"hierarchies\": {{\n");
     for (number, (name, files)) in written.hierarchies.iter().enumerate() {
         let comma = if number == 0 { "" } else { ",\n" };
-        let (name, files) = (serde_json::to_string(name).unwrap(), serde_json::to_string(files).unwrap());
+        let name = serde_json::to_string(name).unwrap();
+        let files = serde_json::to_string(files).unwrap();
         write!(text, "{comma}{name}: {files}").unwrap();
     }
     text + "\n}}\n"

@@ -59,7 +59,8 @@ fn created(
 fn every_example_is_valid_by_its_schema_and_made_by_its_plugin() {
     let mut drafts = 0;
     each_entry(|linked, page, example, entry, decoded| {
-        let (name, document) = (&page.name, &example.document);
+        let name = &page.name;
+        let document = &example.document;
         assert_eq!(problems(&page.schema, &entry.described(page)), [""; 0], "{name}: {document}");
         if let Some(schema) = linked.about(page).configuration_schema(entry.format) {
             assert_eq!(problems(&schema, &entry.configuration), [""; 0], "{name}: {document}");
@@ -149,7 +150,8 @@ fn the_examples_of_plugins_are_valid_by_the_schemas_of_their_pages() {
 fn examples_of_the_ledger_are_valid_by_the_schemas_of_the_pages() {
     let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../requirements/extensions.md");
     let ledger = std::fs::read_to_string(ledger).unwrap();
-    let (linked, pages) = (Linked::new(), Page::all());
+    let linked = Linked::new();
+    let pages = Page::all();
     let mut counts = [0, 0];
     for row in ledger.lines().filter(|line| line.starts_with("| EX-")) {
         let columns: Vec<&str> = row.trim_end_matches('|').split(" | ").collect();

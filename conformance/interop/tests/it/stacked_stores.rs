@@ -373,7 +373,8 @@ fn what_is_written_through_any_handle_is_read() {
             let writer = cached.array();
             let mut wanted = [0u16; 256];
             for (at, new) in [(0usize, 7), (3, 8), (17, 9), (255, 10), (100, 11), (101, 12)] {
-                let (y, x) = (at as u64 / 16, at as u64 % 16);
+                let y = at as u64 / 16;
+                let x = at as u64 % 16;
                 writer.write_values(&Selection::from(&[y..y + 1, x..x + 1][..]), &[new]).unwrap();
                 wanted[at] = new;
                 for array in [&reader, &writer] {

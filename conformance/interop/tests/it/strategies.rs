@@ -100,11 +100,14 @@ fn arb_nearly_json() -> impl Strategy<Value = String> {
 fn one_member_of_a_document_is_read_just_as_strictly_as_all_of_it() {
     let kinds =
         [DocumentKind::V2, DocumentKind::V2Attributes, DocumentKind::V2Consolidated, DocumentKind::V3];
-    let (read, odd, refused) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let read = Cell::new(0);
+    let odd = Cell::new(0);
+    let refused = Cell::new(0);
     let count = |cell: &Cell<usize>| cell.set(cell.get() + 1);
     let tested = runner(1500).run(&arb_nearly_json(), |text| {
         for (kind, mode) in kinds.into_iter().flat_map(|kind| [(kind, Mode::Strict), (kind, Mode::Lenient)]) {
-            let (whole, alone) = (Reading::new(mode), Reading::new(mode));
+            let whole = Reading::new(mode);
+            let alone = Reading::new(mode);
             let document = parse_json(text.as_bytes(), kind, &whole);
             let wanted = document
                 .map(|document| document.as_object().and_then(|members| members.get("node_type")).cloned());
@@ -166,7 +169,8 @@ fn round_trip(
     let documents = v3::extensions("codecs", codecs, &reading).map_err(|error| failed(&error))?;
     let creation = ChainCreation { format: Format::V3, registry, reading: &reading };
     let chain = CodecChain::create(&creation, None, &documents, array).map_err(|error| failed(&error))?;
-    let (mut encoded, mut decoded) = (Output::at_most(usize::MAX), Output::at_most(chunk.len()));
+    let mut encoded = Output::at_most(usize::MAX);
+    let mut decoded = Output::at_most(chunk.len());
     StepByStep.encode(&chain, array, chunk, &mut encoded).map_err(|error| failed(&error))?;
     StepByStep.decode(&chain, array, encoded.written(), &mut decoded).map_err(|error| failed(&error))?;
     Ok(decoded.into_written())

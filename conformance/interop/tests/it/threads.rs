@@ -125,7 +125,8 @@ fn attributes_that_many_threads_set_are_all_kept() {
     everywhere(|hierarchy, is_consolidated| {
         hierarchy.create_array("/g/a", &ArrayBuilder::new([4], "uint8")).unwrap();
         on_threads(hierarchy, |opened, thread| {
-            let (mut group, mut array) = (opened.group("/g").unwrap(), opened.array("/g/a").unwrap());
+            let mut group = opened.group("/g").unwrap();
+            let mut array = opened.array("/g/a").unwrap();
             for round in 0..EACH {
                 let name = format!("{thread}-{round}");
                 group.set_attribute(&name, round).unwrap();

@@ -10,19 +10,12 @@ use zarr_kit::{ArrayBuilder, Format, Order, Selection};
 const FORMATS: [Format; 3] = [Format::V2, Format::V3, Format::V3Draft];
 
 /// The type as the format wants it for a byte order, and the builder with what else says the order.
-fn ordered(
-    format: Format,
-    name: &str,
-    descriptor: &str,
-    big: bool,
-    shape: &[u64],
-    chunk: &[u64],
-) -> ArrayBuilder {
+fn ordered(format: Format, name: &str, descriptor: &str, big: bool) -> ArrayBuilder {
     let data_type = match format {
         Format::V2 => descriptor.replace('<', if big { ">" } else { "<" }),
         _ => name.to_owned(),
     };
-    let builder = ArrayBuilder::new(shape, data_type.as_str()).chunks(chunk).uncompressed();
+    let builder = ArrayBuilder::new([5, 7], data_type.as_str()).chunks([2, 3]).uncompressed();
     match format {
         Format::V2 => builder,
         _ if descriptor.starts_with('|') => builder,
@@ -39,7 +32,7 @@ fn numbers_of_every_type_and_order_are_read_by_others() {
             for big in [false, true] {
                 for order in [Order::C, Order::F] {
                     let path = format!("/{name}-{}-{order:?}", if big { "big" } else { "little" });
-                    let builder = ordered(format, name, descriptor, big, &[5, 7], &[2, 3]).order(order);
+                    let builder = ordered(format, name, descriptor, big).order(order);
                     store.whole(&path, &builder, descriptor, &no_skip());
                     store.parts(&format!("{path}-parts"), &builder, descriptor, &no_skip());
                 }

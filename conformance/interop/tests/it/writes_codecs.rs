@@ -180,6 +180,13 @@ fn shards_are_read_by_others() {
             }
         }
     }
+    check_all(&book);
+}
+
+#[test]
+fn shards_of_every_type_are_read_by_others() {
+    let mut book = Book::new(Format::V3);
+    let mut store = book.store("shards-of-types");
     for (name, descriptor) in NUMBERS.iter().copied() {
         let builder = ArrayBuilder::new([7, 9], name).chunks([2, 3]).shards([4, 6]);
         store.parts(&format!("/type-{name}"), &builder, descriptor, &no_skip());

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn positions_outside_of_the_chunk_are_passed_over() {
-        let (whole, part) = (places(&[4, 4]), places(&[3, 4]));
+        let whole = places(&[4, 4]);
+        let part = places(&[3, 4]);
         let within: Vec<usize> = whole.into_iter().filter(|place| *place < 12).collect();
         assert_eq!(part, within);
     }

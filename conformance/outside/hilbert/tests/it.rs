@@ -28,7 +28,8 @@ fn it_is_for_up_to_three_dimensions_under_one_name() {
 fn elements_are_of_one_size_and_all_there() {
     let Ok(Codec::ArrayToArray(layout)) = layout("hilbert", 2) else { panic!("it is another kind of codec") };
     assert!(matches!(layout.encoded(&array(&[2, 2], types::TEXT)), Err(CodecError::Unsupported(_))));
-    let (layout, array) = (Codec::ArrayToArray(layout), array(&[2, 2], types::UINT8));
+    let layout = Codec::ArrayToArray(layout);
+    let array = array(&[2, 2], types::UINT8);
     assert_eq!(encode(&layout, &array, &[1, 2, 3, 4]).unwrap(), [1, 2, 4, 3]);
     assert!(matches!(encode(&layout, &array, &[1, 2, 3]), Err(CodecError::Encode(_))));
     assert!(matches!(decode(&layout, &array, &[1, 2, 3, 4, 5], 5), Err(CodecError::Corrupt(_))));

@@ -78,7 +78,8 @@ const CYCLE: (u128, u128) = (4800, 146_097);
 
 /// Days from the first one of the year 0 to the first one of a month. Months behind every array have a number, too.
 fn days_before(month: u128) -> u128 {
-    let (year, of_year) = (month / 12, month % 12);
+    let year = month / 12;
+    let of_year = month % 12;
     // The year 0 is a leap year.
     let leap_days = |years: u128| years.div_ceil(4) - years.div_ceil(100) + years.div_ceil(400);
     // From March on, the leap day of the year itself has passed.
@@ -203,7 +204,8 @@ mod tests {
     #[test]
     fn every_day_of_a_cycle_is_in_its_month() {
         for month in 0..CYCLE.0 + 24 {
-            let (start, end) = (days_before(month), days_before(month + 1));
+            let start = days_before(month);
+            let end = days_before(month + 1);
             assert!((28..=31).contains(&(end - start)), "{month}");
             assert!([start, start + 13, end - 1].into_iter().all(|day| month_of(day) == month), "{month}");
         }

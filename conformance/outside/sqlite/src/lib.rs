@@ -113,7 +113,8 @@ impl Store for Sqlite {
             let value = transaction.blob_open("main", "zarr", "v", row, true)?;
             let part = range.within(value.len() as u64);
             let [start, end] = [part.start, part.end].map(usize::try_from);
-            let (start, end) = (start?, end?);
+            let start = start?;
+            let end = end?;
             let room = &mut to.spare(end - start)?[..end - start];
             value.read_at_exact(room, start)?;
             to.advance(end - start);

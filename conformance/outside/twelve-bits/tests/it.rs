@@ -10,7 +10,8 @@ use zarr_spec::{
 
 /// An array of one dimension.
 fn array(name: &str, length: u64) -> ArrayRepresentation {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let document = DataTypeDocument::named(name);
     let (data_type, byte_order) = registry.data_type(Format::V3, &document, &reading).unwrap();
     ArrayRepresentation {

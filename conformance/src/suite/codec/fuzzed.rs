@@ -27,7 +27,8 @@ pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, tar
         let trial = CodecOnTrial { plugin, registry: Arc::clone(registry) };
         let name = plugin.identifiers.name;
         let mut cases = Cases::default();
-        let (mut seeded, mut seeded_in_parts): (Option<&Example>, Option<&Example>) = (None, None);
+        let mut seeded: Option<&Example> = None;
+        let mut seeded_in_parts: Option<&Example> = None;
         for used in trial.computing(&mut cases) {
             // Chunks of a moderate size say most in few bytes; one for each example is enough to begin with.
             let is_moderate =
@@ -65,7 +66,8 @@ fn add_both(name: &str, used: Use<'static>, has_seeds: bool, targets: &mut Vec<T
         let all = samples(&used.array).into_iter().chain(moderate(&used.array));
         if has_seeds { all.collect() } else { Vec::new() }
     };
-    let (runs, seeds) = (Arc::clone(&used), Arc::clone(&used));
+    let runs = Arc::clone(&used);
+    let seeds = Arc::clone(&used);
     targets.push(Target {
         aspect: Aspect::Decode,
         name: format!("decode {label}"),
@@ -76,7 +78,8 @@ fn add_both(name: &str, used: Use<'static>, has_seeds: bool, targets: &mut Vec<T
             encoded.map(|encoded| [&[0x20, 0xa0][..], &encoded].concat()).collect()
         }),
     });
-    let (runs, seeds) = (Arc::clone(&used), used);
+    let runs = Arc::clone(&used);
+    let seeds = used;
     targets.push(Target {
         aspect: Aspect::RoundTrip,
         name: format!("round trip {label}"),
@@ -250,7 +253,8 @@ fn parts_of(codec: &dyn InParts, encoded: &[u8], whole: Option<&[u8]>, size: usi
         Err(error) => panic!("{codec:?}: the bytes are to blame, and the error is {error:?}"),
     };
     let chunk = |bytes: Option<&[u8]>| bytes.filter(|bytes| bytes.len() == size).map(<[u8]>::to_vec);
-    let (at_once, in_parts) = (chunk(whole), chunk(in_parts));
+    let at_once = chunk(whole);
+    let in_parts = chunk(in_parts);
     assert_eq!(in_parts, at_once, "{codec:?}: in parts it is not what it is at once");
 }
 
@@ -268,7 +272,8 @@ fn is_chunk(array: &ArrayRepresentation, bytes: &[u8]) -> bool {
 /// A chunk whose elements are made of `input`, again and again; of variable size with a byte before each that says how long
 /// it is.
 fn elements(array: &ArrayRepresentation, input: &[u8]) -> Option<Vec<u8>> {
-    let (count, data_type) = (array.element_count()?, &array.data_type);
+    let count = array.element_count()?;
+    let data_type = &array.data_type;
     let Elements::Fixed { size, .. } = data_type.elements() else {
         let mut rest = input;
         let mut all = Vec::new();
@@ -320,7 +325,8 @@ impl Tried<CodecPlugin> {
 
     /// What is read strictly is written to a document again, the same each time.
     fn write_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
-        let (reading, format) = (Reading::new(Mode::Strict), example.format);
+        let reading = Reading::new(Mode::Strict);
+        let format = example.format;
         let decoded = Representation::Array(array.clone());
         let Ok(document) = self.parse(example, entry, &reading) else { return };
         let creation = self.creation(format, &document, &reading);

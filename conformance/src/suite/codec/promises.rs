@@ -99,7 +99,8 @@ fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
             let result = used.decoded(&encoded, sample.bytes.len()).and_then(|grown| {
                 // As if the chunk lay between others in one output.
                 let end = grown.len() + 3;
-                let (input, mut memory) = (Input::of(&encoded), Memory::of(end, BEHIND));
+                let input = Input::of(&encoded);
+                let mut memory = Memory::of(end, BEHIND);
                 used.record("decoding into memory of the exact size", &encoded);
                 let mut output = Output::to(&mut memory[..end]);
                 output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
@@ -335,7 +336,8 @@ fn decoded_in(
     size: usize,
 ) -> Result<Result<Vec<u8>, CodecError>, String> {
     record(|| format!("decoding the range {range:?} of {}{}", shown(encoded), placement().note()));
-    let (input, mut memory) = (Input::of(encoded), Memory::of(size + 3, 0));
+    let input = Input::of(encoded);
+    let mut memory = Memory::of(size + 3, 0);
     let mut output = Output::to(&mut memory);
     output.put(&[0xa5; 3]).map_err(|error| error.to_string())?;
     if let Err(error) = codec.decode_range(&input, range.clone(), &mut output) {

@@ -81,7 +81,8 @@ fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
         };
         let Some(sample) = moderate(&used.array) else { continue };
         let result = back_twice(&used, &sample).and_then(|(decoded, _)| {
-            let (before, after) = (reals(&used, &sample.bytes)?, reals(&used, &decoded)?);
+            let before = reals(&used, &sample.bytes)?;
+            let after = reals(&used, &decoded)?;
             if before.len() != after.len() {
                 return Err(format!("{} numbers came back as {}", before.len(), after.len()));
             }

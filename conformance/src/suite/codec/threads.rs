@@ -72,7 +72,8 @@ impl Work {
 
 /// Threads that start each round together, with different elements.
 fn raced(used: &Use<'_>, work: &[Work]) -> Result<(), String> {
-    let (barrier, end) = (Barrier::new(THREADS), Instant::now() + time());
+    let barrier = Barrier::new(THREADS);
+    let end = Instant::now() + time();
     // The attempts of many threads would overwrite one another.
     let attempt = Attempt { record: None, ..Attempt::current() };
     let is_over = AtomicBool::new(false);

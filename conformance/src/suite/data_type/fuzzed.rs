@@ -33,14 +33,16 @@ pub(in crate::suite) fn add(
         for used in trial.uses() {
             let label = format!("data type `{}`: {}", name_of(&plugin), used.label);
             let used = Arc::new(used);
-            let (runs, seeds) = (Arc::clone(&used), Arc::clone(&used));
+            let runs = Arc::clone(&used);
+            let seeds = Arc::clone(&used);
             targets.push(Target {
                 aspect: Aspect::DataType,
                 name: format!("elements of {label}"),
                 run: Box::new(move |input| runs.any_elements(&input[..input.len().min(ELEMENTS_SIZE)])),
                 seeds: Box::new(move || seeds.elements().into_iter().take(4).collect()),
             });
-            let (runs, seeds) = (Arc::clone(&used), used);
+            let runs = Arc::clone(&used);
+            let seeds = used;
             targets.push(Target {
                 aspect: Aspect::DataType,
                 name: format!("fill values of {label}"),

@@ -163,7 +163,8 @@ fn of_plane(subject: &Subject, measured: &Measured) -> Option<String> {
     if subject.chunk.len() < 2 || times < MUCH_MORE {
         return None;
     }
-    let (reads, name) = (if subject.is_raw { "fetches" } else { "decodes" }, subject.chunk_name());
+    let reads = if subject.is_raw { "fetches" } else { "decodes" };
+    let name = subject.chunk_name();
     Some(format!(
         "a plane of dimension {along} {reads} {} × as many elements as it wants: {name}s shorter than {length} along \
          dimension {along} would help whoever reads such planes",
@@ -176,7 +177,8 @@ fn of_store(subject: &Subject, measured: &Measured) -> Option<String> {
         return None;
     }
     let answer = measured.stored / measured.calls;
-    let (calls, each) = (grouped(measured.calls), size(answer));
+    let calls = grouped(measured.calls);
+    let each = size(answer);
     if answer < SMALL_ANSWER {
         if measured.calls < SEVERAL {
             return None;

@@ -65,7 +65,8 @@ impl Geometry {
 
     /// Bytes of all chunks that a part has elements of, decoded.
     pub(super) fn touched_size(&self, part: &ArraySubset) -> u64 {
-        let touched = part.ranges().iter().zip(&self.chunk).map(chunks_touched);
+        let touched =
+            part.ranges().iter().zip(&self.chunk).map(|(range, &length)| chunks_touched(range, length));
         touched.fold(self.chunk_size(), u64::saturating_mul)
     }
 
@@ -131,7 +132,8 @@ impl Geometry {
 
     /// `wanted` about `chunk`, with fewer chunks where it has most until it fits.
     fn clipped(&self, wanted: &[Range<u64>], chunk: &ArraySubset, budget: Budget) -> ArraySubset {
-        let mut counts: Vec<u64> = wanted.iter().zip(&self.chunk).map(chunks_touched).collect();
+        let mut counts: Vec<u64> =
+            wanted.iter().zip(&self.chunk).map(|(range, &length)| chunks_touched(range, length)).collect();
         let before = counts.clone();
         let most = (budget.bytes / self.chunk_size().max(1)).min(budget.chunks).max(1);
         while counts.iter().copied().fold(1, u64::saturating_mul) > most {
@@ -154,7 +156,7 @@ impl Geometry {
 }
 
 /// Chunks of a length that a range has elements of.
-fn chunks_touched((range, &length): (&Range<u64>, &u64)) -> u64 {
+fn chunks_touched(range: &Range<u64>, length: u64) -> u64 {
     let length = length.max(1);
     range.end.div_ceil(length).saturating_sub(range.start / length).max(1)
 }

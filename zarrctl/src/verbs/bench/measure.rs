@@ -142,10 +142,12 @@ impl Bench {
     fn choose(&self, access: Access) -> Result<Chosen, Failure> {
         let limit = self.seconds / CHOOSING;
         let mut random = Random::new();
-        let (finder, array) = (self.array()?, self.array()?);
+        let finder = self.array()?;
+        let array = self.array()?;
         let budget = self.budget(access, &finder, limit, &mut random)?;
         let mut chosen = Chosen::default();
-        let (mut touched, mut misses) = (0u64, 0);
+        let mut touched = 0u64;
+        let mut misses = 0;
         let start = Instant::now();
         while chosen.parts.len() < READS && misses < READS {
             self.tape.turn_to(Mode::Passing);

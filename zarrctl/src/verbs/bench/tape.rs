@@ -79,7 +79,8 @@ pub(super) struct Decoded {
 impl Tape {
     /// Around `store`; nothing is kept yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        let (chunks, size) = (AtomicU64::new(0), AtomicU64::new(0));
+        let chunks = AtomicU64::new(0);
+        let size = AtomicU64::new(0);
         Self { store, mode: AtomicUsize::new(0), kept: Mutex::default(), chunks, size }
     }
 

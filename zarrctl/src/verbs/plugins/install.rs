@@ -38,7 +38,8 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
     if let Some(why) = built_in(&manifest)? {
         warn(&why);
     }
-    let (folder, path) = (folder.display(), path.display());
+    let folder = folder.display();
+    let path = path.display();
     writeln!(
         to,
         "`zarrctl plugins probe {path}` tries it out, and `zarrctl plugins install {folder}` installs it."

@@ -118,7 +118,8 @@ impl Options {
 }
 
 fn again(folder: &Path, fixtures: Option<&Path>) -> io::Result<Again> {
-    let (folder, fixtures) = (folder.to_string_lossy(), fixtures.map(Path::to_string_lossy));
+    let folder = folder.to_string_lossy();
+    let fixtures = fixtures.map(Path::to_string_lossy);
     let mut arguments = vec!["plugins", "probe-here", &folder];
     if let Some(fixtures) = &fixtures {
         arguments.extend(["--fixtures", fixtures]);
@@ -150,7 +151,8 @@ fn quarantine(
         End::Late(_) => format!("it did not come to an end within {} s", time.as_secs()),
         end => end.to_string(),
     };
-    let (name, sha256) = (subject.name.clone(), sha256(&subject.library));
+    let name = subject.name.clone();
+    let sha256 = sha256(&subject.library);
     let quarantined = Quarantined { name, sha256, reason: format!("when it was tried, {what}") };
     Lock::update(&files.quarantine, |quarantine| quarantine.quarantine(quarantined))
         .map_err(|error| Failure::Fault(error.into()))?;
@@ -180,7 +182,8 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
         let manifest = candidate.manifest()?.clone();
         let library = loader.pin(candidate, "")?.path;
         let bytes = fs::read(&library).map_err(|error| named(&library, error))?;
-        let (name, fixtures) = (manifest.name.clone(), fixtures_next_to(&path));
+        let name = manifest.name.clone();
+        let fixtures = fixtures_next_to(&path);
         return Ok(Subject { name, library: bytes, manifest: Some(manifest), fixtures });
     }
     let library = fs::read(&path).map_err(|error| named(&path, error))?;

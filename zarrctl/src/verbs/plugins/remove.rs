@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::loaded::{Installed, PluginId};
 
 pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
-    let (installed, files) = (Installed::find(), files()?);
+    let installed = Installed::find();
+    let files = files()?;
     let id = PluginId::of(name);
     let is_meant = |pin: &Pin| pin.name == id.name && id.is_version(&pin.version);
     let lock = Lock::read(&files.lock).map_err(|error| Failure::Fault(error.into()))?;

@@ -27,7 +27,8 @@ pub(super) struct Found<'r> {
 ///
 /// If there is none here: who has it, or similar names.
 pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure> {
-    let (registry, rows) = (&known.registry, known.rows.as_slice());
+    let registry = &known.registry;
+    let rows = known.rows.as_slice();
     let mut found: Vec<&Row> = rows.iter().filter(|row| is_called(row, id)).collect();
     if found.is_empty() {
         let understood = understood(registry, id);
@@ -300,7 +301,8 @@ fn laid_out(value: &Value, indent: usize, column: usize) -> String {
         }
         _ => return line,
     };
-    let (outer, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
+    let outer = " ".repeat(indent);
+    let inner = " ".repeat(indent + 2);
     format!("{open}\n{inner}{}\n{outer}{close}", inside.join(&format!(",\n{inner}")))
 }
 

@@ -37,7 +37,9 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
         writeln!(to, "  {} (ZARR_PLUGIN_PATH): not looked at, since it is not absolute", path.display())?;
     }
     for row in rows {
-        let (point, name, origin) = (row.point, &row.name, row.origin);
+        let point = row.point;
+        let name = &row.name;
+        let origin = row.origin;
         match &row.library {
             Some(_) => match unusable(installed, origin.package) {
                 None => writeln!(to, "so {point} `{name}` is that of plugin {origin}")?,

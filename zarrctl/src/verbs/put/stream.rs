@@ -14,7 +14,8 @@ use crate::slabs;
 use crate::terminal::{Progress, size};
 
 pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> Result<(), Failure> {
-    let (all, element_size) = (elements.size()?, elements.layout.element_size);
+    let all = elements.size()?;
+    let element_size = elements.layout.element_size;
     let progress = Progress::of_bytes(all, "writing");
     // In Fortran order, no chunk is complete before the last element.
     let budget = if elements.layout.is_fortran { u64::MAX } else { slabs::budget(elements.array) };

@@ -129,11 +129,13 @@ impl Killer {
 
     /// Kills the command once. `fraction` is the part of its run that comes before that, from 0 to 1.
     pub(super) fn kill(&mut self, number: usize, fraction: f64) {
-        let (position, case) = (number % self.layouts.len(), self.case);
+        let position = number % self.layouts.len();
+        let case = self.case;
         let layout = self.layouts[position];
         let baseline = self.baselines.entry(position).or_insert_with(|| Baseline::of(case, layout));
         let moment = moment(fraction, baseline.moments);
-        let (arguments, moments) = (case.arguments, baseline.moments);
+        let arguments = case.arguments;
+        let moments = baseline.moments;
         eprintln!("{arguments:?}, {layout:?}: killed at moment {moment} of {moments}");
         let place = Place::new();
         fixture::copy(&baseline.place.path(""), &place.path(""));
@@ -201,13 +203,14 @@ impl Killed<'_> {
 
     /// Panics unless each node is as before or as after, and each file is whole.
     fn check_state(&self) {
-        let (now, baseline) = (self.state(), self.baseline);
+        let now = self.state();
+        let baseline = self.baseline;
         let states = || [Some(&baseline.before), Some(&baseline.after), baseline.between.as_ref()];
         let nodes = |of: fn(&Readers) -> &Nodes| -> Vec<&Nodes> {
             states().into_iter().flatten().map(|state| of(&state.readers)).collect()
         };
-        let (by_documents, by_copies) =
-            (nodes(|readers| &readers.by_documents), nodes(|readers| &readers.by_copies));
+        let by_documents = nodes(|readers| &readers.by_documents);
+        let by_copies = nodes(|readers| &readers.by_copies);
         check_nodes(&now.readers.by_documents, &by_documents[..2], self.case.mixing);
         check_nodes(&now.readers.by_copies, &by_copies, self.case.mixing);
         if let Writes::File(name) = self.case.writes {
@@ -231,7 +234,8 @@ impl Killed<'_> {
         }
         self.check_again();
         is_repaired |= clean(&self.root, self.case.folder());
-        let (now, after) = (self.state(), &self.baseline.after);
+        let now = self.state();
+        let after = &self.baseline.after;
         assert_eq!(now.readers, after.readers, "after the same command again");
         // Without a document, `erase --all` does not know that other files were to be removed.
         let is_zarr = |name: &&String| !name.ends_with(".txt");

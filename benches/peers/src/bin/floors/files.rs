@@ -76,7 +76,8 @@ fn parts_of_boxes(case: &Case) -> Result<Vec<Part>, Failure> {
                 let places = wanted.iter().zip(&case.chunks);
                 places.fold(0, |place, (range, chunk)| place * chunk + end(range))
             };
-            let (first, last) = (place(|range| range[0]), place(|range| range[1] - 1));
+            let first = place(|range| range[0]);
+            let last = place(|range| range[1] - 1);
             let elements: u64 = wanted.iter().map(|[start, stop]| stop - start).product();
             parts.push(Part {
                 file: file.clone(),

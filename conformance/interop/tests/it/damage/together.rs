@@ -46,7 +46,8 @@ fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
 fn a_handle_sees_what_another_handle_writes() {
     let store =
         store_of(&v3(&json!([8]), &json!([8]), "uint8", &json!(0), &json!([sharding(&json!([2]), "end")])));
-    let (one, other) = (open(&store), open(&store));
+    let one = open(&store);
+    let other = open(&store);
     let part = |text| Selection::parse(text, &[8]).unwrap();
     one.write_values::<u8>(&part("0:2"), &[1, 2]).unwrap();
     assert_eq!(other.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0, 0, 0, 0, 0]);

@@ -23,7 +23,8 @@ fn endian(order: &str) -> Value {
 
 /// What a gzip stream holds, by the codec alone.
 fn gunzip(context: &Context, stream: &[u8]) -> Vec<u8> {
-    let (registry, reading) = (context.registry(), Reading::new(Mode::Strict));
+    let registry = context.registry();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3Draft, GZIP, &reading).unwrap();
     let configuration = super::support::value(&json!({"level": 1}));
     let creation = Creation {

@@ -363,7 +363,8 @@ fn a_type_of_an_extension_may_say_its_byte_order() {
         )
     };
     let endian = |order: &str| json!([{"type": ENDIAN, "configuration": {"endian": order}}]);
-    let (little, big) = ("0201000000000000", "0000000000000102");
+    let little = "0201000000000000";
+    let big = "0000000000000102";
     for (sign, codecs, wanted) in [
         ("<", json!([]), little),
         (">", json!([]), big),

@@ -293,7 +293,8 @@ fn the_root_is_no_child_of_itself() {
 fn what_cannot_be_listed_says_so_and_opens_by_path() {
     let capabilities =
         Capabilities { writeable: false, listable: false, erasable: false, ..Capabilities::ALL };
-    let (entry_point, document) = (entry_point().to_string(), array_document(json!({})).to_string());
+    let entry_point = entry_point().to_string();
+    let document = array_document(json!({})).to_string();
     let values: [(&str, &[u8]); 3] = [
         ("zarr.json", entry_point.as_bytes()),
         ("meta/a.array.json", document.as_bytes()),

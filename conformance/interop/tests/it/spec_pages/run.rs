@@ -148,7 +148,8 @@ fn check_codec(linked: &Linked, page: &Page, example: &Example, entry: &Entry, l
                 assert_eq!(Some(&*stored(array, elements)), after.bytes(), "{place}");
             }
             ("decoded", "encoded") => {
-                let (codec, array) = (create(), array());
+                let codec = create();
+                let array = array();
                 let found = encode(linked, &codec, &array, before.bytes().unwrap());
                 check_result(&place, found, after.bytes());
                 check_encoded_side(&place, &codec, &array, after);
@@ -249,7 +250,8 @@ fn check_metadata_encoding(linked: &Linked, entry: &Entry, lines: &[Line]) -> us
     let encoding = linked.metadata_encoding(entry).unwrap();
     let [(decoded, document), (encoded, digits)] = lines else { panic!("{lines:?}") };
     assert_eq!((&**decoded, &**encoded), ("decoded", "encoded"));
-    let (document, bytes) = (parsed(document), hex(&digits.replace(' ', "")));
+    let document = parsed(document);
+    let bytes = hex(&digits.replace(' ', ""));
     assert_eq!(encoding.encode(&document).unwrap(), bytes);
     assert_eq!(encoding.decode(&bytes, &linked.reading).unwrap(), document);
     1
@@ -263,7 +265,9 @@ fn check_grid(linked: &Linked, entry: &Entry, example: &Example, lines: &[Line])
         let list = parsed(&format!("[{}]", lines[place].1));
         list.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect()
     };
-    let (element, key, position) = (numbers(0, "element"), numbers(1, "key"), numbers(2, "position"));
+    let element = numbers(0, "element");
+    let key = numbers(1, "key");
+    let position = numbers(2, "position");
     for (dimension, &element) in element.iter().enumerate() {
         let chunk = grid.chunk_of(dimension, element).unwrap();
         assert_eq!(grid.key_index(dimension, chunk).unwrap(), key[dimension], "{lines:?}");
