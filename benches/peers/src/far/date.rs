@@ -1,67 +1,22 @@
 //! Times as headers and listings have them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-/// A moment in the calendar, in UTC.
-struct Moment {
-    year: u64,
-    month: usize,
-    day: u64,
-    weekday: usize,
-    /// Hour, minute and second.
-    clock: [u64; 3],
-}
+use chrono::{DateTime, Utc};
 
-impl Moment {
-    /// Of a time after 1970.
-    fn of(time: SystemTime) -> Self {
-        let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let mut days = seconds / 86_400;
-        let second = seconds % 86_400;
-        let weekday = usize::try_from((days + 4) % 7).unwrap_or_default();
-        let mut year = 1970;
-        while days >= days_of(year) {
-            days -= days_of(year);
-            year += 1;
-        }
-        let february = days_of(year) - 337;
-        let mut month = 0;
-        for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-            if days < length {
-                break;
-            }
-            days -= length;
-            month += 1;
-        }
-        Self { year, month, day: days + 1, weekday, clock: [second / 3600, second / 60 % 60, second % 60] }
-    }
-}
-
-fn days_of(year: u64) -> u64 {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    365 + u64::from(is_leap)
-}
-
-/// As in the header `Last-Modified`.
+/// The time as in the header `Last-Modified`.
 pub(super) fn of_header(time: SystemTime) -> String {
-    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let Moment { year, month, day, weekday, clock: [hour, minute, second] } = Moment::of(time);
-    let weekday = DAYS[weekday];
-    let month = MONTHS[month];
-    format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
+    DateTime::<Utc>::from(time).format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// As in a listing.
+/// The time as in a listing.
 pub(super) fn of_listing(time: SystemTime) -> String {
-    let Moment { year, month, day, clock: [hour, minute, second], .. } = Moment::of(time);
-    format!("{year}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z", month + 1)
+    DateTime::<Utc>::from(time).format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
 

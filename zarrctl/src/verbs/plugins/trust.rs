@@ -1,8 +1,9 @@
 //! `plugins trust`: the one verb that adds to `plugins.lock`.
 
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use chrono::{DateTime, Utc};
 use zarr_kit::loaded::{Lock, LockFiles, Pin};
 
 use super::built_in;
@@ -82,43 +83,7 @@ pub(super) fn files() -> Result<LockFiles, Failure> {
     })
 }
 
-/// The day in UTC: `2026-11-22`.
+/// The day in UTC, such as `2026-11-22`.
 fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    date(seconds / 86400)
-}
-
-/// The date so many days after the first of January 1970. Source: H. Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `civil_from_days`.
-fn date(days: u64) -> String {
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_counted_as_the_calendar_does() {
-        // `date -u -d @$((days * 86400)) +%F`
-        for (days, day) in [
-            (0, "1970-01-01"),
-            (11_016, "2000-02-29"),
-            (11_017, "2000-03-01"),
-            (20_779, "2026-11-22"),
-            (47_540, "2100-02-28"),
-            (47_541, "2100-03-01"),
-        ] {
-            assert_eq!(date(days), day);
-        }
-    }
+    DateTime::<Utc>::from(SystemTime::now()).date_naive().to_string()
 }
