@@ -12,6 +12,8 @@
 mod elements;
 mod fill;
 mod geometry;
+mod in_place;
+mod kernels;
 mod level;
 mod rows;
 mod swap;
@@ -30,11 +32,11 @@ use std::ptr::NonNull;
 use std::slice;
 
 pub(crate) use fill::{FillDimension, all_equal, fill, fill_shared};
-pub(crate) use swap::{Swap, swap_in_place};
+pub(crate) use in_place::swap_in_place;
+pub(crate) use swap::Swap;
 
-use geometry::{Geometry, walk};
+use geometry::{Extent, Geometry, walk};
 use level::Level;
-use rows::Rows;
 
 /// The most dimensions that a copy or a fill may have.
 pub(crate) const MAX_RANK: usize = 32;
@@ -171,9 +173,11 @@ pub(crate) unsafe fn copy_shared(
     streaming: bool,
 ) -> Result<(), OutOfBounds> {
     let swap = swap.checked(element_size)?;
-    let sides = [(source.len(), source_offset), (destination.size, destination_offset)];
-    let (source, destination) = (source.as_ptr(), destination.start.as_ptr());
-    Geometry::with(element_size, dimensions, sides, |geometry| {
+    let source_side = Extent { size: source.len(), offset: source_offset };
+    let destination_side = Extent { size: destination.size, offset: destination_offset };
+    let source = source.as_ptr();
+    let destination = destination.start.as_ptr();
+    Geometry::with(element_size, dimensions, source_side, destination_side, |geometry| {
         // SAFETY: `Geometry` found all elements inside of both sides, `checked` all units inside of their
         // elements; the caller keeps others away from what is written.
         unsafe { run(Level::detect(), swap, geometry, source, destination, streaming) };
@@ -200,7 +204,7 @@ unsafe fn run(
     let (inner, outer) = geometry.split();
     let streaming = streaming && inner.count * size >= rows::LINE;
     if inner.source_stride == size.cast_signed() && inner.destination_stride == size.cast_signed() {
-        let rows = Rows::new(level, size, swap, inner.count * size, streaming);
+        let rows = kernels::rows(level, size, swap, inner.count * size, streaming);
         let (second, outer) = outer.split_first().unwrap_or((&Dimension::ONE, &[]));
         // SAFETY: rows of elements in bounds, by this function's contract.
         walk(outer, |from, to| unsafe {
@@ -211,6 +215,6 @@ unsafe fn run(
         unsafe { tiles::copy(level, size, swap, inner, outer, source, destination, streaming) };
     }
     if streaming {
-        level.fence();
+        kernels::fence(level);
     }
 }

@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::geometry::{Geometry, walk};
+use super::geometry::{Extent, Geometry, walk};
+use super::kernels;
 use super::level::Level;
-use super::rows::Rows;
 use super::swap::Swap;
 use super::{Dimension, OutOfBounds, Shared, run};
 use crate::per_dimension::PerDimension;
@@ -59,8 +59,9 @@ pub(crate) unsafe fn fill_shared(
     for (to, from) in repeated.iter_mut().zip(dimensions) {
         *to = Dimension { count: from.count, source_stride: 0, destination_stride: from.stride };
     }
-    let sides = [(element.len(), 0), (destination.size, destination_offset)];
-    Geometry::with(element.len(), &repeated, sides, |geometry| {
+    let source_side = Extent { size: element.len(), offset: 0 };
+    let destination_side = Extent { size: destination.size, offset: destination_offset };
+    Geometry::with(element.len(), &repeated, source_side, destination_side, |geometry| {
         // SAFETY: `Geometry` found all elements in bounds; the caller keeps others away from them.
         unsafe { fill_geometry(Level::detect(), element, geometry, destination.start.as_ptr()) };
     })
@@ -109,8 +110,8 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
         Dimension { count: bytes / whole, source_stride: 0, destination_stride: whole.cast_signed() };
     let end = bytes / whole * whole;
     let rest = bytes - end;
-    let rows = Rows::new(level, size, Swap::None, whole, false);
-    let ends = Rows::new(level, size, Swap::None, rest, false);
+    let rows = kernels::rows(level, size, Swap::None, whole, false);
+    let ends = kernels::rows(level, size, Swap::None, rest, false);
     walk(outer, |_, to| {
         let to = destination.wrapping_offset(to);
         // SAFETY: as many bytes as one row has, from a block that has as many.

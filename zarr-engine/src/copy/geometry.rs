@@ -18,15 +18,25 @@ pub(super) struct Geometry {
     rank: usize,
 }
 
+/// The memory of one side of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// Bytes of the memory.
+    pub(super) size: usize,
+    /// Bytes before the first element.
+    pub(super) offset: usize,
+}
+
 impl Geometry {
-    /// Checks and simplifies a copy, and calls `run` with it if there is anything to copy.
-    /// `sides` are size and offset of source and destination, in bytes.
+    /// Checks and simplifies a copy between `source` and `destination`, and calls `run` with it if there is anything
+    /// to copy.
     ///
     /// It is handed on and not returned: moving it took longer than copying one element.
     pub(super) fn with(
         element_size: usize,
         dimensions: &[Dimension],
-        sides: [(usize, usize); 2],
+        source: Extent,
+        destination: Extent,
         run: impl FnOnce(&Self),
     ) -> Result<(), OutOfBounds> {
         if dimensions.len() > MAX_RANK {
@@ -35,13 +45,12 @@ impl Geometry {
         if element_size == 0 || dimensions.iter().any(|dimension| dimension.count == 0) {
             return Ok(());
         }
-        let [source, destination] = sides;
         check(element_size, source, dimensions.iter().map(|d| (d.count, d.source_stride)))?;
         check(element_size, destination, dimensions.iter().map(|d| (d.count, d.destination_stride)))?;
         let mut geometry = Self {
             element_size,
-            source_start: source.1,
-            destination_start: destination.1,
+            source_start: source.offset,
+            destination_start: destination.offset,
             dimensions: PerDimension::new(dimensions.len(), Dimension::ONE),
             rank: 0,
         };
@@ -112,7 +121,8 @@ impl Geometry {
 /// Calls `run` with the byte offsets, from and to, of each position of `dimensions`, the first one fastest.
 pub(super) fn walk(dimensions: &[Dimension], mut run: impl FnMut(isize, isize)) {
     let mut index = [0; MAX_RANK];
-    let (mut source, mut destination) = (0_isize, 0_isize);
+    let mut source = 0_isize;
+    let mut destination = 0_isize;
     loop {
         run(source, destination);
         let mut at = 0;
@@ -133,18 +143,19 @@ pub(super) fn walk(dimensions: &[Dimension], mut run: impl FnMut(isize, isize)) 
     }
 }
 
-/// Finds all elements of one side inside of its `size` bytes. No count is zero.
+/// Finds all elements of one side inside of its memory. No count is zero.
 fn check(
     element_size: usize,
-    (size, offset): (usize, usize),
+    side: Extent,
     dimensions: impl Iterator<Item = (usize, isize)>,
 ) -> Result<(), OutOfBounds> {
-    let (mut low, mut high) = (0_usize, element_size);
+    let mut low = 0_usize;
+    let mut high = element_size;
     for (count, stride) in dimensions {
         let reach = (count - 1).checked_mul(stride.unsigned_abs()).ok_or(OutOfBounds)?;
         let end = if stride < 0 { &mut low } else { &mut high };
         *end = end.checked_add(reach).ok_or(OutOfBounds)?;
     }
-    let end = offset.checked_add(high).ok_or(OutOfBounds)?;
-    if low > offset || end > size { Err(OutOfBounds) } else { Ok(()) }
+    let end = side.offset.checked_add(high).ok_or(OutOfBounds)?;
+    if low > side.offset || end > side.size { Err(OutOfBounds) } else { Ok(()) }
 }

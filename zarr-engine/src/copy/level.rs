@@ -1,8 +1,5 @@
 //! Which instructions the machine has.
 
-use super::rows::{Kernel, Purpose};
-use super::tiles::Transpose;
-
 /// A set of instructions that kernels are written for. `Portable` runs everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
@@ -43,23 +40,6 @@ impl Level {
         let best = all.iter().position(|level| *level == Self::detect()).unwrap();
         all[..=best].to_vec()
     }
-
-    /// The row kernel for `purpose`; `None`: the portable one serves.
-    pub(super) fn rows(self, purpose: Purpose) -> Option<Kernel> {
-        super::x86::rows(self, purpose)
-    }
-
-    /// The kernel that transposes a whole tile of elements of `element_size` bytes; `None`: the portable one.
-    pub(super) fn transpose(self, element_size: usize) -> Option<Transpose> {
-        super::x86::transpose(self, element_size)
-    }
-
-    /// Orders streamed stores before all that follows.
-    pub(super) fn fence(self) {
-        if self != Level::Portable {
-            super::x86::fence();
-        }
-    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -74,17 +54,4 @@ impl Level {
     pub(super) fn all() -> Vec<Self> {
         vec![Level::Portable]
     }
-
-    /// The row kernel for `purpose`; `None`: the portable one serves.
-    pub(super) fn rows(self, _: Purpose) -> Option<Kernel> {
-        None
-    }
-
-    /// The kernel that transposes a whole tile of elements of `element_size` bytes; `None`: the portable one.
-    pub(super) fn transpose(self, _: usize) -> Option<Transpose> {
-        None
-    }
-
-    /// Orders streamed stores before all that follows. There are none.
-    pub(super) fn fence(self) {}
 }

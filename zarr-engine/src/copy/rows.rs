@@ -3,11 +3,13 @@
 use std::ptr;
 
 use super::Dimension;
-use super::level::Level;
 use super::swap::{Pattern, Swap};
 
 /// Bytes of a cache line, as far as copies are concerned; shorter rows are not streamed.
 pub(super) const LINE: usize = 64;
+
+/// Bytes of the destination that are written in one run: some lines, so that memory sees neighbours together.
+pub(super) const RUN: usize = 4 * LINE;
 
 /// Rows of `bytes` bytes each, and how they are copied.
 #[derive(Debug)]
@@ -17,15 +19,22 @@ pub(super) struct Rows<'a> {
     /// The swap as a permutation of 16 bytes, if it is one.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "vector kernels use it"))]
     pub(super) pattern: Option<Pattern>,
-    element_size: usize,
-    swap: Swap<'a>,
-    kernel: Kernel,
+    pub(super) element_size: usize,
+    /// Was checked against the element.
+    pub(super) swap: Swap<'a>,
+    pub(super) kernel: Kernel,
 }
 
 /// Copies as many rows as the dimension counts.
 ///
 /// Safety: as for [`Rows::copy`].
 pub(super) type Kernel = unsafe fn(&Rows<'_>, *const u8, *mut u8, Dimension);
+
+/// Transposes a tile one cache line wide each way: lines of the source, the given number of bytes apart, become columns of a buffer
+/// whose rows have [`RUN`] bytes.
+///
+/// Safety: `LINE / element_size` lines are valid for reads, and the same number of rows of the buffer for writes.
+pub(super) type Transpose = unsafe fn(*const u8, isize, *mut u8);
 
 /// What a vector kernel for rows is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,26 +47,7 @@ pub(super) enum Purpose {
     ShuffleAndStream,
 }
 
-impl<'a> Rows<'a> {
-    /// Rows of `bytes` bytes; `swap` was checked against the element.
-    pub(super) fn new(
-        level: Level,
-        element_size: usize,
-        swap: Swap<'a>,
-        bytes: usize,
-        streaming: bool,
-    ) -> Self {
-        let streaming = streaming && bytes >= LINE;
-        let pattern = swap.pattern(element_size);
-        let purpose = match (swap, pattern) {
-            (Swap::None, _) => streaming.then_some(Purpose::Stream),
-            (_, Some(_)) if streaming => Some(Purpose::ShuffleAndStream),
-            (_, pattern) => pattern.map(|_| Purpose::Shuffle),
-        };
-        let kernel = purpose.and_then(|purpose| level.rows(purpose)).unwrap_or_else(|| portable(swap, bytes));
-        Self { bytes, pattern, element_size, swap, kernel }
-    }
-
+impl Rows<'_> {
     /// Copies `rows.count` rows; its strides are bytes from row to row.
     ///
     /// # Safety
@@ -66,13 +56,13 @@ impl<'a> Rows<'a> {
     /// not overlap, but where bytes are swapped each row may lie exactly on its source.
     #[inline]
     pub(super) unsafe fn copy(&self, source: *const u8, destination: *mut u8, rows: Dimension) {
-        // SAFETY: the caller's promise is the kernel's. `Level` gave kernels that this machine can run.
+        // SAFETY: the caller's promise is the kernel's. `kernels` chose one that this machine can run.
         unsafe { (self.kernel)(self, source, destination, rows) };
     }
 }
 
 /// The kernel in plain Rust.
-fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
+pub(super) fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
     match (swap, bytes) {
         (Swap::None, 1) => fixed::<1>,
         (Swap::None, 2) => fixed::<2>,
@@ -94,12 +84,11 @@ fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
 /// Calls `row` with source and destination of each row.
 #[inline(always)]
 pub(super) fn each_row(
-    source: *const u8,
-    destination: *mut u8,
+    mut source: *const u8,
+    mut destination: *mut u8,
     rows: Dimension,
     mut row: impl FnMut(*const u8, *mut u8),
 ) {
-    let (mut source, mut destination) = (source, destination);
     for _ in 0..rows.count {
         row(source, destination);
         source = source.wrapping_offset(rows.source_stride);

@@ -2,9 +2,7 @@
 
 use zarr_spec::Unit;
 
-use super::level::Level;
-use super::rows::Rows;
-use super::{Dimension, OutOfBounds};
+use super::OutOfBounds;
 
 /// Which units of an element have their bytes reversed while it is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,40 +75,4 @@ pub(super) struct Pattern {
     pub(super) from: [u8; 16],
     /// Bytes after which it repeats; divides 16.
     pub(super) period: usize,
-}
-
-/// Reverses the units of all elements of `bytes` in place.
-///
-/// # Errors
-///
-/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit reaches out of its element.
-pub(crate) fn swap_in_place(
-    swap: Swap<'_>,
-    element_size: usize,
-    bytes: &mut [u8],
-) -> Result<(), OutOfBounds> {
-    swap_in_place_at(Level::detect(), swap, element_size, bytes)
-}
-
-/// [`swap_in_place`] with the instructions of `level`.
-pub(super) fn swap_in_place_at(
-    level: Level,
-    swap: Swap<'_>,
-    element_size: usize,
-    bytes: &mut [u8],
-) -> Result<(), OutOfBounds> {
-    let swap = swap.checked(element_size)?;
-    if bytes.is_empty() || element_size == 0 {
-        return if bytes.is_empty() { Ok(()) } else { Err(OutOfBounds) };
-    }
-    if !bytes.len().is_multiple_of(element_size) {
-        return Err(OutOfBounds);
-    }
-    if swap != Swap::None {
-        let start = bytes.as_mut_ptr();
-        let rows = Rows::new(level, element_size, swap, bytes.len(), false);
-        // SAFETY: one row, all of `bytes`; rows with a swap may lie on their source, and this one does exactly.
-        unsafe { rows.copy(start, start, Dimension::ONE) };
-    }
-    Ok(())
 }

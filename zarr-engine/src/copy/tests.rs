@@ -1,7 +1,7 @@
 //! All kernels against nested loops, over random shapes, strides, sizes and byte orders.
 
 use super::fill::fill_geometry;
-use super::swap::swap_in_place_at;
+use super::in_place::swap_in_place_at;
 use super::*;
 use zarr_spec::Unit;
 
@@ -68,7 +68,9 @@ impl Side {
         }
         let gaps = random.one_in(3);
         let mut strides = vec![0; counts.len()];
-        let (mut stride, mut before, mut after) = (element_size, 0, element_size);
+        let mut stride = element_size;
+        let mut before = 0;
+        let mut after = element_size;
         for at in order {
             if gaps && random.one_in(2) {
                 stride += random.below(3) * element_size + random.pick(&[0, 1, 64]);
@@ -111,7 +113,8 @@ fn unit(offset: usize, size: usize) -> Unit {
 }
 
 fn random_units(random: &mut Random, element_size: usize) -> Vec<Unit> {
-    let (mut units, mut at) = (Vec::new(), 0);
+    let mut units = Vec::new();
+    let mut at = 0;
     while at < element_size {
         let size = 1 + random.below((element_size - at).min(9));
         if !random.one_in(3) {
@@ -159,11 +162,13 @@ fn copy_reference(
 ) {
     if let Some((first, rest)) = dimensions.split_first() {
         for at in 0..first.count.cast_signed() {
-            let (from, to) = (from + at * first.source_stride, to + at * first.destination_stride);
+            let from = from + at * first.source_stride;
+            let to = to + at * first.destination_stride;
             copy_reference(element_size, swap, rest, source, from, destination, to);
         }
     } else {
-        let (from, to) = (from.cast_unsigned(), to.cast_unsigned());
+        let from = from.cast_unsigned();
+        let to = to.cast_unsigned();
         let mut element = source[from..from + element_size].to_vec();
         reverse_reference(swap, &mut element);
         destination[to..to + element_size].copy_from_slice(&element);
@@ -176,16 +181,16 @@ fn copy_at(
     element_size: usize,
     swap: Swap<'_>,
     dimensions: &[Dimension],
-    (source, source_offset): (&[u8], usize),
-    (destination, destination_offset): (&mut [u8], usize),
+    from: (&[u8], usize),
+    to: (&mut [u8], usize),
     streaming: bool,
 ) {
     let swap = swap.checked(element_size).unwrap();
-    let sides = [(source.len(), source_offset), (destination.len(), destination_offset)];
-    let (from, to) = (source.as_ptr(), destination.as_mut_ptr());
-    Geometry::with(element_size, dimensions, sides, |geometry| {
+    let source = Extent { size: from.0.len(), offset: from.1 };
+    let destination = Extent { size: to.0.len(), offset: to.1 };
+    Geometry::with(element_size, dimensions, source, destination, |geometry| {
         // SAFETY: both sides are exclusive and were checked.
-        unsafe { run(level, swap, geometry, from, to, streaming) };
+        unsafe { run(level, swap, geometry, from.0.as_ptr(), to.0.as_mut_ptr(), streaming) };
     })
     .unwrap();
 }
@@ -212,9 +217,11 @@ fn every_kernel_copies_what_nested_loops_copy() {
         let from = Side::random(random, &counts, element_size, true);
         let to = Side::random(random, &counts, element_size, false);
         let dimensions = dimensions(&counts, &from, &to);
-        let (source, before) = (random.bytes(from.size), random.bytes(to.size));
+        let source = random.bytes(from.size);
+        let before = random.bytes(to.size);
         let mut expected = before.clone();
-        let (first, last) = (from.offset.cast_signed(), to.offset.cast_signed());
+        let first = from.offset.cast_signed();
+        let last = to.offset.cast_signed();
         copy_reference(element_size, swap, &dimensions, &source, first, &mut expected, last);
         for streaming in [false, true] {
             for level in Level::all() {
@@ -250,12 +257,13 @@ fn every_kernel_fills_what_nested_loops_fill() {
         let mut expected = before.clone();
         let first = to.offset.cast_signed();
         copy_reference(element_size, Swap::None, &dimensions, &element, 0, &mut expected, first);
-        let sides = [(element_size, 0), (to.size, to.offset)];
+        let source = Extent { size: element_size, offset: 0 };
+        let destination = Extent { size: to.size, offset: to.offset };
         let case = format!("seed {seed}, {element_size} bytes, {dimensions:?}, {to:?}");
         for level in Level::all() {
             let mut filled = before.clone();
             let start = filled.as_mut_ptr();
-            Geometry::with(element_size, &dimensions, sides, |geometry| {
+            Geometry::with(element_size, &dimensions, source, destination, |geometry| {
                 // SAFETY: the destination is exclusive and was checked.
                 unsafe { fill_geometry(level, &element, geometry, start) };
             })
@@ -281,7 +289,8 @@ fn every_kernel_swaps_in_place() {
         let swap = random_swap(random, element_size, &units);
         let size = element_size * random.below(90) + 3;
         let bytes = random.bytes(size);
-        let (start, count) = (random.below(4), bytes.len() / element_size * element_size);
+        let start = random.below(4);
+        let count = bytes.len() / element_size * element_size;
         let end = (start + count).min(start + (bytes.len() - start) / element_size * element_size);
         let mut expected = bytes.clone();
         expected[start..end]
@@ -317,7 +326,8 @@ fn one_byte_less_on_either_side_is_out_of_bounds() {
             let high: isize = ends.filter(|end| *end > 0).sum();
             (low.unsigned_abs(), high.unsigned_abs() + element_size)
         };
-        let ((low, high), (low_to, high_to)) = (reach(&from), reach(&to));
+        let (low, high) = reach(&from);
+        let (low_to, high_to) = reach(&to);
         let attempt = |source: usize, first: usize, destination: usize, first_to: usize| {
             let before = vec![1; destination];
             let mut bytes = before.clone();

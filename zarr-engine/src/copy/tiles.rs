@@ -4,19 +4,11 @@ use std::mem::MaybeUninit;
 
 use super::elements::{self, Elements};
 use super::geometry::walk;
+use super::kernels;
 use super::level::Level;
-use super::rows::{LINE, Rows};
+use super::rows::{LINE, RUN, Rows, Transpose};
 use super::swap::Swap;
 use super::{Dimension, MAX_RANK};
-
-/// Transposes a tile one cache line wide each way: lines of the source, so many bytes apart, become
-/// columns of a [`Buffer`].
-///
-/// Safety: `LINE / element_size` lines are valid for reads, and as many rows of the buffer for writes.
-pub(super) type Transpose = unsafe fn(*const u8, isize, *mut u8);
-
-/// Bytes of the destination that are written in one run: some lines, so that memory sees neighbours together.
-pub(super) const RUN: usize = 4 * LINE;
 
 /// Tiles on their way: each row is one run of the destination.
 #[repr(align(64))]
@@ -107,12 +99,14 @@ impl<'a> Plane<'a> {
             && across.count >= 4;
         let wide = (LINE / element_size).max(4);
         let way = match elements::kernel(element_size, Swap::None) {
-            Some(gather) if tiled => Way::Tiles { gather, transpose: level.transpose(element_size) },
+            Some(gather) if tiled => {
+                Way::Tiles { gather, transpose: kernels::transpose(level, element_size) }
+            }
             _ if turned => Way::Blocks { along: wide, across: wide.max(16) },
             _ => Way::Whole,
         };
         let elements = elements::kernel(element_size, swap);
-        let single = Rows::new(level, element_size, swap, element_size, false);
+        let single = kernels::rows(level, element_size, swap, element_size, false);
         Self { level, element_size, swap, streaming, along, across, elements, single, way }
     }
 
@@ -182,7 +176,7 @@ impl<'a> Plane<'a> {
         while first < self.along.count {
             let along = self.run_elements(destination, first).min(self.along.count - first);
             let bytes = along * self.element_size;
-            let rows = Rows::new(self.level, self.element_size, self.swap, bytes, self.streaming);
+            let rows = kernels::rows(self.level, self.element_size, self.swap, bytes, self.streaming);
             for second in (0..self.across.count).step_by(wide) {
                 let across = wide.min(self.across.count - second);
                 for part in (0..along).step_by(wide) {

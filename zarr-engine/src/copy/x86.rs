@@ -5,9 +5,8 @@ use std::mem::MaybeUninit;
 
 use super::Dimension;
 use super::level::Level;
-use super::rows::{Kernel, LINE, Purpose, Rows, copy_short, each_row};
+use super::rows::{Kernel, LINE, Purpose, RUN, Rows, Transpose, copy_short, each_row};
 use super::swap::Pattern;
-use super::tiles::{RUN, Transpose};
 
 /// How many rows before they are written to their first and last lines are asked for.
 const AHEAD: isize = 4;

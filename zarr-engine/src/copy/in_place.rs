@@ -1,0 +1,42 @@
+//! Reverses bytes of elements where they are.
+
+use super::kernels;
+use super::level::Level;
+use super::swap::Swap;
+use super::{Dimension, OutOfBounds};
+
+/// Reverses the units of all elements of `bytes` in place.
+///
+/// # Errors
+///
+/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit reaches out of its element.
+pub(crate) fn swap_in_place(
+    swap: Swap<'_>,
+    element_size: usize,
+    bytes: &mut [u8],
+) -> Result<(), OutOfBounds> {
+    swap_in_place_at(Level::detect(), swap, element_size, bytes)
+}
+
+/// [`swap_in_place`] with the instructions of `level`.
+pub(super) fn swap_in_place_at(
+    level: Level,
+    swap: Swap<'_>,
+    element_size: usize,
+    bytes: &mut [u8],
+) -> Result<(), OutOfBounds> {
+    let swap = swap.checked(element_size)?;
+    if bytes.is_empty() || element_size == 0 {
+        return if bytes.is_empty() { Ok(()) } else { Err(OutOfBounds) };
+    }
+    if !bytes.len().is_multiple_of(element_size) {
+        return Err(OutOfBounds);
+    }
+    if swap != Swap::None {
+        let start = bytes.as_mut_ptr();
+        let rows = kernels::rows(level, element_size, swap, bytes.len(), false);
+        // SAFETY: one row, all of `bytes`; rows with a swap may lie on their source, and this one does exactly.
+        unsafe { rows.copy(start, start, Dimension::ONE) };
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Chooses the kernels that this machine runs fastest.
+
+use super::level::Level;
+use super::rows::{self, Kernel, LINE, Purpose, Rows, Transpose};
+use super::swap::Swap;
+
+/// Rows of `bytes` bytes; `swap` was checked against the element. Rows that are streamed are written past the caches.
+pub(super) fn rows(
+    level: Level,
+    element_size: usize,
+    swap: Swap<'_>,
+    bytes: usize,
+    streaming: bool,
+) -> Rows<'_> {
+    let streaming = streaming && bytes >= LINE;
+    let pattern = swap.pattern(element_size);
+    let purpose = match (swap, pattern) {
+        (Swap::None, _) => streaming.then_some(Purpose::Stream),
+        (_, Some(_)) if streaming => Some(Purpose::ShuffleAndStream),
+        (_, pattern) => pattern.map(|_| Purpose::Shuffle),
+    };
+    let kernel = purpose.and_then(|purpose| vector_rows(level, purpose));
+    let kernel = kernel.unwrap_or_else(|| rows::portable(swap, bytes));
+    Rows { bytes, pattern, element_size, swap, kernel }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn vector_rows(level: Level, purpose: Purpose) -> Option<Kernel> {
+    super::x86::rows(level, purpose)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn vector_rows(_: Level, _: Purpose) -> Option<Kernel> {
+    None
+}
+
+/// The kernel that transposes a whole tile of elements of `element_size` bytes. `None` leaves it to portable code.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
+    super::x86::transpose(level, element_size)
+}
+
+/// The kernel that transposes a whole tile. `None` leaves it to portable code.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn transpose(_: Level, _: usize) -> Option<Transpose> {
+    None
+}
+
+/// Orders streamed stores before everything that follows.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn fence(level: Level) {
+    if level != Level::Portable {
+        super::x86::fence();
+    }
+}
+
+/// Orders streamed stores before everything that follows. Portable code has none.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn fence(_: Level) {}
