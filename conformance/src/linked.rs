@@ -1,8 +1,8 @@
 //! Codecs from the plugins that a test links, by their identifiers: as a document would create them.
 
+use zarr_json::ParseOptions;
 use zarr_spec::chain::ChainCreation;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::json::{self, ParseOptions};
 use zarr_spec::pipeline::{Pipeline, Swap};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Format, Mode, Reading, Registry,
@@ -63,7 +63,7 @@ pub fn translate(
     let plugin = plugin(format, identifier);
     creation(format, identifier, configuration, Mode::Lenient, |creation| {
         let configuration = (plugin.translate)(creation, decoded, to)?;
-        let text = json::to_vec(&Value::Object(configuration)).expect("JSON can be written");
+        let text = zarr_json::to_vec(&Value::Object(configuration)).expect("JSON can be written");
         Ok((plugin.identifiers.in_format(to), String::from_utf8(text).expect("JSON is UTF-8")))
     })
 }
@@ -94,7 +94,7 @@ pub fn stored(
     let documents: Vec<_> = codecs
         .iter()
         .map(|(identifier, configuration)| {
-            let parsed = json::parse(configuration.as_bytes(), &ParseOptions::default());
+            let parsed = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default());
             ExtensionDocument::new(*identifier, parsed.map_or(Value::Null, |parsed| parsed.value))
         })
         .collect();

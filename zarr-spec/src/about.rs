@@ -1,10 +1,9 @@
 //! What a plugin says of itself: for people who look for it, and for what tests it.
 
 use serde::de::DeserializeOwned;
+use zarr_json::{Value, schema};
 
 use crate::format::Format;
-use crate::json::{self, Value};
-use crate::schema;
 
 /// A sentence on a plugin, uses of it, and what its configuration is.
 #[derive(Debug, Clone, Copy)]
@@ -63,9 +62,9 @@ impl About {
         match self.schemas[format as usize] {
             Schema::Unknown => None,
             Schema::Linked(schema) => Some(schema()),
-            Schema::Loaded(text) => {
-                json::parse(text.as_bytes(), &json::ParseOptions::default()).ok().map(|parsed| parsed.value)
-            }
+            Schema::Loaded(text) => zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default())
+                .ok()
+                .map(|parsed| parsed.value),
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_json::{Object, Value, printable};
+
 use crate::codec::{Codec, CodecError, CodecPlugin};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
-use crate::json::Value;
 use crate::plugin::Creation;
-use crate::printable::printable;
 use crate::registry::{Registry, Unknown};
 use crate::representation::{ArrayRepresentation, Representation, Size, Units};
 
@@ -356,7 +356,7 @@ pub fn has_byte_order(units: &Units) -> bool {
 
 /// The members of a v2 codec object without its `id`, as the configuration of an [`ExtensionDocument`].
 #[must_use]
-pub fn v2_codec(object: &crate::json::Object, id: &str) -> ExtensionDocument {
+pub fn v2_codec(object: &Object, id: &str) -> ExtensionDocument {
     let members = object.iter().filter(|(name, _)| *name != "id");
     let members = members.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     ExtensionDocument::new(id, Value::Object(members))

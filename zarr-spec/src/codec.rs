@@ -18,15 +18,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zarr_json::{Object, Value, printable};
 
 use crate::BoxError;
 use crate::about::{About, says_what_it_is};
 use crate::chain::{ChainError, CodecChain};
 use crate::format::{Format, Invalid};
-use crate::json::{self, Object, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
 pub use casts::Cast;
@@ -437,7 +436,7 @@ pub fn all_members<T: DeserializeOwned + Serialize>(
     _decoded: &Representation,
     _to: Format,
 ) -> Result<Object, CodecError> {
-    match json::to_value(&creation.parse::<T>()?) {
+    match zarr_json::to_value(&creation.parse::<T>()?) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
         Err(error) => Err(CodecError::configuration(error.to_string())),

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
+use zarr_json::{Value, printable};
+
 use crate::about::{About, says_what_it_is};
 use crate::format::{Format, Invalid, Mode, Reading};
-use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
 use crate::representation::{ByteOrder, Elements, FillValue};
 
 pub use objects::ObjectNames;

@@ -3,9 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use zarr_json::Value;
+
 use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
-use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use zarr_json::{Value, printable};
+
 use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
-use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
 use crate::subset::ArraySubset;
 
 /// Why a chunk grid could not be used.

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::fmt;
 
+use zarr_json::printable;
+
 use crate::format::Format;
-use crate::printable::printable;
 
 /// Why a text is no key or prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -22,7 +22,6 @@ pub mod data_type;
 pub mod extension;
 pub mod format;
 pub mod grid;
-pub mod json;
 pub mod key;
 pub mod key_encoding;
 pub mod layout;
@@ -33,10 +32,8 @@ pub mod path;
 pub mod pipeline;
 pub mod plugin;
 pub mod pool;
-pub mod printable;
 pub mod registry;
 pub mod representation;
-pub mod schema;
 pub mod store;
 pub mod subset;
 pub mod transformer;
@@ -50,18 +47,17 @@ pub use chain::{ChainError, CodecChain};
 pub use codec::{Codec, CodecError, CodecPlugin};
 pub use data_type::{DataType, DataTypeError, DataTypePlugin};
 pub use format::{Format, Invalid, Mode, Reading};
-pub use json::{Number, Object, Value};
 pub use key::{ByteRange, Key, KeyError, Prefix};
 pub use output::{Buffer, LimitExceeded, Output};
 pub use path::NodePath;
 pub use plugin::{Creation, Identifiers, Origin};
 pub use pool::Pool;
-pub use printable::{printable, printable_path};
 pub use registry::Registry;
 pub use representation::{
     ArrayRepresentation, ByteOrder, Elements, FillValue, Representation, Size, Unit, Units,
 };
 pub use subset::ArraySubset;
+pub use zarr_json::{Number, Object, Value, json, printable, printable_path};
 
 /// Where the URIs of this project's own extensions begin. It does not resolve yet.
 pub const OWN_URI_BASE: &str = "https://zarr-kit.example/spec";

@@ -1,10 +1,10 @@
 //! Metadata documents of the three formats, and the one form they are read into.
 
+use zarr_json::{Object, Value, printable};
+
 use crate::data_type::DataTypeDocument;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Invalid};
-use crate::json::{Object, Value};
-use crate::printable::printable;
 
 pub mod draft;
 mod draft_entry_point;

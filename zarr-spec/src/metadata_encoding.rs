@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use zarr_json::Value;
+
 use crate::BoxError;
 use crate::about::{About, says_what_it_is};
 use crate::format::{Invalid, Reading};
-use crate::json::Value;
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 
 /// Bytes to and from the JSON value model.

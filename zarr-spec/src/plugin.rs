@@ -3,12 +3,10 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use zarr_json::{DeError, DeFault, Value, printable, schema};
 
 use crate::format::{Format, Invalid, Mode, Reading};
-use crate::json::{self, DeError, DeFault, Value};
-use crate::printable::printable;
 use crate::registry::Registry;
-use crate::schema;
 
 /// The names of a plugin, per format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +188,7 @@ impl Creation<'_> {
     /// For a member that `T` does not have, a missing one, and a value of the wrong kind: with the member, the value and
     /// what is expected. v2 ignores unknown members with a warning, unless it is read strictly (V2-PIPE-07).
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
-        let empty = Value::Object(json::Object::new());
+        let empty = Value::Object(zarr_json::Object::new());
         let configuration = if self.configuration.is_null() { &empty } else { self.configuration };
         let Some(members) = configuration.as_object() else {
             return Err(Invalid::new(format!(
@@ -204,7 +202,8 @@ impl Creation<'_> {
             None => Vec::new(),
         };
         if unknown.is_empty() {
-            return json::from_value(configuration).map_err(|error| self.refused::<T>(configuration, error));
+            return zarr_json::from_value(configuration)
+                .map_err(|error| self.refused::<T>(configuration, error));
         }
         let known = known.unwrap_or_default();
         let what = unknown_member(unknown[0], known);
@@ -213,8 +212,8 @@ impl Creation<'_> {
         }
         self.reading.warn(format!("`{}`: {what}; it is ignored", self.identifier));
         let rest = members.iter().filter(|(name, _)| known.contains(name));
-        let rest: json::Object = rest.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        json::from_value(&Value::Object(rest)).map_err(|error| self.refused::<T>(configuration, error))
+        let rest: zarr_json::Object = rest.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        zarr_json::from_value(&Value::Object(rest)).map_err(|error| self.refused::<T>(configuration, error))
     }
 
     /// Says which member is wrong, what it is, and what is expected.
@@ -323,7 +322,8 @@ mod tests {
     }
 
     fn error(format: Format, configuration: &str) -> String {
-        let configuration = json::parse(configuration.as_bytes(), &json::ParseOptions::default()).unwrap();
+        let configuration =
+            zarr_json::parse(configuration.as_bytes(), &zarr_json::ParseOptions::default()).unwrap();
         let (registry, reading) = (Registry::empty(), Reading::new(Mode::Strict));
         let creation = Creation {
             format,

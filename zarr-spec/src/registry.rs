@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_json::{Value, printable};
+
 use crate::about::About;
 use crate::codec::{Codec, CodecError, CodecPlugin};
 use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
 use crate::extension::{ExtensionDocument, ExtensionPlugin};
 use crate::format::{Format, Mode, Reading};
 use crate::grid::ChunkGridPlugin;
-use crate::json::Value;
 use crate::key_encoding::ChunkKeyEncodingPlugin;
 use crate::layout::MemoryLayoutPlugin;
 use crate::metadata_encoding::MetadataEncodingPlugin;
 use crate::plugin::{Creation, Identifiers, Origin};
-use crate::printable::printable;
 use crate::representation::Representation;
 use crate::store::StorePlugin;
 use crate::transformer::StorageTransformerPlugin;

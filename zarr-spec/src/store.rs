@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use zarr_json::printable;
 
 use crate::BoxError;
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key, KeyError, Prefix};
 use crate::output::{LimitExceeded, Output};
-use crate::printable::printable;
 
 mod opening;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use zarr_codec_conditional as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::{array, hex, types};
+use zarr_json::ParseOptions;
 use zarr_spec::codec::{BytesToBytesCodec, Checksum};
-use zarr_spec::json::{self, ParseOptions};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Mode,
     Output, Reading, Registry, Representation, Size,
@@ -95,7 +95,7 @@ fn conditional(configuration: &str) -> Result<Codec, CodecError> {
 fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<Codec, CodecError> {
     let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
-    let configuration = json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
+    let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
     let creation = Creation {
         format: Format::V3,
         identifier: name,

@@ -27,7 +27,7 @@ use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Value, json,
+    Value,
 };
 
 pub use filter::Filter;
@@ -273,7 +273,7 @@ fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecErro
 /// The same in every format, with all defaults written out.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration = configuration(creation)?;
-    match json::to_value(&configuration) {
+    match zarr_json::to_value(&configuration) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("{other} is no object"))),
         Err(error) => Err(CodecError::configuration(error.to_string())),

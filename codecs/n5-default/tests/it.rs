@@ -4,7 +4,7 @@
 use zarr_codec_n5_default as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::{array, hex, types};
-use zarr_spec::json::{self, ParseOptions};
+use zarr_json::ParseOptions;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, FillValue, Format, Identifiers,
     Mode, Reading, Registry, Representation,
@@ -48,7 +48,7 @@ fn n5(configuration: &str, array: &ArrayRepresentation) -> Result<Codec, CodecEr
 fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<Codec, CodecError> {
     let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
-    let configuration = json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
+    let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
     let creation = Creation {
         format: Format::V3,
         identifier: name,

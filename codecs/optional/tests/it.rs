@@ -317,8 +317,7 @@ fn configurations_are_two_lists_that_turn_arrays_into_bytes() {
     assert!(error.to_string().contains("not `uint8`"), "{error}");
     let bytes = creation(Format::V3, "zarrs.optional", "", Mode::Strict, |creation| {
         let plugin = *Registry::linked().unwrap().codecs().iter().next().unwrap();
-        let configuration =
-            zarr_spec::json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
+        let configuration = zarr_json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
         let creation = Creation { configuration: &configuration.value, ..*creation };
         (plugin.create)(&creation, &Representation::Bytes(Size::Exact(2))).unwrap_err()
     });

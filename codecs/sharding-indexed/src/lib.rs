@@ -15,7 +15,7 @@ use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
-    FillValue, Format, Identifiers, Object, Representation, Size, Value, json,
+    FillValue, Format, Identifiers, Object, Representation, Size, Value,
 };
 
 zarr_spec::register!(
@@ -78,7 +78,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> 
         index_codecs: said(creation, &shard.index_codecs)?,
         ..read
     };
-    match json::to_value(&written) {
+    match zarr_json::to_value(&written) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
         Err(error) => Err(CodecError::configuration(error.to_string())),

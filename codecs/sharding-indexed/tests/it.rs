@@ -96,7 +96,7 @@ fn resolved(shard: &Arc<Shard>, shard_shape: &[u64]) -> Arc<ShardPipeline> {
     let registry = registry();
     let document = zarr_spec::extension::ExtensionDocument::new(
         "sharding_indexed",
-        zarr_spec::json::parse(with("[32,32]", BYTES, INDEX).as_bytes(), &Default::default()).unwrap().value,
+        zarr_json::parse(with("[32,32]", BYTES, INDEX).as_bytes(), &Default::default()).unwrap().value,
     );
     let reading = zarr_spec::Reading::new(Mode::Strict);
     let creation =

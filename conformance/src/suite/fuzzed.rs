@@ -8,7 +8,7 @@ use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::registry::Plugin;
-use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value, json};
+use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value};
 
 use super::tried::{Tried, shape_of, value, with_stand_ins};
 use super::{codec, data_type, extension};
@@ -99,9 +99,9 @@ pub(super) fn chosen<T>(all: &[T], byte: u8) -> Option<&T> {
 
 /// The JSON that an input holds.
 pub(super) fn document(text: &[u8]) -> Option<Value> {
-    let limits = json::Limits { bytes: DOCUMENT_SIZE, ..json::Limits::default() };
-    let options = json::ParseOptions { limits, ..json::ParseOptions::default() };
-    json::parse(text, &options).ok().map(|parsed| parsed.value)
+    let limits = zarr_json::Limits { bytes: DOCUMENT_SIZE, ..zarr_json::Limits::default() };
+    let options = zarr_json::ParseOptions { limits, ..zarr_json::ParseOptions::default() };
+    zarr_json::parse(text, &options).ok().map(|parsed| parsed.value)
 }
 
 /// What the plugin is called first, whatever the format.

@@ -58,7 +58,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
             id: "metadata-bounded",
             level: Level::L2,
             sentence: "A document with more bytes than the reader takes is an error, and so is one that nests without end.",
-            source: "`Reading::document_size`, `zarr_spec::json::MAX_DEPTH`",
+            source: "`Reading::document_size`, `zarr_json::MAX_DEPTH`",
             since: "0.1",
         },
         bounded,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use zarr_spec::json::{Object, Value};
+use zarr_spec::{Object, Value};
 
 mod html;
 mod junit;

@@ -8,7 +8,7 @@ use zarr_spec::metadata::parse_entry;
 use zarr_spec::registry::{DuplicateIdentifier, Plugin};
 use zarr_spec::{
     About, ArrayRepresentation, Creation, DataType, Example, Format, Identifiers, Mode, Reading, Registry,
-    Value, json,
+    Value,
 };
 
 use super::attempt::record;
@@ -95,7 +95,7 @@ pub(super) fn with_stand_ins(registry: &Registry) -> Arc<Registry> {
 
 /// The JSON of a document, if that is all right.
 pub(super) fn value(document: &str) -> Result<Value, String> {
-    let parsed = json::parse(document.as_bytes(), &json::ParseOptions::default()).map_err(text)?;
+    let parsed = zarr_json::parse(document.as_bytes(), &zarr_json::ParseOptions::default()).map_err(text)?;
     match parsed.remarks.first() {
         Some(remark) => Err(remark.to_string()),
         None => Ok(parsed.value),

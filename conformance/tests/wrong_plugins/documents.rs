@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_json::{ParseOptions, parse};
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::json::{ParseOptions, parse};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Example, Identifiers, Invalid, Object, Reading, Value};
 

@@ -78,8 +78,7 @@ impl DataType for Json {
 
     /// The item itself.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
-        let text =
-            zarr_spec::json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
+        let text = zarr_json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
         item(&text).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         Ok(FillValue::new(text))
     }

@@ -3,7 +3,7 @@
 //! A document is one data item: maps with text keys in the order of the members, arrays, text, booleans, null.
 //! Every number of JSON survives with its text: integers as integers or bignums, what a `float64` says exactly so as
 //! one, and any other text, such as `1.50` or `1e400`, behind the tag [`NUMBER_TEXT`]. Documents are read up to the
-//! size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//! size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
 //! The items are read and written here rather than by a library: those of the libraries that have a model of values
 //! have none for numbers with their text, and the items that documents need are few.
@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::json::ValueMemory;
+use zarr_json::ValueMemory;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::json;
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
@@ -33,7 +32,7 @@ impl MetadataEncoding for JsonMetadata {
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
-        Ok(json::to_vec_pretty(document)?)
+        Ok(zarr_json::to_vec_pretty(document)?)
     }
 
     fn key_suffix(&self) -> &str {

@@ -3,7 +3,7 @@
 //! A document is one object: maps with string keys in the order of the members, arrays, strings, booleans, nil.
 //! Every number of JSON survives with its text: integers of up to 64 bits as integers, what a `float 64` says exactly
 //! so as one, and any other text, such as `1.50` or `1e400`, as an extension of type [`NUMBER_TEXT`]. Documents are
-//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
 //! The markers are those of the crate `rmp`. What it has above them passes numbers through serde, and their text would
 //! be lost.
@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::json::ValueMemory;
+use zarr_json::ValueMemory;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 

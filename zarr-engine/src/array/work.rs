@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
-use zarr_spec::json::Object;
+use zarr_spec::Object;
 use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::pipeline::Pipeline;
 use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use zarr_spec::json::{self, ParseOptions};
+use zarr_json::ParseOptions;
 use zarr_spec::store::{Caching, Store, StoreConfiguration, StoreDescriber, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
@@ -97,8 +97,8 @@ fn open_archive(registry: &Registry, path: &str) -> Result<Arc<dyn Store>, Error
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
     let wrong = |reason: String| Error::from(Invalid::new(format!("description of a store: {reason}")));
-    let parsed =
-        json::parse(text.as_bytes(), &ParseOptions::default()).map_err(|error| wrong(error.to_string()))?;
+    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))?;
     if let Some(remark) = parsed.remarks.first() {
         return Err(wrong(remark.to_string()));
     }
@@ -124,7 +124,7 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
             .stores()
             .iter()
             .any(|plugin| plugin.name == name && is_linked(plugin))
-            .then(|| json::from_value(description))
+            .then(|| zarr_json::from_value(description))
             .transpose()
             .map_err(|error| error.to_string())?;
         if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {

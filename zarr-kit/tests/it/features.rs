@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_conformance::suite::{Level, Report, suites_of};
-use zarr_kit::spec::json::{self, ParseOptions, Value};
+use zarr_kit::json::{self, ParseOptions, Value};
 use zarr_kit::spec::registry::{Plugin, Table};
 use zarr_kit::{ArrayBuilder, CATALOGUE, Context, Format, Hierarchy, Registry, Selection, open_store};
 

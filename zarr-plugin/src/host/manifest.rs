@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
-use zarr_spec::printable::is_printable;
+use zarr_json::printable::is_printable;
 use zarr_spec::registry::ExtensionPoint;
 
 use super::files::sha256;

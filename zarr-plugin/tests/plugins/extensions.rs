@@ -18,7 +18,7 @@ use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{
     ArrayRepresentation, BoxError, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,
     DataTypePlugin, Elements, Example, FillValue, Format, Identifiers, Invalid, Output, Reading, Representation,
-    Size, Units, Value, json,
+    Size, Units, Value,
 };
 
 zarr_plugin::export_plugins!();
@@ -292,7 +292,7 @@ impl MetadataEncoding for Shouting {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let json = bytes.strip_prefix(b"!").ok_or("there is no exclamation mark")?;
         reading.warn("it is loud");
-        Ok(json::parse(json, &json::ParseOptions::default())?.value)
+        Ok(zarr_json::parse(json, &zarr_json::ParseOptions::default())?.value)
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {

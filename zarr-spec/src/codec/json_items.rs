@@ -6,9 +6,10 @@
 //! An element of such an array is of variable size; its payload is the JSON text of the item. What Python's `json`
 //! writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`) may stand in it.
 
+use zarr_json::{Limits, ParseError, ParseOptions, Value};
+
 use crate::codec::CodecError;
 use crate::codec::items::Items;
-use crate::json::{self, Limits, ParseError, ParseOptions, Value};
 use crate::output::{LimitExceeded, Output};
 use crate::representation::{ArrayRepresentation, Elements};
 
@@ -46,7 +47,7 @@ pub fn parse_document(encoded: &[u8], rank: usize) -> Result<Value, CodecError> 
 /// How deep the document of an array of `rank` dimensions may nest.
 #[must_use]
 pub fn max_depth(rank: usize) -> usize {
-    rank.max(1).saturating_add(MAX_ITEM_DEPTH).min(json::MAX_DEPTH)
+    rank.max(1).saturating_add(MAX_ITEM_DEPTH).min(zarr_json::MAX_DEPTH)
 }
 
 /// Refuses a chunk that is too large to be taken apart.
@@ -61,7 +62,7 @@ pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
     }
 }
 
-/// The size that memory for the values of a chunk is counted by: see [`ValueMemory`](crate::json::ValueMemory).
+/// The size that memory for the values of a chunk is counted by: see [`ValueMemory`](zarr_json::ValueMemory).
 #[must_use]
 pub fn counted_size(encoded: usize) -> usize {
     encoded.max(Limits::default().bytes)
@@ -77,7 +78,7 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
     if name != DATA_TYPE || array.data_type.elements() != Elements::Variable {
         return Err(CodecError::Unsupported(format!("it encodes data type `{DATA_TYPE}`, not `{name}`")));
     }
-    if array.shape.len() > json::MAX_DEPTH - MAX_ITEM_DEPTH {
+    if array.shape.len() > zarr_json::MAX_DEPTH - MAX_ITEM_DEPTH {
         return Err(CodecError::Unsupported(format!("{} dimensions are too many", array.shape.len())));
     }
     Ok(())
@@ -135,7 +136,7 @@ pub fn put_elements(
     flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;
     let (mut offsets, mut payload) = (vec![0; OFFSET], String::new());
     for item in items {
-        payload.push_str(&json::to_item(item));
+        payload.push_str(&zarr_json::to_item(item));
         offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
         if offsets.len().saturating_add(payload.len()) > decoded.remaining() {
             break;
@@ -147,7 +148,7 @@ pub fn put_elements(
 
 fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
     let limits = Limits { bytes: counted_size(text.len()), depth };
-    Ok(json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
+    Ok(zarr_json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
 }
 
 /// The shape, if not even lists without an item in them are more than a document may have.

@@ -1,11 +1,12 @@
 //! Data types as the configurations of numcodecs name them.
 
+use zarr_json::Value;
+
 use super::CodecError;
 use super::numbers::Number;
 use crate::chain::has_byte_order;
 use crate::data_type::{Created, DataType, DataTypeDocument};
 use crate::format::Format;
-use crate::json::Value;
 use crate::plugin::Creation;
 use crate::representation::{ArrayRepresentation, ByteOrder, Elements};
 

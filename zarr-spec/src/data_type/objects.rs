@@ -1,8 +1,9 @@
 //! Data types of variable size: v2 has objects and a codec, the draft an extension, final v3 a name.
 
+use zarr_json::Value;
+
 use super::{DataTypeDocument, DataTypeError};
 use crate::format::{Format, Invalid};
-use crate::json::Value;
 use crate::plugin::{Creation, Identifiers};
 
 /// What the formats call a data type that v2 has as objects. None of its documents has a configuration.

@@ -3,6 +3,8 @@
 //! Source: the Zarr core protocol version 3.0, editor's draft with the state of December 2022 (generation B). What
 //! its text of May 2022 and zarr-python 2 have otherwise (generation A) is read and never written.
 
+use zarr_json::{Object, Value};
+
 use super::members::{
     Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
     tolerate_for_compatibility, wrong,
@@ -13,7 +15,6 @@ use super::{ArrayMetadata, DocumentError, GroupMetadata};
 use crate::data_type::DataTypeDocument;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Mode, Reading};
-use crate::json::{Object, Value};
 
 pub use super::draft_entry_point::{EntryPoint, Generation, entry_point_document, parse_entry_point};
 pub use super::draft_keys::{ENTRY_POINT, Keys};

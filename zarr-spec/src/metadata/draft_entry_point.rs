@@ -1,6 +1,7 @@
 //! The entry point of a hierarchy of the draft: `zarr.json`.
 
 use semver::Version;
+use zarr_json::{Object, Value};
 
 use super::DocumentError;
 use super::draft::{generic_extension_value, generic_extensions};
@@ -9,7 +10,6 @@ use super::members::{Members, tolerate, tolerate_for_compatibility, wrong};
 use super::write::add_ignored;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Mode, Reading};
-use crate::json::{Object, Value};
 use crate::key::Key;
 use crate::registry::split_version;
 

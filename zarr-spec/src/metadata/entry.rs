@@ -1,11 +1,11 @@
 //! What a document says of one extension, read by itself.
 
+use zarr_json::{Object, Value, json};
+
 use super::members::wrong;
 use super::{ArrayMetadata, DocumentError, NodeMetadata, draft, v2, v3};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
-use crate::json;
-use crate::json::{Object, Value};
 use crate::registry::ExtensionPoint;
 
 /// Reads what a document of `format` says of one extension: an element of `codecs`, the value of `chunk_grid`, and so

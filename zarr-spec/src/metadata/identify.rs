@@ -1,8 +1,9 @@
 //! Which format a `zarr.json` belongs to.
 
+use zarr_json::Value;
+
 use super::DocumentError;
 use super::members::{Members, wrong};
-use crate::json::Value;
 
 /// What a `zarr.json` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

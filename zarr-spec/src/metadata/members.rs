@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use zarr_json::{Object, Value};
+
 use super::DocumentError;
 use crate::format::{Mode, Reading};
-use crate::json::{Object, Value};
 
 /// The most dimensions that an array may have here, as NumPy had it for long.
 const MAX_DIMENSIONS: usize = 32;

@@ -1,8 +1,9 @@
 //! Documents from bytes: what is odd about their JSON, and what each document may have of it.
 
+use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value};
+
 use super::DocumentError;
 use crate::format::{Mode, Reading};
-use crate::json::{self, Limits, Object, ParseError, ParseOptions, Remark, Value};
 
 /// What kind of document some bytes are, as far as the rules about JSON differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ pub enum DocumentKind {
 /// For what is not JSON, not UTF-8, longer than [`Reading::document_size`] or nested deeper than
 /// [`Limits`] have it, and for the oddities above where they may not be.
 pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result<Value, DocumentError> {
-    let parsed = json::parse(bytes, &options(kind, reading)).map_err(no_json)?;
+    let parsed = zarr_json::parse(bytes, &options(kind, reading)).map_err(no_json)?;
     if parsed.remarks.is_empty() {
         return Ok(parsed.value);
     }
@@ -48,7 +49,7 @@ pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result
                 has_non_finite = true;
                 reading.tolerate(text)?;
             }
-            Remark::DuplicateMember { .. } => reading.tolerate(text)?,
+            _ => reading.tolerate(text)?,
         }
     }
     Ok(parsed.value)
@@ -66,7 +67,7 @@ pub fn parse_json_member(
     name: &str,
     reading: &Reading,
 ) -> Result<Option<Value>, DocumentError> {
-    let member = json::parse_member(bytes, &options(kind, reading), name).map_err(no_json)?;
+    let member = zarr_json::parse_member(bytes, &options(kind, reading), name).map_err(no_json)?;
     if member.is_plain {
         return Ok(member.value);
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use zarr_json::{Object, Value};
+
 use super::DocumentError;
 use super::members::{Members, tolerate, wrong};
 use super::v2::{GROUP, node_of};
 use super::write::members;
 use crate::format::Reading;
-use crate::json::{Object, Value};
 use crate::key::Key;
 
 /// The documents that a `.zmetadata` has: a copy of what lay in the store when it was made.

@@ -2,6 +2,8 @@
 //!
 //! Source: the Zarr core specification version 3.1; `consolidated_metadata` as zarr-python writes it.
 
+use zarr_json::{Object, Value};
+
 use super::identify::{Identified, identify};
 use super::members::{
     Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong, zarr_format,
@@ -11,7 +13,6 @@ use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
 use crate::data_type::DataTypeDocument;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Mode, Reading};
-use crate::json::{Object, Value};
 use crate::key::{Key, KeyError, Prefix};
 use crate::path::NodePath;
 

@@ -1,10 +1,11 @@
 //! What the writers of all formats share.
 
+use zarr_json::{Object, Value};
+
 use super::DocumentError;
 use super::members::wrong;
 use crate::extension::ExtensionDocument;
 use crate::format::Format;
-use crate::json::{Object, Value};
 
 /// An object of these members.
 pub(super) fn members<V: Into<Value>, const N: usize>(members: [(&str, V); N]) -> Value {

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_json::Value;
 
 use super::{Store, StoreError};
 use crate::about::{About, says_what_it_is};
 use crate::format::Invalid;
-use crate::json::{self, Value};
 use crate::plugin::{Origin, maker};
 use crate::registry::Registry;
 
@@ -104,7 +104,7 @@ crate::inventory::collect!(StorePlugin);
 /// A store whose crate is linked.
 fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
     let configuration: Box<dyn StoreConfiguration> =
-        json::from_value(description).map_err(|error| wrong(&error.to_string()))?;
+        zarr_json::from_value(description).map_err(|error| wrong(&error.to_string()))?;
     configuration.open(given)
 }
 

@@ -1,6 +1,6 @@
 //! Documents, and changes to them.
 
-use zarr_spec::json::{self, ParseOptions};
+use zarr_json::ParseOptions;
 use zarr_spec::metadata::draft::{self, EntryPoint, Generation};
 use zarr_spec::metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata, v2, v3};
 use zarr_spec::{Mode, Reading, Value};
@@ -30,7 +30,7 @@ pub(crate) const AR: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],
 pub(crate) const GR: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
 
 pub(crate) fn json(text: &str) -> Value {
-    match json::parse(text.as_bytes(), &ParseOptions::default()) {
+    match zarr_json::parse(text.as_bytes(), &ParseOptions::default()) {
         Ok(parsed) => parsed.value,
         Err(error) => panic!("{text}: {error}"),
     }

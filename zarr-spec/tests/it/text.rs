@@ -1,6 +1,6 @@
 //! From bytes to values.
 
-use zarr_spec::json::Limits;
+use zarr_json::Limits;
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::{Mode, Reading, Value};
 
@@ -91,7 +91,7 @@ fn bare_non_finite_tokens_stand_in_attributes_alone() {
     tolerated(DocumentKind::V3, nested, "NaN");
     refused(DocumentKind::V3, b"{\"consolidated_metadata\":{\"metadata\":{\"a\":{\"fill_value\":NaN}}}}");
     let value = parse(DocumentKind::V3, Mode::Lenient, document).unwrap().0;
-    assert!(zarr_spec::json::to_vec(&value).is_err(), "they are never written");
+    assert!(zarr_json::to_vec(&value).is_err(), "they are never written");
 }
 
 /// Tests V2-ARR-22.
@@ -104,7 +104,7 @@ fn bare_non_finite_tokens_stand_in_zattrs_and_its_copies() {
     refused(DocumentKind::V2Consolidated, b"{\"other\":NaN}");
     refused(DocumentKind::V2, b"{\"fill_value\":NaN}");
     let value = parse(DocumentKind::V2Attributes, Mode::Lenient, b"{\"n\":NaN}").unwrap().0;
-    assert!(zarr_spec::json::to_vec(&value).is_err(), "they are never written");
+    assert!(zarr_json::to_vec(&value).is_err(), "they are never written");
 }
 
 /// Tests D3-DOC-08.
@@ -114,7 +114,7 @@ fn a_byte_order_mark_is_skipped() {
         for mode in MODES {
             let (value, _) = parse(kind, mode, b"\xef\xbb\xbf{\"a\":1}").unwrap();
             assert_eq!(value, crate::support::json("{\"a\":1}"));
-            assert_eq!(zarr_spec::json::to_vec(&value).unwrap(), b"{\"a\":1}");
+            assert_eq!(zarr_json::to_vec(&value).unwrap(), b"{\"a\":1}");
         }
     }
 }

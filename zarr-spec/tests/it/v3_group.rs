@@ -68,7 +68,7 @@ fn consolidated_metadata_maps_paths_to_documents() {
 #[test]
 fn empty_copies_inside_of_groups_are_read() {
     let inner = with(GR, &[("consolidated_metadata", &consolidated("{}"))]);
-    let inner = String::from_utf8(zarr_spec::json::to_vec(&inner).unwrap()).unwrap();
+    let inner = String::from_utf8(zarr_json::to_vec(&inner).unwrap()).unwrap();
     let outer = with(GR, &[("consolidated_metadata", &consolidated(&format!(r#"{{"a":{inner}}}"#)))]);
     let group = accepted(v3_group, &outer);
     let child = accepted(v3_group, group.consolidated.unwrap().get("a").unwrap());

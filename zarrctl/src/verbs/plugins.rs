@@ -18,8 +18,9 @@ mod why;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use zarr_kit::json;
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json, printable, printable_path};
+use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, printable, printable_path};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
 #[cfg(all(feature = "dynamic", target_os = "linux"))]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::json;
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
@@ -43,7 +42,7 @@ impl MetadataEncoding for Marked {
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
-        Ok([MARK, &json::to_vec_pretty(document)?].concat())
+        Ok([MARK, &zarr_json::to_vec_pretty(document)?].concat())
     }
 
     fn key_suffix(&self) -> &str {

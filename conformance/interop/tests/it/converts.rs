@@ -238,7 +238,7 @@ fn v3(codecs: Value, more: Value) -> ArrayMetadata {
 }
 
 fn parsed(document: &Value) -> zarr_kit::spec::Value {
-    zarr_kit::spec::json::parse(document.to_string().as_bytes(), &Default::default()).unwrap().value
+    zarr_kit::json::parse(document.to_string().as_bytes(), &Default::default()).unwrap().value
 }
 
 #[test]

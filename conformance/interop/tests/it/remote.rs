@@ -429,7 +429,7 @@ fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
     ] {
         let near = open_store(context.registry(), "memory:").unwrap();
         let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        let attributes: Object = [("title".to_owned(), "two arrays".into())].into_iter().collect();
+        let attributes: Object = Object::from([("title", "two arrays")]);
         hierarchy.create_group("", attributes.clone()).unwrap();
         for name in ["b", "a"] {
             drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());

@@ -38,10 +38,11 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
         files.push(("fuzz/Cargo.toml", of_crate!("fuzz-Cargo.toml")));
         files.push(("fuzz/fuzz_targets/plugin.rs", of_crate!("fuzz-target.rs")));
     }
-    let [spec, library, conformance] =
-        ["zarr-spec", "zarr-plugin", "conformance"].map(|it| dependency(source, it));
+    let [json, spec, library, conformance] =
+        ["zarr-json", "zarr-spec", "zarr-plugin", "conformance"].map(|it| dependency(source, it));
     let more = [
-        ("zarr-spec", spec.as_str()),
+        ("zarr-json", json.as_str()),
+        ("zarr-spec", &spec),
         ("zarr-plugin", &library),
         ("zarr-conformance", &conformance),
         ("deps", &about_dependencies(source)),

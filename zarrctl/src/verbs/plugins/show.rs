@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
+use zarr_kit::json;
+use zarr_kit::json::schema;
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value, json, schema};
+use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
 use super::{Known, Library, Row, without_kind};

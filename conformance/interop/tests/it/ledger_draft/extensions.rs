@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use zarr_kit::json as spec_json;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_kit::spec::{BoxError, Identifiers, Object, Reading, json as spec_json};
+use zarr_kit::spec::{BoxError, Identifiers, Object, Reading};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Registry, Selection, entry_point};
 
 use super::support::{

@@ -6,7 +6,8 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-use crate::json::{DeError, DeFault, EXACT_NUMBER, EXACT_VALUE, Value};
+use crate::de::{EXACT_NUMBER, EXACT_VALUE};
+use crate::{DeError, DeFault, Value};
 
 /// What a type asks a deserializer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::mem;
+use std::ops::Index;
 
 use super::Value;
 use super::text::Text;
@@ -145,17 +146,32 @@ impl PartialEq for Object {
 
 impl Eq for Object {}
 
-/// Of two members of one name, the last one stays, in the place of the first.
-impl FromIterator<(String, Value)> for Object {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> Self {
+/// The value of the member of this name, null if there is none.
+impl Index<&str> for Object {
+    type Output = Value;
+
+    fn index(&self, name: &str) -> &Value {
+        self.get(name).unwrap_or(&Value::Null)
+    }
+}
+
+/// If a name occurs twice, the last value replaces the first one.
+impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let mut object = Self::new();
         object.extend(members);
         object
     }
 }
 
-impl Extend<(String, Value)> for Object {
-    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, members: I) {
+impl<K: AsRef<str>, V: Into<Value>, const COUNT: usize> From<[(K, V); COUNT]> for Object {
+    fn from(members: [(K, V); COUNT]) -> Self {
+        members.into_iter().collect()
+    }
+}
+
+impl<K: AsRef<str>, V: Into<Value>> Extend<(K, V)> for Object {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, members: I) {
         for (name, value) in members {
             self.insert(name, value);
         }

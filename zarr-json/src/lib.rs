@@ -1,12 +1,14 @@
-//! JSON as metadata documents need it: numbers keep their text and members their order.
+//! JSON for metadata documents: numbers keep their text and members their order.
 //!
-//! [`parse()`] reads strict JSON (RFC 8259) in UTF-8 and bounds the length and the nesting of a document.
-//! What a caller may want to refuse or to let pass, such as a member that occurs twice, becomes a
-//! [`Remark`]. [`to_vec`] and [`to_vec_pretty`] write; [`from_value`] and [`to_value`] are the way to and
-//! from types of serde.
+//! [`parse()`] reads strict JSON (RFC 8259) in UTF-8 and bounds the length, the nesting and the memory of a
+//! document. Input that a caller may refuse or accept, such as a repeated member, becomes a [`Remark`].
+//! [`to_vec`] and [`to_vec_pretty`] write. [`from_value`] and [`to_value`] convert to and from serde types.
+//! [`schema`] derives JSON Schemas from serde types, and [`printable()`] escapes foreign text in messages.
 //!
-//! No [`Value`] that [`parse()`] or [`to_value`] makes nests deeper than [`MAX_DEPTH`], so the recursion in
-//! this module, dropping included, needs little stack.
+//! Values of [`parse()`] and [`to_value`] nest at most [`MAX_DEPTH`] deep, so the recursion in this crate
+//! needs little stack, also when a value is dropped.
+//!
+//! `zarr-spec` re-exports [`Value`], [`Object`], [`Number`] and [`json!`]. This crate does not depend on it.
 
 mod de;
 mod decimal;
@@ -16,6 +18,8 @@ mod number;
 mod object;
 mod parse;
 mod parse_error;
+pub mod printable;
+pub mod schema;
 mod ser;
 #[cfg(test)]
 mod serde_tests;
@@ -24,34 +28,75 @@ mod tests;
 mod text;
 mod write;
 
-pub use de::{DeError, from_value};
-pub(crate) use de::{DeFault, EXACT_NUMBER, EXACT_VALUE};
-pub(crate) use member::parse_member;
+pub use de::{DeError, DeFault, from_value};
+pub use member::{Member, parse_member};
 pub use memory::{TooMuchMemory, ValueMemory};
 pub use number::Number;
 pub use object::{IntoIter, Iter, Object};
 pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};
 pub use parse_error::{ParseError, ParseErrorKind};
+pub use printable::{printable, printable_path};
 pub use ser::{SerError, to_value};
 pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty};
 
-use crate::printable::printable;
-
-/// A [`Value`](crate::Value) as JSON is written, with expressions in the place of numbers and strings. A negative
-/// number stands in parentheses.
+/// Makes a [`Value`](crate::Value) from JSON syntax.
+///
+/// Any expression that converts [`Into`] a value can be an element or the value of a member. The name of a member is a
+/// literal or an expression in parentheses.
 ///
 /// ```
-/// let configuration = zarr_spec::json!({"cname": "lz4", "clevel": 5, "blocksize": (-1), "list": [1, true, null]});
-/// assert_eq!(configuration.to_string(), r#"{"cname":"lz4","clevel":5,"blocksize":-1,"list":[1,true,null]}"#);
+/// let name = "level";
+/// let shape = [2_u64, 3];
+/// let value = zarr_json::json!({"id": "lz4", (name): -1, "rank": shape.len(), "list": [1 + 1, true, null]});
+/// assert_eq!(value.to_string(), r#"{"id":"lz4","level":-1,"rank":2,"list":[2,true,null]}"#);
 /// ```
 #[macro_export]
 macro_rules! json {
     (null) => { $crate::Value::Null };
+    // Without recursion where every element is one token, since recursion in macros is limited.
     ([$($element:tt),* $(,)?]) => { $crate::Value::Array(vec![$($crate::json!($element)),*]) };
-    ({$($name:literal : $value:tt),* $(,)?}) => {{
-        let members: [(String, $crate::Value); _] = [$(($name.to_owned(), $crate::json!($value))),*];
-        $crate::Value::Object(members.into_iter().collect())
+    ([$($elements:tt)+]) => { $crate::Value::Array($crate::json!(@elements [] $($elements)+)) };
+    ({$($name:tt : $value:tt),* $(,)?}) => { $crate::json!(@object [$(($name, $crate::json!($value)),)*]) };
+    ({$($members:tt)+}) => { $crate::json!(@members [] $($members)+) };
+
+    (@elements [$($made:tt)*]) => { vec![$($made)*] };
+    (@elements [$($made:tt)*] null $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!(null),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] [$($element:tt)*] $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!([$($element)*]),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] {$($element:tt)*} $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!({$($element)*}),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] $element:expr $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::Value::from($element),] $($($rest)*)?)
+    };
+
+    (@members [$($made:tt)*]) => { $crate::json!(@object [$($made)*]) };
+    (@members [$($made:tt)*] $name:tt : null $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!(null)),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : [$($value:tt)*] $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!([$($value)*])),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : {$($value:tt)*} $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!({$($value)*})),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : $value:expr $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::Value::from($value)),] $($($rest)*)?)
+    };
+
+    (@object [$(($name:tt, $value:expr),)*]) => {{
+        #[allow(unused_mut, unused_parens, reason = "an object without members; a name in parentheses")]
+        let object = {
+            let mut object = $crate::Object::new();
+            $(object.insert($name, $value);)*
+            object
+        };
+        $crate::Value::Object(object)
     }};
+
     ($value:expr) => { $crate::Value::from($value) };
 }
 
@@ -197,7 +242,7 @@ macro_rules! from_integer {
         }
     )*};
 }
-from_integer!(i32, i64, u32, u64, usize);
+from_integer!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
 /// Conversions of floats.
 macro_rules! from_float {

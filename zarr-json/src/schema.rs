@@ -9,15 +9,14 @@ mod probe;
 
 use serde::de::DeserializeOwned;
 
-use crate::json::{DeFault, Number, Object, Value};
+use crate::{DeFault, Number, Object, Value};
 
 use probe::{Asked, Step, ask, give};
 
 /// How deep types are looked into: one that contains itself has no end.
 const MAX_DEPTH: usize = 8;
 
-/// What serde reads as a `T` from JSON, and what [`Creation::parse`](crate::Creation::parse) takes if `T` is a struct:
-/// no member that the struct does not have.
+/// What serde reads as a `T` from JSON. A struct has no further members.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -26,7 +25,7 @@ const MAX_DEPTH: usize = 8;
 ///     checksum: Option<bool>,
 /// }
 ///
-/// let schema = zarr_spec::json!({
+/// let schema = zarr_json::json!({
 ///     "type": "object",
 ///     "properties": {
 ///         "level": {"type": "integer", "minimum": 0, "maximum": 255},
@@ -35,15 +34,16 @@ const MAX_DEPTH: usize = 8;
 ///     "required": ["level"],
 ///     "additionalProperties": false
 /// });
-/// assert_eq!(zarr_spec::schema::of::<Configuration>(), schema);
+/// assert_eq!(zarr_json::schema::of::<Configuration>(), schema);
 /// ```
 #[must_use]
 pub fn of<T: DeserializeOwned>() -> Value {
     at::<T>(&mut Vec::new())
 }
 
-/// The members that the struct `T` has, if it is one.
-pub(crate) fn members_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
+/// Returns the names of the members of `T` if `T` is a struct.
+#[must_use]
+pub fn members_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     match ask::<T>(&[]) {
         Some(Asked::Struct(members)) => Some(members),
         _ => None,
@@ -251,8 +251,9 @@ fn empty_object() -> Value {
     Value::Object(Object::new())
 }
 
-/// What `schema` asks for at `path`, a JSON pointer: `an integer from 0 to 9`. None if it asks for nothing.
-pub(crate) fn expectation(schema: &Value, path: &str) -> Option<String> {
+/// Describes what `schema` accepts at the JSON pointer `path`: `an integer from 0 to 9`. `None` if it accepts any value.
+#[must_use]
+pub fn expectation(schema: &Value, path: &str) -> Option<String> {
     let place = path.split('/').skip(1).try_fold(schema, |schema, step| {
         let schema = schema.as_object()?;
         let named = step.replace("~1", "/").replace("~0", "~");

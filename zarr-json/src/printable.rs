@@ -15,7 +15,7 @@ use std::path::Path;
 /// A backslash stays as it is: the result is for people, and does not tell an escape from the same characters.
 ///
 /// ```
-/// use zarr_spec::printable;
+/// use zarr_json::printable;
 ///
 /// assert_eq!(printable("a\u{1b}[31m\nerror: b").to_string(), r"a\u{1b}[31m\nerror: b");
 /// assert_eq!(printable("höhe").to_string(), "höhe");

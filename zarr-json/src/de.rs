@@ -12,7 +12,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::{Number, Object, Value, inside, write_place};
-use crate::printable::printable;
+use crate::printable;
 
 /// The type `T` that `value` describes.
 ///
@@ -33,21 +33,29 @@ pub struct DeError {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
-    /// The same, for those who say it in other words.
-    pub(crate) fault: DeFault,
+    /// The same fault in a form that programs can match.
+    pub fault: DeFault,
 }
 
-/// What is wrong with a value, as far as serde tells.
+/// Why serde rejects a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum DeFault {
-    /// Only the message says it.
+pub enum DeFault {
+    /// Only [`DeError::message`] describes the fault.
     Other,
-    /// It is not what is expected, in serde's words.
-    Wrong { expected: String },
-    /// An object lacks a member.
+    /// The value has the wrong type.
+    Wrong {
+        /// The expected type, in serde's words.
+        expected: String,
+    },
+    /// The object lacks this member.
     Missing(&'static str),
-    /// An object has a member that is not among those that are known.
-    Unknown { name: String, known: &'static [&'static str] },
+    /// The object has an unknown member.
+    Unknown {
+        /// The name of the unknown member.
+        name: String,
+        /// The members that are known.
+        known: &'static [&'static str],
+    },
 }
 
 impl DeError {
@@ -109,10 +117,10 @@ impl de::Error for DeError {
 
 /// The name under which a [`Value`] asks for itself. Our deserializer hands it each number as an enum:
 /// this variant with the text inside. Others call the visitor as for any type; they have no such variant.
-pub(crate) const EXACT_VALUE: &str = "zarr_spec::json::Value";
+pub(crate) const EXACT_VALUE: &str = "zarr_json::Value";
 
 /// The same, of which only a number is taken.
-pub(crate) const EXACT_NUMBER: &str = "zarr_spec::json::Number";
+pub(crate) const EXACT_NUMBER: &str = "zarr_json::Number";
 
 impl<'de> Deserializer<'de> for &'de Value {
     type Error = DeError;

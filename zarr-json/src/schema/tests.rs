@@ -6,8 +6,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::{describe, expectation, of};
-use crate::json;
-use crate::json::{Number, Object, Value};
+use crate::{Number, Object, Value, json};
 
 fn schema_of<T: serde::de::DeserializeOwned>() -> String {
     of::<T>().to_string()

@@ -8,8 +8,9 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
+use super::de::EXACT_NUMBER;
 use super::{MAX_DEPTH, Number, Object, Value, inside, write_place};
-use crate::printable::printable;
+use crate::printable;
 
 /// The value that describes `value`: integers exactly, floats with the fewest digits that restore them.
 ///
@@ -52,11 +53,8 @@ impl ser::Error for SerError {
     }
 }
 
-/// The name under which a [`Number`] offers its text; see [`ExactNumber`].
-const EXACT_NUMBER: &str = "zarr_spec::json::Number";
-
-/// A number that is an integer or a float to who serialises it once, as every other format does, and its
-/// text to who does so again, as [`to_value`] does.
+/// A number that serializes as an integer or a float the first time, as every other format asks for it, and as its
+/// text the second time, as [`to_value`] asks for it.
 struct ExactNumber<'a> {
     number: &'a Number,
     asked: Cell<bool>,
@@ -68,16 +66,33 @@ impl Serialize for ExactNumber<'_> {
         if self.asked.replace(true) {
             return serializer.serialize_str(number.text());
         }
-        if let Some(value) = number.as_u64() {
-            serializer.serialize_u64(value)
-        } else if let Some(value) = number.as_i64() {
-            serializer.serialize_i64(value)
-        } else if let Some(value) = number.as_f64().filter(|value| value.is_finite()) {
-            serializer.serialize_f64(value)
-        } else {
-            Err(ser::Error::custom(format_args!("number `{number}` is out of range")))
+        if number.is_integer() {
+            return serialize_integer(number, serializer);
+        }
+        match number.as_f64().filter(|value| value.is_finite()) {
+            Some(value) => serializer.serialize_f64(value),
+            None => Err(out_of_range(number)),
         }
     }
+}
+
+/// An integer is never rounded to a float: beyond 128 bits it is an error.
+fn serialize_integer<S: ser::Serializer>(number: &Number, serializer: S) -> Result<S::Ok, S::Error> {
+    if let Some(value) = number.as_u64() {
+        serializer.serialize_u64(value)
+    } else if let Some(value) = number.as_i64() {
+        serializer.serialize_i64(value)
+    } else if let Some(value) = number.as_u128() {
+        serializer.serialize_u128(value)
+    } else if let Some(value) = number.as_i128() {
+        serializer.serialize_i128(value)
+    } else {
+        Err(out_of_range(number))
+    }
+}
+
+fn out_of_range<E: ser::Error>(number: &Number) -> E {
+    E::custom(format_args!("number `{number}` is out of range"))
 }
 
 impl Serialize for Number {

@@ -470,3 +470,17 @@ fn random_string(bits: u64) -> String {
     let parts = ["\0", "\"", "\\", "/", "~", "é", "😀", "\n", "abc", "\u{7f}"];
     (0..bits % 7).map(|at| parts[usize::try_from((bits >> (8 * at + 3)) % 10).unwrap()]).collect()
 }
+
+#[test]
+fn values_are_made_from_expressions_pairs_and_indices() {
+    let (name, level) = ("level", -7_i8);
+    let value = crate::json!({
+        (name): level, "sum": 1 + 1, "none": null, "empty": {}, "list": [level, [null], {"a": level.abs()}, -1.5],
+    });
+    let text = r#"{"level":-7,"sum":2,"none":null,"empty":{},"list":[-7,[null],{"a":7},-1.5]}"#;
+    assert_eq!(value.to_string(), text);
+    let object = Object::from([("a", 1), ("b", 2), ("a", 3)]);
+    assert_eq!(Value::Object(object.clone()).to_string(), r#"{"a":3,"b":2}"#);
+    assert_eq!([("a", 3), ("b", 2)].into_iter().collect::<Object>(), object);
+    assert_eq!((&object["b"], &object["c"]), (&Value::from(2), &Value::Null));
+}

@@ -7,16 +7,20 @@ use super::{ParseError, Value};
 
 /// The member of a document, and whether [`parse()`](super::parse()) has no remarks on the document.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub struct Member {
     /// `None` where the document has no such member, or is no object.
-    pub(crate) value: Option<Value>,
+    pub value: Option<Value>,
     /// Otherwise the value need not be the one that counts.
-    pub(crate) is_plain: bool,
+    pub is_plain: bool,
 }
 
-/// Reads a document as [`parse()`](super::parse()) does, to the same error, and keeps its member `name` alone. That takes
-/// a fraction of the time.
-pub(crate) fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<Member, ParseError> {
+/// Reads a document as [`parse()`](super::parse()) does, but retains only its member `name`, which takes a fraction of
+/// the time.
+///
+/// # Errors
+///
+/// The error of [`parse()`](super::parse()).
+pub fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<Member, ParseError> {
     let (mut value, mut names) = (None, Names::default());
     let ((), remarks) = read(bytes, options, |parser| {
         if parser.next() != Some(b'{') {

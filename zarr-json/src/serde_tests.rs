@@ -75,7 +75,7 @@ fn values_inside_types_keep_the_text_of_their_numbers() {
 
 #[test]
 fn no_member_is_mistaken_for_a_number() {
-    for text in [r#"{"zarr_spec::json::Value":"1"}"#, r#"{"zarr_spec::json::Number":"1"}"#] {
+    for text in [r#"{"zarr_json::Value":"1"}"#, r#"{"zarr_json::Number":"1"}"#] {
         assert_eq!(from::<Value>(text).unwrap(), read(text));
         assert_eq!(to_value(&read(text)).unwrap(), read(text));
     }
@@ -205,9 +205,9 @@ fn values_come_from_other_deserializers() {
         |items: Vec<f64>| Value::deserialize(SeqDeserializer::<_, PlainError>::new(items.into_iter()));
     assert_eq!(deserialize(vec![1.0, 0.1]).unwrap(), read("[1.0,0.1]"));
     assert!(deserialize(vec![f64::NAN]).is_err());
-    let members = [("a", 1_u64), ("b", u64::MAX), ("zarr_spec::json::Value", 2)];
+    let members = [("a", 1_u64), ("b", u64::MAX), ("zarr_json::Value", 2)];
     let object = Object::deserialize(MapDeserializer::<_, PlainError>::new(members.into_iter())).unwrap();
-    assert_eq!(object, members.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect());
+    assert_eq!(object, members.into_iter().collect());
     let value = Value::deserialize(IntoDeserializer::<PlainError>::into_deserializer("text")).unwrap();
     assert_eq!(value, "text".into());
 }
@@ -283,4 +283,14 @@ fn trait_objects_of_typetag_are_read_and_written() {
     assert_eq!(to_value(&store).unwrap(), read(text));
     let error = from::<Box<dyn Store>>(r#"{"type":"none"}"#).unwrap_err();
     assert!(error.contains("none"), "{error}");
+}
+
+#[test]
+fn integers_beyond_64_bits_are_exact_or_refused_by_other_formats() {
+    for text in ["18446744073709551616", "-9223372036854775809", "340282366920938463463374607431768211455"] {
+        assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);
+        assert!(serde_json::to_value(read(text)).is_err(), "{text}");
+    }
+    assert!(serde_json::to_string(&read("340282366920938463463374607431768211456")).is_err());
+    assert_eq!(serde_json::to_value(read("18446744073709551615")).unwrap(), u64::MAX);
 }

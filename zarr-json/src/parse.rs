@@ -7,7 +7,7 @@ use super::memory::{TooMuchMemory, ValueMemory};
 use super::number::{BARE_TOKENS, NumberFault, scan};
 use super::parse_error::{ParseError, ParseErrorKind};
 use super::{Number, Object, Value, inside};
-use crate::printable::printable;
+use crate::printable;
 
 /// The deepest nesting of arrays and objects that any [`Limits`] allow.
 pub const MAX_DEPTH: usize = 512;
