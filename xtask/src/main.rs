@@ -48,7 +48,7 @@ usage: cargo xtask COMMAND [OPTION]…
                     and the page of a URI of our own; `zarrctl plugins new` is for a repository of its own
   scores            reads the examples of the format suite with this framework and its peers, and writes
                     docs/conformance.md and the lists of what each gets wrong
-  semver            compares zarr-spec, zarr-plugin and zarr-conformance with the newest release (tag `v…`):
+  semver            compares zarr-json, zarr-spec, zarr-plugin-kit, zarr-plugin and zarr-conformance with the newest release (tag `v…`):
                     whether the version says what has changed
   help              this text
 ";

@@ -3,14 +3,7 @@
 //! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
-mod casts;
-pub mod items;
-pub mod json_items;
-pub mod numbers;
 mod parts;
-mod sides;
-pub mod stream;
-pub mod typestrings;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -28,9 +21,7 @@ use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Creation, Identifiers, Origin, maker};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
-pub use casts::Cast;
 pub use parts::{InParts, PartSource, PartTarget};
-pub use sides::{Sides, array};
 
 /// Why a codec could not be created, or a chunk not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, cast_each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, cast_each};
+use zarr_plugin_kit::{Sides, array, typestrings};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Object, Output, Representation,

@@ -19,11 +19,12 @@ mod round;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Complex, Number, Operand as _, each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand as _, each};
+use zarr_plugin_kit::{Sides, array, with_any_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, with_any_number,
+    Loss, Object, Output, Representation,
 };
 
 use round::Round;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bzip2::bufread::BzEncoder;
 use bzip2::{Compression, Decompress, Status};
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
 

@@ -25,12 +25,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Operand as _, is_time, try_each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_plugin_kit::numbers::{AnyNumber, Operand as _, is_time, try_each};
+use zarr_plugin_kit::{Sides, array, with_any_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value, with_any_number,
+    Format, Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 pub use rules::{OutOfRange, Rounding};

@@ -18,11 +18,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, cast_each};
-use zarr_spec::codec::{ArrayToArrayCodec, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, cast_each};
+use zarr_plugin_kit::{array, typestrings, with_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value, with_number,
+    Format, Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 use text::Text;

@@ -13,8 +13,9 @@ mod arithmetic;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, is_time};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, is_time};
+use zarr_plugin_kit::{Sides, array, typestrings};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format,
     Identifiers, Loss, Object, Output, Representation, Value,

@@ -14,9 +14,10 @@ mod scaling;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_plugin_kit::numbers::Number;
+use zarr_plugin_kit::{Sides, array, typestrings};
 use zarr_spec::Number as JsonNumber;
-use zarr_spec::codec::numbers::Number;
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Object, Output, Representation, Value,

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::{Checksum, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
@@ -77,9 +77,6 @@ fn fletcher32(bytes: &[u8]) -> u32 {
 fn folded(sum: u32) -> u32 {
     (sum & 0xffff) + (sum >> 16)
 }
-
-#[derive(Serialize, Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;

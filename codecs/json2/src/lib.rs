@@ -16,7 +16,8 @@ mod write;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
+use zarr_plugin_kit::{array, json_items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
     Output, Representation, Size, Value,

@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
 use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
     Value,

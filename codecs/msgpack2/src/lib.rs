@@ -19,7 +19,8 @@ mod write;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{ArrayToBytesCodec, all_members, array, json_items};
+use zarr_plugin_kit::{array, json_items};
+use zarr_spec::codec::{ArrayToBytesCodec, all_members};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,

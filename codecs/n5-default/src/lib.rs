@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::chain::{ChainCreation, Link};
-use zarr_spec::codec::{self, CompositeCodec, RunChain};
+use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Example,
@@ -60,7 +60,7 @@ struct N5Configuration {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let N5Configuration { codecs } = creation.parse()?;
-    let array = codec::array(decoded)?;
+    let array = zarr_plugin_kit::array(decoded)?;
     header_of(array)?;
     let documents = v3::extensions("codecs", &codecs, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;

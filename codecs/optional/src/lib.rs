@@ -18,7 +18,7 @@ mod configuration;
 
 use std::sync::Arc;
 
-use zarr_spec::codec::items::Items;
+use zarr_plugin_kit::items::Items;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example,

@@ -10,7 +10,8 @@ use zarr_codec_optional as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::types::{BOOL, INT32, Number, TEXT, UINT8, UINT16};
 use zarr_conformance::{creation, hex, items};
-use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, items as variable};
+use zarr_plugin_kit::items as variable;
+use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec};
 use zarr_spec::data_type::{DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::Number;
-use zarr_spec::codec::{ArrayToArrayCodec, array};
+use zarr_plugin_kit::array;
+use zarr_plugin_kit::numbers::Number;
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,

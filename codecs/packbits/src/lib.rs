@@ -20,7 +20,8 @@ mod booleans;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Output, Representation, Size,

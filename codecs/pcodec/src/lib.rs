@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
     Output, Representation, Size, Value,

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::{self, ArrayToBytesCodec, items};
+use zarr_plugin_kit::{NoConfiguration, items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -69,11 +69,7 @@ impl ArrayToBytesCodec for VlenBytes {
     }
 }
 
-#[derive(Deserialize)]
-struct NoConfiguration {}
-
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let NoConfiguration {} = creation.parse()?;
-    items::check_type(codec::array(decoded)?, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenBytes)))
 }

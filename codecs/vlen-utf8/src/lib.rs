@@ -7,11 +7,9 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::{
-    self, ArrayToBytesCodec,
-    items::{self, Items},
-};
+use zarr_plugin_kit::NoConfiguration;
+use zarr_plugin_kit::items::{self, Items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -77,11 +75,7 @@ fn each_is_utf8(items: Items<'_>) -> Result<(), &'static str> {
     if are_utf8 { Ok(()) } else { Err("an element is not UTF-8") }
 }
 
-#[derive(Deserialize)]
-struct NoConfiguration {}
-
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let NoConfiguration {} = creation.parse()?;
-    items::check_type(codec::array(decoded)?, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenUtf8)))
 }

@@ -20,7 +20,8 @@ mod stream;
 
 use std::sync::Arc;
 
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Loss,
     Object, Output, Representation, Size,

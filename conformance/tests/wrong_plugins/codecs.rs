@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
+use zarr_plugin_kit::array;
 use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::{
     ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, InParts, PartSource, PartTarget,
-    RunChain, array, range_within,
+    RunChain, range_within,
 };
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,

@@ -4,7 +4,7 @@
 //!
 //! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
@@ -15,9 +15,6 @@ zarr_spec::register!(
 );
 
 const EXAMPLES: &[Example] = &[Example::v2(r#""F""#), Example::draft(r#""F""#)];
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// A chunk of `rank` dimensions, the last one first.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

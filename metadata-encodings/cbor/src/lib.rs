@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use zarr_json::ValueMemory;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
@@ -84,9 +84,6 @@ mod tag {
     pub(crate) const NEGATIVE: u64 = 3;
     pub(crate) const SELF_DESCRIBED: u64 = 55799;
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
@@ -39,9 +39,6 @@ impl MetadataEncoding for JsonMetadata {
         ".json"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

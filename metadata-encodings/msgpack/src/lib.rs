@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use zarr_json::ValueMemory;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
@@ -63,9 +63,6 @@ impl MetadataEncoding for MsgpackMetadata {
         ".msgpack"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
@@ -107,9 +107,6 @@ impl DataType for UInt12 {
 fn numbers(elements: &[u8]) -> &[[u8; 2]] {
     elements.as_chunks().0
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 {{no-draft}}fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 {{no-draft}}    let NoConfiguration {} = creation.parse()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
@@ -32,9 +32,6 @@ impl Extension for Letters {
         Some(&self.0)
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, place: ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

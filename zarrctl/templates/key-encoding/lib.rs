@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
@@ -36,9 +36,6 @@ impl ChunkKeyEncoding for Dashes {
         })
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

@@ -2,7 +2,7 @@
 //!
 //! A chunk of shape (2, 3, 4) goes into the codecs as an array of shape (3, 4, 2).
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
@@ -21,9 +21,6 @@ const IDENTIFIERS: Identifiers = Identifiers {
 
 const EXAMPLES: &[Example] =
     &[Example::draft(r#"{"extension": "{{uri}}", "type": "rotated"}"#).with_shape(&[2, 3, 4])];
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// A permutation is done by the engine, in one pass with everything else: that is all there is to say.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::{NoConfiguration, json};
 use zarr_spec::metadata::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
@@ -42,16 +42,13 @@ impl MetadataEncoding for Marked {
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
-        Ok([MARK, &zarr_json::to_vec_pretty(document)?].concat())
+        Ok([MARK, &json::to_vec_pretty(document)?].concat())
     }
 
     fn key_suffix(&self) -> &str {
         ".marked.json"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

@@ -11,7 +11,7 @@ mod curve;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
@@ -119,9 +119,6 @@ impl ArrayToArrayCodec for Hilbert {
         Ok(())
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// The draft names the layout beside the extension.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

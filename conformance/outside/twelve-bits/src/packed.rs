@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,

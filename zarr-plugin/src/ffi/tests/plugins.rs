@@ -6,10 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_plugin_kit::array;
 use zarr_spec::chain::ChainCreation;
-use zarr_spec::codec::{
-    ArrayToArrayCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard, array,
-};
+use zarr_spec::codec::{ArrayToArrayCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard};
 use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
 use zarr_spec::metadata::v3;
 use zarr_spec::{

@@ -2,13 +2,13 @@
 
 use zarr_json::Value;
 
-use super::CodecError;
-use super::numbers::Number;
-use crate::chain::has_byte_order;
-use crate::data_type::{Created, DataType, DataTypeDocument};
-use crate::format::Format;
-use crate::plugin::Creation;
-use crate::representation::{ArrayRepresentation, ByteOrder, Elements};
+use crate::numbers::Number;
+use zarr_spec::chain::has_byte_order;
+use zarr_spec::codec::CodecError;
+use zarr_spec::data_type::{Created, DataType, DataTypeDocument};
+use zarr_spec::format::Format;
+use zarr_spec::plugin::Creation;
+use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 
 /// The data type that the member called `member` names by `text`: a typestring of v2, or one of NumPy's names, which
 /// final v3 has as well (EX-SEEN-03). v2 has only typestrings, so that names are tolerated there.

@@ -1,7 +1,7 @@
 //! The loops around libraries that encode and decode a stream piece by piece.
 
-use crate::codec::CodecError;
-use crate::output::{LimitExceeded, Output};
+use zarr_spec::codec::CodecError;
+use zarr_spec::output::{LimitExceeded, Output};
 
 /// Memory asked for at least when it grows, in bytes.
 const STEP: usize = 1 << 16;

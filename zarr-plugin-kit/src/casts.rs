@@ -1,6 +1,6 @@
 //! One number as another, as NumPy casts it.
 
-use super::numbers::{Bit, Complex, bf16, f16};
+use crate::numbers::{Bit, Complex, bf16, f16};
 
 /// A number as another type, as NumPy casts it on most machines: integers wrap around, floats are cut off towards
 /// zero, everything but 0 is true, and a complex number loses its imaginary part.
@@ -203,7 +203,7 @@ impl<T: Cast<U>, U> Cast<Complex<U>> for Complex<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::numbers::{Element, Number, cast_each};
+    use crate::numbers::{Element, Number, cast_each};
 
     /// What NumPy 2.5.5 makes of each: `numpy.array([…], "f8").astype(…)`.
     /// As NumPy 2 rounds them.

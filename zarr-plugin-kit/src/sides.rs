@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::CodecError;
-use super::numbers::{Number, Operand};
-use crate::data_type::DataType;
-use crate::output::Output;
-use crate::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
+use crate::numbers::{Number, Operand};
+use zarr_spec::codec::CodecError;
+use zarr_spec::data_type::DataType;
+use zarr_spec::output::Output;
+use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
 
 /// The array that a codec wants to be given.
 ///

@@ -8,10 +8,10 @@
 
 use zarr_json::{Limits, ParseError, ParseOptions, Value};
 
-use crate::codec::CodecError;
-use crate::codec::items::Items;
-use crate::output::{LimitExceeded, Output};
-use crate::representation::{ArrayRepresentation, Elements};
+use crate::items::Items;
+use zarr_spec::codec::CodecError;
+use zarr_spec::output::{LimitExceeded, Output};
+use zarr_spec::representation::{ArrayRepresentation, Elements};
 
 /// The name of the data type whose elements are items.
 pub const DATA_TYPE: &str = "zarr-kit.json";

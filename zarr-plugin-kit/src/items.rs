@@ -2,9 +2,12 @@
 //!
 //! A count of the elements comes first. It and the lengths are u32, little endian; a length counts bytes.
 
-use crate::codec::CodecError;
-use crate::output::Output;
-use crate::representation::{ArrayRepresentation, Elements};
+use zarr_spec::Creation;
+use zarr_spec::codec::CodecError;
+use zarr_spec::output::Output;
+use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
+
+use crate::{NoConfiguration, array};
 
 /// Bytes of a count, and of a length.
 const WORD: usize = 4;
@@ -74,6 +77,21 @@ pub fn check_type(array: &ArrayRepresentation, name: &str) -> Result<(), CodecEr
         return Err(CodecError::Unsupported(format!("it encodes data type `{name}`, not `{other}`")));
     }
     Ok(())
+}
+
+/// Accepts a codec without configuration for an array of the data type called `name`.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`] for a configuration with members, [`CodecError::Unsupported`] for bytes and for
+/// other data types.
+pub fn check_creation(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    name: &str,
+) -> Result<(), CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    check_type(array(decoded)?, name)
 }
 
 /// Appends the encoded form of `decoded`, where `check` finds nothing wrong with the elements.

@@ -5,8 +5,8 @@
 
 pub use half::{bf16, f16};
 
-use super::casts::Cast;
-use crate::data_type::{DataType, Kind};
+use crate::casts::Cast;
+use zarr_spec::data_type::{DataType, Kind};
 
 /// How codecs calculate with a data type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -199,12 +199,12 @@ macro_rules! with_any_number {
         integer: $integer:expr, float: $float:expr, other: $other:expr $(,)?
     }) => {
         match $number {
-            $crate::codec::numbers::AnyNumber::Number(number)
-            | $crate::codec::numbers::AnyNumber::Narrow(number, _) => {
+            $crate::numbers::AnyNumber::Number(number)
+            | $crate::numbers::AnyNumber::Narrow(number, _) => {
                 $crate::with_number!(number, $T => { integer: $integer, float: $float, other: $other })
             }
-            $crate::codec::numbers::AnyNumber::BF16 => {
-                $crate::with_number!(@ $crate::codec::numbers::bf16, $T, $float)
+            $crate::numbers::AnyNumber::BF16 => {
+                $crate::with_number!(@ $crate::numbers::bf16, $T, $float)
             }
         }
     };
@@ -215,11 +215,11 @@ macro_rules! with_any_number {
 /// Either one expression for all of them, or one for integers, one for floats, and one without a type for the others.
 ///
 /// ```
-/// use zarr_spec::codec::numbers::Number;
+/// use zarr_plugin_kit::numbers::Number;
 ///
-/// assert_eq!(zarr_spec::with_number!(Number::C64, T => size_of::<T>()), 8);
+/// assert_eq!(zarr_plugin_kit::with_number!(Number::C64, T => size_of::<T>()), 8);
 /// let largest = |number| {
-///     zarr_spec::with_number!(number, T => {
+///     zarr_plugin_kit::with_number!(number, T => {
 ///         integer: Some(T::MAX.to_string()),
 ///         float: Some(T::MAX.to_string()),
 ///         other: None,
@@ -235,22 +235,22 @@ macro_rules! with_number {
         integer: $integer:expr, float: $float:expr, other: $other:expr $(,)?
     }) => {
         match $number {
-            $crate::codec::numbers::Number::I8 => $crate::with_number!(@ i8, $T, $integer),
-            $crate::codec::numbers::Number::I16 => $crate::with_number!(@ i16, $T, $integer),
-            $crate::codec::numbers::Number::I32 => $crate::with_number!(@ i32, $T, $integer),
-            $crate::codec::numbers::Number::I64 => $crate::with_number!(@ i64, $T, $integer),
-            $crate::codec::numbers::Number::U8 => $crate::with_number!(@ u8, $T, $integer),
-            $crate::codec::numbers::Number::U16 => $crate::with_number!(@ u16, $T, $integer),
-            $crate::codec::numbers::Number::U32 => $crate::with_number!(@ u32, $T, $integer),
-            $crate::codec::numbers::Number::U64 => $crate::with_number!(@ u64, $T, $integer),
-            $crate::codec::numbers::Number::F16 => {
-                $crate::with_number!(@ $crate::codec::numbers::f16, $T, $float)
+            $crate::numbers::Number::I8 => $crate::with_number!(@ i8, $T, $integer),
+            $crate::numbers::Number::I16 => $crate::with_number!(@ i16, $T, $integer),
+            $crate::numbers::Number::I32 => $crate::with_number!(@ i32, $T, $integer),
+            $crate::numbers::Number::I64 => $crate::with_number!(@ i64, $T, $integer),
+            $crate::numbers::Number::U8 => $crate::with_number!(@ u8, $T, $integer),
+            $crate::numbers::Number::U16 => $crate::with_number!(@ u16, $T, $integer),
+            $crate::numbers::Number::U32 => $crate::with_number!(@ u32, $T, $integer),
+            $crate::numbers::Number::U64 => $crate::with_number!(@ u64, $T, $integer),
+            $crate::numbers::Number::F16 => {
+                $crate::with_number!(@ $crate::numbers::f16, $T, $float)
             }
-            $crate::codec::numbers::Number::F32 => $crate::with_number!(@ f32, $T, $float),
-            $crate::codec::numbers::Number::F64 => $crate::with_number!(@ f64, $T, $float),
-            $crate::codec::numbers::Number::Bool
-            | $crate::codec::numbers::Number::C64
-            | $crate::codec::numbers::Number::C128 => $other,
+            $crate::numbers::Number::F32 => $crate::with_number!(@ f32, $T, $float),
+            $crate::numbers::Number::F64 => $crate::with_number!(@ f64, $T, $float),
+            $crate::numbers::Number::Bool
+            | $crate::numbers::Number::C64
+            | $crate::numbers::Number::C128 => $other,
         }
     };
     (@ $type:ty, $T:ident, $body:expr) => {{
@@ -259,28 +259,28 @@ macro_rules! with_number {
     }};
     ($number:expr, $T:ident => $body:expr) => {
         match $number {
-            $crate::codec::numbers::Number::Bool => {
-                $crate::with_number!(@ $crate::codec::numbers::Bit, $T, $body)
+            $crate::numbers::Number::Bool => {
+                $crate::with_number!(@ $crate::numbers::Bit, $T, $body)
             }
-            $crate::codec::numbers::Number::C64 => {
-                $crate::with_number!(@ $crate::codec::numbers::Complex<f32>, $T, $body)
+            $crate::numbers::Number::C64 => {
+                $crate::with_number!(@ $crate::numbers::Complex<f32>, $T, $body)
             }
-            $crate::codec::numbers::Number::C128 => {
-                $crate::with_number!(@ $crate::codec::numbers::Complex<f64>, $T, $body)
+            $crate::numbers::Number::C128 => {
+                $crate::with_number!(@ $crate::numbers::Complex<f64>, $T, $body)
             }
-            $crate::codec::numbers::Number::I8 => $crate::with_number!(@ i8, $T, $body),
-            $crate::codec::numbers::Number::I16 => $crate::with_number!(@ i16, $T, $body),
-            $crate::codec::numbers::Number::I32 => $crate::with_number!(@ i32, $T, $body),
-            $crate::codec::numbers::Number::I64 => $crate::with_number!(@ i64, $T, $body),
-            $crate::codec::numbers::Number::U8 => $crate::with_number!(@ u8, $T, $body),
-            $crate::codec::numbers::Number::U16 => $crate::with_number!(@ u16, $T, $body),
-            $crate::codec::numbers::Number::U32 => $crate::with_number!(@ u32, $T, $body),
-            $crate::codec::numbers::Number::U64 => $crate::with_number!(@ u64, $T, $body),
-            $crate::codec::numbers::Number::F16 => {
-                $crate::with_number!(@ $crate::codec::numbers::f16, $T, $body)
+            $crate::numbers::Number::I8 => $crate::with_number!(@ i8, $T, $body),
+            $crate::numbers::Number::I16 => $crate::with_number!(@ i16, $T, $body),
+            $crate::numbers::Number::I32 => $crate::with_number!(@ i32, $T, $body),
+            $crate::numbers::Number::I64 => $crate::with_number!(@ i64, $T, $body),
+            $crate::numbers::Number::U8 => $crate::with_number!(@ u8, $T, $body),
+            $crate::numbers::Number::U16 => $crate::with_number!(@ u16, $T, $body),
+            $crate::numbers::Number::U32 => $crate::with_number!(@ u32, $T, $body),
+            $crate::numbers::Number::U64 => $crate::with_number!(@ u64, $T, $body),
+            $crate::numbers::Number::F16 => {
+                $crate::with_number!(@ $crate::numbers::f16, $T, $body)
             }
-            $crate::codec::numbers::Number::F32 => $crate::with_number!(@ f32, $T, $body),
-            $crate::codec::numbers::Number::F64 => $crate::with_number!(@ f64, $T, $body),
+            $crate::numbers::Number::F32 => $crate::with_number!(@ f32, $T, $body),
+            $crate::numbers::Number::F64 => $crate::with_number!(@ f64, $T, $body),
         }
     };
 }
