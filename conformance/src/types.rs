@@ -67,8 +67,8 @@ macro_rules! numbers {
 
         /// All of them, by their names in the three formats.
         pub(crate) const PLUGINS: &[DataTypePlugin] = &[$(DataTypePlugin::new(
-            Identifiers { uri: None, name: $name, id: Some($id), aliases: &[] },
-            |creation| create(creation, $constant),
+            Identifiers { uri: None, name: Some($name), id: Some($id), aliases: &[] },
+            &|creation| create(creation, $constant),
         ),)*];
 
         fn by_id(id: &str) -> Option<Number> {

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::metadata::ArrayMetadata;
+use zarr_spec::host::metadata::ArrayMetadata;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Pool, Prefix, Reading};
 use zarr_spec::{Object, Value};
 

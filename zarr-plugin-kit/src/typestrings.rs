@@ -3,11 +3,11 @@
 use zarr_json::Value;
 
 use crate::numbers::Number;
-use zarr_spec::chain::has_byte_order;
+use zarr_spec::Creation;
 use zarr_spec::codec::CodecError;
 use zarr_spec::data_type::{Created, DataType, DataTypeDocument};
 use zarr_spec::format::Format;
-use zarr_spec::plugin::Creation;
+use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 
 /// The data type that the member called `member` names by `text`: a typestring of v2, or one of NumPy's names, which

@@ -36,7 +36,19 @@ impl About {
         Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
     }
 
-    /// With the struct that configurations of `format` are read into.
+    /// Adds one sentence on what the plugin does, and examples of its use.
+    #[must_use]
+    pub const fn described(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { summary, examples, ..self }
+    }
+
+    /// Adds the struct that configurations of every format are read into.
+    #[must_use]
+    pub const fn with_configurations<T: DeserializeOwned>(self) -> Self {
+        Self { schemas: [Schema::Linked(schema::of::<T>); Format::ALL.len()], ..self }
+    }
+
+    /// Adds the struct that configurations of `format` are read into.
     #[must_use]
     pub const fn with_configuration<T: DeserializeOwned>(self, format: Format) -> Self {
         self.with_schema(format, Schema::Linked(schema::of::<T>))
@@ -68,50 +80,6 @@ impl About {
         }
     }
 }
-
-/// What a plugin of some kind may say of itself.
-macro_rules! says_what_it_is {
-    ($plugin:ident) => {
-        impl $plugin {
-            /// With a sentence on what it does, and uses of it.
-            #[must_use]
-            pub const fn about(
-                self,
-                summary: &'static str,
-                examples: &'static [$crate::about::Example],
-            ) -> Self {
-                Self { about: $crate::about::About { summary, examples, ..self.about }, ..self }
-            }
-
-            /// With the struct that configurations are read into, by [`Creation::parse`](crate::Creation::parse) or as the
-            /// description of a store, from which their schema follows.
-            #[must_use]
-            pub const fn configuration<T: serde::de::DeserializeOwned>(self) -> Self {
-                use $crate::format::Format;
-                self.configuration_in::<T>(Format::V2)
-                    .configuration_in::<T>(Format::V3Draft)
-                    .configuration_in::<T>(Format::V3)
-            }
-
-            /// The same for one format, where they differ.
-            #[must_use]
-            pub const fn configuration_in<T: serde::de::DeserializeOwned>(
-                self,
-                format: $crate::format::Format,
-            ) -> Self {
-                Self { about: self.about.with_configuration::<T>(format), ..self }
-            }
-
-            /// With the crate it comes from; [`crate::register!`] fills it in.
-            #[must_use]
-            pub const fn from(self, origin: $crate::plugin::Origin) -> Self {
-                Self { origin, ..self }
-            }
-        }
-    };
-}
-
-pub(crate) use says_what_it_is;
 
 /// A use of a plugin, as it stands in a document.
 ///

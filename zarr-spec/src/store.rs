@@ -14,9 +14,7 @@ use crate::output::{LimitExceeded, Output};
 
 mod opening;
 
-pub use opening::{
-    DescribeStore, OpenStore, StoreConfiguration, StoreDescriber, StoreOpener, StorePlugin, open_described,
-};
+pub use opening::{DescribeStore, OpenStore, StoreConfiguration, StorePlugin, open_described};
 
 /// Why an operation of a store failed. A missing key is no error.
 #[derive(Debug, thiserror::Error)]

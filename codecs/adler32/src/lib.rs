@@ -19,13 +19,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/adler32/1.0"),
-            name: "numcodecs.adler32",
+            name: Some("numcodecs.adler32"),
             id: Some("adler32"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Adler32Configuration>)
+    .translated_by(&all_members::<Adler32Configuration>)
     .configuration::<Adler32Configuration>()
     .about("Adds an Adler-32 checksum before or behind the bytes.", EXAMPLES)
 );

@@ -23,13 +23,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/astype/1.0"),
-            name: "numcodecs.astype",
+            name: Some("numcodecs.astype"),
             id: Some("astype"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<AsTypeConfiguration>()
     .about("Stores numbers as another data type, converted as NumPy does.", EXAMPLES)
 );

@@ -22,13 +22,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/base64/1.0"),
-            name: "numcodecs.base64",
+            name: Some("numcodecs.base64"),
             id: Some("base64"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<NoConfiguration>)
+    .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
     .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
 );

@@ -34,13 +34,13 @@ zarr_spec::register!(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
             // zarr-python knows this name and not the registered one.
-            name: "numcodecs.bitround",
+            name: Some("numcodecs.bitround"),
             id: Some("bitround"),
             aliases: &["bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<BitRoundConfiguration>()
     .about("Rounds numbers to a few significant bits, so that they compress better.", EXAMPLES)
 );

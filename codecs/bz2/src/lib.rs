@@ -24,16 +24,16 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bz2/1.0"),
-            name: "numcodecs.bz2",
+            name: Some("numcodecs.bz2"),
             id: Some("bz2"),
             aliases: &[
                 "https://purl.org/zarr/spec/codec/bz2/1.0",
                 "https://codec.zarrs.dev/bytes_to_bytes/bz2",
             ],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Bz2Configuration>)
+    .translated_by(&all_members::<Bz2Configuration>)
     .configuration::<Bz2Configuration>()
     .about("Compresses with bzip2.", EXAMPLES)
 );

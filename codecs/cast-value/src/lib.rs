@@ -41,13 +41,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/cast-value/1.0"),
-            name: "cast_value",
+            name: Some("cast_value"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<CastValueConfiguration>()
     .about("Stores numbers as another data type, with rules for those that it cannot hold.", EXAMPLES)
 );

@@ -32,13 +32,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/categorize/1.0"),
-            name: "numcodecs.categorize",
+            name: Some("numcodecs.categorize"),
             id: Some("categorize"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<CategorizeConfiguration>()
     .about("Stores text as the numbers of labels; what is no label comes back empty.", EXAMPLES)
 );

@@ -13,10 +13,10 @@ use zarr_spec::{
     Output, Reading, Registry, Representation, Size,
 };
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.runs"), runs));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.reversed"), reversed));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), sum));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.binary"), binary));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.runs"), &runs));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.reversed"), &reversed));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &sum));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.binary"), &binary));
 
 /// Runs of equal bytes, each as its length and the byte.
 #[derive(Debug)]

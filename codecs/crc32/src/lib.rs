@@ -19,13 +19,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/crc32/1.0"),
-            name: "numcodecs.crc32",
+            name: Some("numcodecs.crc32"),
             id: Some("crc32"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Crc32Configuration>)
+    .translated_by(&all_members::<Crc32Configuration>)
     .configuration::<Crc32Configuration>()
     .about("Adds a CRC-32 checksum before or behind the bytes.", EXAMPLES)
 );

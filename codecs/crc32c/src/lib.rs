@@ -23,13 +23,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/crc32c/1.0"),
-            name: "crc32c",
+            name: Some("crc32c"),
             id: Some("crc32c"),
             aliases: &["numcodecs.crc32c"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<LocationConfiguration>()
     .configuration_in::<NoConfiguration>(Format::V3)
     .about("Adds a CRC-32C checksum behind the bytes.", EXAMPLES)

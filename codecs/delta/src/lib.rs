@@ -25,13 +25,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/delta/1.0"),
-            name: "numcodecs.delta",
+            name: Some("numcodecs.delta"),
             id: Some("delta"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<DeltaConfiguration>()
     .about("Stores the differences between neighbouring elements.", EXAMPLES)
 );

@@ -29,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0"),
-            name: "numcodecs.fixedscaleoffset",
+            name: Some("numcodecs.fixedscaleoffset"),
             id: Some("fixedscaleoffset"),
             aliases: &["https://codec.zarrs.dev/array_to_array/fixedscaleoffset"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<FixedScaleOffsetConfiguration>()
     .about("Shifts and scales numbers and rounds them to integers.", EXAMPLES)
 );

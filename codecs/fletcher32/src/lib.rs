@@ -20,13 +20,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/fletcher32/1.0"),
-            name: "numcodecs.fletcher32",
+            name: Some("numcodecs.fletcher32"),
             id: Some("fletcher32"),
             aliases: &["https://codec.zarrs.dev/bytes_to_bytes/fletcher32"],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<NoConfiguration>)
+    .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
     .about("Adds a Fletcher-32 checksum behind the bytes, as HDF5 does.", EXAMPLES)
 );

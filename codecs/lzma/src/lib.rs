@@ -36,13 +36,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/lzma/1.0"),
-            name: "numcodecs.lzma",
+            name: Some("numcodecs.lzma"),
             id: Some("lzma"),
             aliases: &["https://purl.org/zarr/spec/codec/lzma/1.0"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<LzmaConfiguration>()
     .about("Compresses with LZMA to an xz file, an older lzma file or a raw stream.", EXAMPLES)
 );

@@ -11,8 +11,8 @@ use zarr_spec::{
 };
 
 // Plugins do not depend on one another: these stand in for two that N5 needs.
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("transpose"), transpose));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("bytes"), bytes));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("transpose"), &transpose));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("bytes"), &bytes));
 
 #[derive(serde::Deserialize)]
 struct Order {

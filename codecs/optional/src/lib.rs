@@ -29,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/optional/1.0"),
-            name: "zarrs.optional",
+            name: Some("zarrs.optional"),
             id: None,
             aliases: &[],
         },
-        configuration::create,
+        &configuration::create,
     )
-    .translated_by(configuration::translate)
+    .translated_by(&configuration::translate)
     .configuration::<configuration::OptionalConfiguration>()
     .about("Writes which elements are there, and then those, each by codecs of their own.", EXAMPLES)
 );

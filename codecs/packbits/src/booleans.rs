@@ -18,11 +18,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
-            name: "numcodecs.packbits",
+            name: Some("numcodecs.packbits"),
             id: Some("packbits"),
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<PackBooleansConfiguration>()
     .about("Packs 8 booleans to a byte, behind the number of bits that are unused.", EXAMPLES)

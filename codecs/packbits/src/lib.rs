@@ -34,11 +34,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/packbits/1.0"),
-            name: "packbits",
+            name: Some("packbits"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<PackBitsConfiguration>()
     .about("Packs the bits that count of each element side by side, such as 8 booleans to a byte.", EXAMPLES)

@@ -23,13 +23,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/quantize/1.0"),
-            name: "numcodecs.quantize",
+            name: Some("numcodecs.quantize"),
             id: Some("quantize"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<QuantizeConfiguration>()
     .about("Rounds floats to a number of decimal digits, so that they compress better.", EXAMPLES)
 );

@@ -14,7 +14,7 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("reshape"), create)
+    CodecPlugin::new(Identifiers::name("reshape"), &create)
         .configuration::<ReshapeConfiguration>()
         .about("Gives codecs behind it the same elements in another shape.", EXAMPLES)
 );

@@ -30,11 +30,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
-            name: "scale_offset",
+            name: Some("scale_offset"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<ScaleOffsetConfiguration>()
     .about("Shifts and scales numbers in their own data type.", EXAMPLES)

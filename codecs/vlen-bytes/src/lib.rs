@@ -18,11 +18,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"),
-            name: "vlen-bytes",
+            name: Some("vlen-bytes"),
             id: Some("vlen-bytes"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes byte strings of any length one after another, each behind its length.", EXAMPLES)

@@ -19,11 +19,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"),
-            name: "vlen-utf8",
+            name: Some("vlen-utf8"),
             id: Some("vlen-utf8"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes texts of any length one after another in UTF-8, each behind its length.", EXAMPLES)

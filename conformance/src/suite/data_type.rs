@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, Example, Format, Mode,
-    Reading, Registry, Units, Value,
+    ArrayRepresentation, ByteOrder, DataType, DataTypeError, Elements, Example, Format, Mode, Reading,
+    Registry, Units, Value,
 };
 
 use super::elements::{pieces, samples};
@@ -14,7 +14,7 @@ use super::{Cases, Level, Rule, Suite};
 
 pub(super) mod fuzzed;
 
-type TypeOnTrial = Tried<DataTypePlugin>;
+type TypeOnTrial = Tried<dyn DataType>;
 
 const RULES: &[RuleOf<TypeOnTrial>] = &[
     (
@@ -134,7 +134,7 @@ pub(super) fn add(registry: &Arc<Registry>, linked: &Registry, suites: &mut Vec<
     }
 }
 
-impl Makes for DataTypePlugin {
+impl Makes for dyn DataType {
     fn make(
         tried: &TypeOnTrial,
         example: &Example,

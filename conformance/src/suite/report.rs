@@ -269,7 +269,7 @@ impl Expectations {
 
 #[cfg(test)]
 mod tests {
-    use zarr_spec::registry::ExtensionPoint;
+    use zarr_spec::host::registry::ExtensionPoint;
 
     use super::*;
     use crate::suite::{Rule, Trial};

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, TempPath};
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 
 use super::attempt::{Placement, Record};
 use super::worker::{List, Request, SentSuite, VARIABLE};

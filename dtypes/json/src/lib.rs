@@ -28,7 +28,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), create)
+    DataTypePlugin::new(NAMES.identifiers(), &create)
         .about("Any JSON value: null, booleans, numbers, text, lists and objects.", EXAMPLES)
 );
 
@@ -40,7 +40,7 @@ const EXAMPLES: &[Example] = &[
 
 // The same items in another form: in v2 alone, where the codec is part of what objects are.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/msgpack2"), aliases: &[] }, create)
+    DataTypePlugin::new(Identifiers { uri: None, name: None, id: Some("O/msgpack2"), aliases: &[] }, &create)
         .about("Any JSON value, which v2 also has as objects in MessagePack.", MSGPACK_EXAMPLES)
 );
 

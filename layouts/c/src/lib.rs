@@ -9,7 +9,7 @@ use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(Identifiers { uri: None, name: "C", id: Some("C"), aliases: &[] }, create)
+    MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("C"), id: Some("C"), aliases: &[] }, &create)
         .configuration::<NoConfiguration>()
         .about("The last dimension of a chunk varies fastest: row-major order.", EXAMPLES)
 );

@@ -9,7 +9,7 @@ use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] }, create)
+    MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("F"), id: Some("F"), aliases: &[] }, &create)
         .configuration::<NoConfiguration>()
         .about("The first dimension of a chunk varies fastest: column-major order.", EXAMPLES)
 );

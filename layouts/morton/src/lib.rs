@@ -28,11 +28,11 @@ zarr_spec::register!(
     MemoryLayoutPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/layouts/morton/1.0"),
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("The elements of a chunk follow one another in Z-order.", EXAMPLES)

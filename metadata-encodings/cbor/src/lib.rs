@@ -24,11 +24,11 @@ zarr_spec::register!(
     MetadataEncodingPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
-            name: "cbor",
+            name: Some("cbor"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as CBOR (RFC 8949).", EXAMPLES)

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use zarr_plugin_kit::NoConfiguration;
-use zarr_spec::metadata::{DocumentKind, parse_json};
+use zarr_spec::metadata_encoding::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 zarr_spec::register!(
     MetadataEncodingPlugin::new(
-        Identifiers { uri: None, name: "json", id: Some("json"), aliases: &[] },
-        create,
+        Identifiers { uri: None, name: Some("json"), id: Some("json"), aliases: &[] },
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as JSON text.", EXAMPLES)

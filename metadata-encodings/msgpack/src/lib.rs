@@ -24,11 +24,11 @@ zarr_spec::register!(
     MetadataEncodingPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
-            name: "msgpack",
+            name: Some("msgpack"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as MessagePack.", EXAMPLES)

@@ -3,8 +3,9 @@
 use zarr_json::Value;
 
 use super::{DataTypeDocument, DataTypeError};
+use crate::creation::Creation;
 use crate::format::{Format, Invalid};
-use crate::plugin::{Creation, Identifiers};
+use crate::plugin::Identifiers;
 
 /// What the formats call a data type that v2 has as objects. None of its documents has a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl ObjectNames {
     /// The names that a plugin is registered by.
     #[must_use]
     pub const fn identifiers(&self) -> Identifiers {
-        Identifiers { uri: Some(self.uri), name: self.name, id: Some(self.id), aliases: self.aliases }
+        Identifiers { uri: Some(self.uri), name: Some(self.name), id: Some(self.id), aliases: self.aliases }
     }
 
     /// Refuses a document that has one of the names and does not fit.

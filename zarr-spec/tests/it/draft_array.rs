@@ -2,7 +2,7 @@
 
 use zarr_spec::Format;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::{ArrayMetadata, draft};
+use zarr_spec::host::metadata::{ArrayMetadata, draft};
 
 use crate::support::{
     ARR, EP, accepted, compatible, draft_array, draft_group, entry_point, json, refused, tolerated, warned,

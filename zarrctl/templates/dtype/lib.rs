@@ -26,7 +26,7 @@ const NAME: &str = "{{name}}";
 const LARGEST: u16 = 4095;
 
 zarr_spec::register!(
-    DataTypePlugin::new(IDENTIFIERS, create)
+    DataTypePlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Numbers from 0 to 4095.", EXAMPLES)
 );
@@ -34,7 +34,7 @@ zarr_spec::register!(
 const IDENTIFIERS: Identifiers = Identifiers {
 {{no-draft}}    uri: None,
 {{draft}}    uri: Some(URI),
-    name: NAME,
+    name: Some(NAME),
     id: None,
     aliases: &[],
 };

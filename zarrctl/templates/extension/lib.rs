@@ -7,14 +7,14 @@ use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ExtensionPlugin::new(IDENTIFIERS, create)
+    ExtensionPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Calls the dimensions of an array by the letters of the alphabet.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };

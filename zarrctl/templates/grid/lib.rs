@@ -8,7 +8,7 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    ChunkGridPlugin::new(Identifiers::name("{{name}}"), create)
+    ChunkGridPlugin::new(Identifiers::name("{{name}}"), &create)
         .configuration::<NoConfiguration>()
         .about("Halves each dimension.", EXAMPLES)
 );

@@ -8,7 +8,7 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_i
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), create)
+    ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), &create)
         .configuration::<NoConfiguration>()
         .about("Names chunks by their index behind the letter k, such as k1-0.", EXAMPLES)
 );

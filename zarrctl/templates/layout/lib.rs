@@ -7,14 +7,14 @@ use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(IDENTIFIERS, create)
+    MemoryLayoutPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Stores the first dimension of a chunk as the last one.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };

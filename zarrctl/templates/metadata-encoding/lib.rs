@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use zarr_plugin_kit::{NoConfiguration, json};
-use zarr_spec::metadata::{DocumentKind, parse_json};
+use zarr_spec::metadata_encoding::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 zarr_spec::register!(
-    MetadataEncodingPlugin::new(IDENTIFIERS, create)
+    MetadataEncodingPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Writes metadata documents as JSON behind a line that says so.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };

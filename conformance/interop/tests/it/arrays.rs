@@ -410,7 +410,7 @@ impl ChunkKeyEncoding for Forgetful {
 fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is_left_out() {
     let mut registry = Registry::linked().unwrap();
     let name = Identifiers::name("example.forgetful");
-    registry.register(ChunkKeyEncodingPlugin::new(name, |_| Ok(Arc::new(Forgetful)))).unwrap();
+    registry.register(ChunkKeyEncodingPlugin::new(name, &|_| Ok(Arc::new(Forgetful)))).unwrap();
     let hierarchy = Hierarchy::create(memory(), &Context::new(registry), Format::V3).unwrap();
     let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).chunk_key_encoding("example.forgetful");
     let mut array = hierarchy.create_array("/a", &builder).unwrap();

@@ -251,8 +251,13 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
         FAR.set(Some(Arc::clone(&twice.far)));
         let cache = json!({"type": "cache", "bytes": 1 << 26, "chunks": "decoded", "store": {"type": "far"}});
         let mut registry = Registry::linked().unwrap();
-        let no_url = |_: &str| Err(Invalid::new("it has no URL").into());
-        registry.register_store(StorePlugin::new("far", &[], no_url)).unwrap();
+        registry
+            .register_store(StorePlugin::new(
+                "far",
+                &[],
+                &|_: &str| Err(Invalid::new("it has no URL").into()),
+            ))
+            .unwrap();
         let context = Context::new(registry);
         let store = open_store(context.registry(), &cache.to_string()).unwrap();
         let array = Hierarchy::open(store, &context).unwrap().array("/a").unwrap();

@@ -21,14 +21,14 @@ use zarr_spec::{
 use curve::places;
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(IDENTIFIERS, create)
+    MemoryLayoutPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("The elements of a chunk follow one another along a Hilbert curve.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: Some("https://outside.example/layouts/hilbert/1.0"),
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };

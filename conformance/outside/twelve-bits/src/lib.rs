@@ -20,13 +20,13 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("outside.int12"), |creation| create(creation, TwelveBits::Signed))
+    DataTypePlugin::new(Identifiers::name("outside.int12"), &|creation| create(creation, TwelveBits::Signed))
         .configuration::<NoConfiguration>()
         .about("Integers from -2048 to 2047.", &[Example::v3(r#""outside.int12""#)])
 );
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("outside.uint12"), |creation| {
+    DataTypePlugin::new(Identifiers::name("outside.uint12"), &|creation| {
         create(creation, TwelveBits::Unsigned)
     })
     .configuration::<NoConfiguration>()

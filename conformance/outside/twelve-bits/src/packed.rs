@@ -12,7 +12,7 @@ use zarr_spec::{
 use crate::{NoConfiguration, TwelveBits, integers};
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("outside.packed12"), create)
+    CodecPlugin::new(Identifiers::name("outside.packed12"), &create)
         .configuration::<NoConfiguration>()
         .about("Packs two integers of 12 bits into three bytes.", EXAMPLES)
 );

@@ -1,24 +1,23 @@
 //! The plugins that a program knows: a plain value, collected from what is linked or added by hand.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use zarr_json::{Value, printable};
 
-use crate::about::About;
 use crate::codec::{Codec, CodecError, CodecPlugin};
-use crate::data_type::{Created, DataTypeDocument, DataTypeError, DataTypePlugin};
-use crate::extension::{ExtensionDocument, ExtensionPlugin};
+use crate::creation::{Creation, Resolve};
+use crate::data_type::{Created, DataType, DataTypeDocument, DataTypeError, DataTypePlugin};
+use crate::extension::{Extension, ExtensionDocument};
 use crate::format::{Format, Mode, Reading};
-use crate::grid::ChunkGridPlugin;
-use crate::key_encoding::ChunkKeyEncodingPlugin;
-use crate::layout::MemoryLayoutPlugin;
-use crate::metadata_encoding::MetadataEncodingPlugin;
-use crate::plugin::{Creation, Identifiers, Origin};
+use crate::grid::ChunkGrid;
+use crate::key_encoding::ChunkKeyEncoding;
+use crate::layout::MemoryLayout;
+use crate::metadata_encoding::MetadataEncoding;
+use crate::plugin::{Kind, Origin, Plugin};
 use crate::representation::Representation;
 use crate::store::StorePlugin;
-use crate::transformer::StorageTransformerPlugin;
+use crate::transformer::StorageTransformer;
 
 mod names;
 mod point;
@@ -26,8 +25,8 @@ mod table;
 
 pub use names::{split_version, stands_for};
 pub use point::ExtensionPoint;
+use table::Missing;
 pub use table::Table;
-use table::{hint, not_in_this_build};
 
 /// An identifier that no plugin of this program has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,80 +68,76 @@ pub struct CatalogueEntry {
     pub package: &'static str,
 }
 
-crate::inventory::collect!(CatalogueEntry);
-
-/// What every kind of plugin has.
-pub trait Plugin: Copy + fmt::Debug {
-    /// The kind.
-    const POINT: ExtensionPoint;
-
-    /// Its names.
-    fn identifiers(&self) -> &Identifiers;
-
-    /// What it says of itself.
-    fn about(&self) -> &About;
-
-    /// The crate it comes from.
-    fn origin(&self) -> Origin;
-
-    /// Adds it to `registry`.
-    ///
-    /// # Errors
-    ///
-    /// If one of its identifiers is taken.
-    fn add_to(self, registry: &mut Registry) -> Result<(), DuplicateIdentifier>;
-}
-
-macro_rules! plugins {
-    ($($plugin:ty, $point:ident, $table:ident;)*) => {$(
-        impl Plugin for $plugin {
-            const POINT: ExtensionPoint = ExtensionPoint::$point;
-
-            fn identifiers(&self) -> &Identifiers {
-                &self.identifiers
-            }
-
-            fn about(&self) -> &About {
-                &self.about
-            }
-
-            fn origin(&self) -> Origin {
-                self.origin
-            }
-
-            fn add_to(self, registry: &mut Registry) -> Result<(), DuplicateIdentifier> {
-                registry.$table.add(self)
-            }
-        }
-    )*};
-}
-
-plugins! {
-    CodecPlugin, Codec, codecs;
-    DataTypePlugin, DataType, data_types;
-    ChunkGridPlugin, ChunkGrid, chunk_grids;
-    ChunkKeyEncodingPlugin, ChunkKeyEncoding, chunk_key_encodings;
-    MemoryLayoutPlugin, MemoryLayout, memory_layouts;
-    MetadataEncodingPlugin, MetadataEncoding, metadata_encodings;
-    StorageTransformerPlugin, StorageTransformer, storage_transformers;
-    ExtensionPlugin, GenericExtension, extensions;
-}
+inventory::collect!(CatalogueEntry);
 
 /// The plugins that a program knows.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    codecs: Table<CodecPlugin>,
-    data_types: Table<DataTypePlugin>,
-    chunk_grids: Table<ChunkGridPlugin>,
-    chunk_key_encodings: Table<ChunkKeyEncodingPlugin>,
-    memory_layouts: Table<MemoryLayoutPlugin>,
-    metadata_encodings: Table<MetadataEncodingPlugin>,
-    storage_transformers: Table<StorageTransformerPlugin>,
-    extensions: Table<ExtensionPlugin>,
+    codecs: Table<Codec>,
+    data_types: Table<dyn DataType>,
+    chunk_grids: Table<dyn ChunkGrid>,
+    chunk_key_encodings: Table<dyn ChunkKeyEncoding>,
+    memory_layouts: Table<MemoryLayout>,
+    metadata_encodings: Table<dyn MetadataEncoding>,
+    storage_transformers: Table<StorageTransformer>,
+    extensions: Table<dyn Extension>,
     stores: Vec<StorePlugin>,
-    store_catalogue: Vec<CatalogueEntry>,
-    store_hints: HashMap<String, String>,
+    missing_stores: Missing,
     elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// A kind of plugin that a [`Registry`] has a table of.
+pub trait Registered: Kind {
+    /// The table of this kind.
+    #[doc(hidden)]
+    fn table(registry: &mut Registry) -> &mut Table<Self>;
+}
+
+macro_rules! registered {
+    ($($kind:ty: $table:ident, $doc:literal;)*) => {
+        $(impl Registered for $kind {
+            fn table(registry: &mut Registry) -> &mut Table<Self> {
+                &mut registry.$table
+            }
+        })*
+
+        impl Registry {
+            /// Adds the plugins of all kinds that are linked into the program.
+            fn add_linked(&mut self) -> Result<(), DuplicateIdentifier> {
+                $(for plugin in inventory::iter::<Plugin<$kind>> {
+                    self.$table.add(*plugin)?;
+                })*
+                Ok(())
+            }
+
+            /// What is known of missing plugins.
+            fn missing(&mut self, point: ExtensionPoint) -> &mut Missing {
+                match point {
+                    $(<$kind>::POINT => &mut self.$table.missing,)*
+                    _ => &mut self.missing_stores,
+                }
+            }
+
+            $(
+                #[doc = $doc]
+                #[must_use]
+                pub fn $table(&self) -> &Table<$kind> {
+                    &self.$table
+                }
+            )*
+        }
+    };
+}
+
+registered! {
+    Codec: codecs, "All codecs.";
+    dyn DataType: data_types, "All data types.";
+    dyn ChunkGrid: chunk_grids, "All chunk grids.";
+    dyn ChunkKeyEncoding: chunk_key_encodings, "All chunk key encodings.";
+    MemoryLayout: memory_layouts, "All chunk memory layouts.";
+    dyn MetadataEncoding: metadata_encodings, "All metadata encodings.";
+    StorageTransformer: storage_transformers, "All storage transformers.";
+    dyn Extension: extensions, "All generic extensions.";
 }
 
 /// Who is asked for what a registry does not have: for a plugin that was loaded, the program that it was loaded into.
@@ -193,22 +188,7 @@ impl Registry {
         for entry in inventory::iter::<CatalogueEntry> {
             registry.add_catalogue_entry(*entry);
         }
-        inventory::iter::<CodecPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<DataTypePlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<ChunkGridPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<ChunkKeyEncodingPlugin>
-            .into_iter()
-            .try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<MemoryLayoutPlugin>
-            .into_iter()
-            .try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<MetadataEncodingPlugin>
-            .into_iter()
-            .try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<StorageTransformerPlugin>
-            .into_iter()
-            .try_for_each(|plugin| registry.register(*plugin))?;
-        inventory::iter::<ExtensionPlugin>.into_iter().try_for_each(|plugin| registry.register(*plugin))?;
+        registry.add_linked()?;
         inventory::iter::<StorePlugin>.into_iter().try_for_each(|plugin| registry.register_store(*plugin))?;
         Ok(registry)
     }
@@ -224,8 +204,8 @@ impl Registry {
     /// # Errors
     ///
     /// [`DuplicateIdentifier`], naming both crates.
-    pub fn register(&mut self, plugin: impl Plugin) -> Result<(), DuplicateIdentifier> {
-        plugin.add_to(self)
+    pub fn register<K: Registered + ?Sized>(&mut self, plugin: Plugin<K>) -> Result<(), DuplicateIdentifier> {
+        K::table(self).add(plugin)
     }
 
     /// Adds a store by hand.
@@ -252,83 +232,14 @@ impl Registry {
 
     /// Says where plugins can be had that are not here.
     pub fn add_catalogue_entry(&mut self, entry: CatalogueEntry) {
-        let catalogue = match entry.point {
-            ExtensionPoint::Codec => &mut self.codecs.catalogue,
-            ExtensionPoint::DataType => &mut self.data_types.catalogue,
-            ExtensionPoint::ChunkGrid => &mut self.chunk_grids.catalogue,
-            ExtensionPoint::ChunkKeyEncoding => &mut self.chunk_key_encodings.catalogue,
-            ExtensionPoint::MemoryLayout => &mut self.memory_layouts.catalogue,
-            ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.catalogue,
-            ExtensionPoint::StorageTransformer => &mut self.storage_transformers.catalogue,
-            ExtensionPoint::GenericExtension => &mut self.extensions.catalogue,
-            ExtensionPoint::Store => &mut self.store_catalogue,
-        };
-        catalogue.push(entry);
+        self.missing(entry.point).catalogue.push(entry);
     }
 
     /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Of a store it is the
     /// type, or a scheme with its `:`.
     pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
-        let hints = match point {
-            ExtensionPoint::Codec => &mut self.codecs.hints,
-            ExtensionPoint::DataType => &mut self.data_types.hints,
-            ExtensionPoint::ChunkGrid => &mut self.chunk_grids.hints,
-            ExtensionPoint::ChunkKeyEncoding => &mut self.chunk_key_encodings.hints,
-            ExtensionPoint::MemoryLayout => &mut self.memory_layouts.hints,
-            ExtensionPoint::MetadataEncoding => &mut self.metadata_encodings.hints,
-            ExtensionPoint::StorageTransformer => &mut self.storage_transformers.hints,
-            ExtensionPoint::GenericExtension => &mut self.extensions.hints,
-            ExtensionPoint::Store => &mut self.store_hints,
-        };
+        let hints = &mut self.missing(point).hints;
         hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
-    }
-
-    /// All codecs.
-    #[must_use]
-    pub fn codecs(&self) -> &Table<CodecPlugin> {
-        &self.codecs
-    }
-
-    /// All data types.
-    #[must_use]
-    pub fn data_types(&self) -> &Table<DataTypePlugin> {
-        &self.data_types
-    }
-
-    /// All chunk grids.
-    #[must_use]
-    pub fn chunk_grids(&self) -> &Table<ChunkGridPlugin> {
-        &self.chunk_grids
-    }
-
-    /// All chunk key encodings.
-    #[must_use]
-    pub fn chunk_key_encodings(&self) -> &Table<ChunkKeyEncodingPlugin> {
-        &self.chunk_key_encodings
-    }
-
-    /// All chunk memory layouts.
-    #[must_use]
-    pub fn memory_layouts(&self) -> &Table<MemoryLayoutPlugin> {
-        &self.memory_layouts
-    }
-
-    /// All metadata encodings.
-    #[must_use]
-    pub fn metadata_encodings(&self) -> &Table<MetadataEncodingPlugin> {
-        &self.metadata_encodings
-    }
-
-    /// All storage transformers.
-    #[must_use]
-    pub fn storage_transformers(&self) -> &Table<StorageTransformerPlugin> {
-        &self.storage_transformers
-    }
-
-    /// All generic extensions.
-    #[must_use]
-    pub fn extensions(&self) -> &Table<ExtensionPlugin> {
-        &self.extensions
     }
 
     /// All stores.
@@ -343,8 +254,7 @@ impl Registry {
         Unknown {
             point: ExtensionPoint::Store,
             identifier: identifier.to_owned(),
-            known_elsewhere: hint(&self.store_hints, identifier)
-                .or_else(|| not_in_this_build(&self.store_catalogue, identifier)),
+            known_elsewhere: self.missing_stores.clause(identifier),
         }
     }
 
@@ -369,7 +279,9 @@ impl Registry {
                 _ => self
                     .data_types
                     .iter()
-                    .find(|plugin| stands_for(plugin.identifiers.name, &document.identifier))
+                    .find(|plugin| {
+                        plugin.identifiers.name.is_some_and(|name| stands_for(name, &document.identifier))
+                    })
                     .ok_or(unknown),
             }
         })
@@ -378,32 +290,30 @@ impl Registry {
     /// What documents of `format` call a plugin of this registry, where they name plugins of its kind: in the draft a
     /// plain name, if its text brings the plugin itself.
     #[must_use]
-    pub fn name_in<P: Plugin>(&self, plugin: &P, format: Format) -> Option<&'static str> {
-        let identifiers = plugin.identifiers();
-        if !P::POINT.is_named_in(format) {
+    pub fn name_in<K: Kind + ?Sized>(&self, plugin: &Plugin<K>, format: Format) -> Option<&'static str> {
+        if !K::POINT.is_named_in(format) {
             return None;
         }
-        let own = identifiers.in_format(format);
-        if own.is_some() || format != Format::V3Draft || identifiers.name.is_empty() {
+        let own = plugin.identifiers.in_format(format);
+        if own.is_some() || format != Format::V3Draft {
             return own;
         }
-        let is_plain = match P::POINT {
+        plugin.identifiers.name.filter(|name| match K::POINT {
             ExtensionPoint::Codec => false,
             ExtensionPoint::DataType => {
-                // Of names by a pattern, such as `r*`, one stands for all.
-                let document = DataTypeDocument::named(&identifiers.name.replace('*', "16"));
+                // One name stands for all names of a pattern such as `r*`.
+                let document = DataTypeDocument::named(&name.replace('*', "16"));
                 self.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
             }
             _ => true,
-        };
-        is_plain.then_some(identifiers.name)
+        })
     }
 
-    /// The data type that a document names, and the byte order that the document declares.
+    /// Returns the data type that a document names, and the byte order that the document declares.
     ///
     /// # Errors
     ///
-    /// [`DataTypeError::Unknown`], and whatever the type says of the document.
+    /// [`DataTypeError::Unknown`], and the error of the plugin.
     pub fn data_type(
         &self,
         format: Format,
@@ -425,23 +335,13 @@ impl Registry {
         }
     }
 
-    /// The codec that `creation` is for, made for what the codecs before it leave.
+    /// Returns the codec that `creation` is for, created for what the codecs before it leave.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown, and what its plugin says.
+    /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
     pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
         let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
-        self.codec_of(found, creation, decoded)
-    }
-
-    /// As [`Registry::codec`], of a plugin that was looked for already.
-    pub(crate) fn codec_of(
-        &self,
-        found: Result<&CodecPlugin, Unknown>,
-        creation: &Creation<'_>,
-        decoded: &Representation,
-    ) -> Result<Codec, CodecError> {
         match (found, &self.elsewhere) {
             (Ok(plugin), _) => (plugin.create)(creation, decoded),
             (Err(_), Some(elsewhere)) => elsewhere.codec(creation, decoded),
@@ -449,11 +349,11 @@ impl Registry {
         }
     }
 
-    /// What documents of `to` call the codec that `creation` is for, and its configuration there.
+    /// Returns how documents of `to` name and configure the codec that `creation` is for.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown or has no identifier there, and what its plugin says.
+    /// [`CodecError::Unsupported`] if it is unknown or has no identifier there, and the error of the plugin.
     pub fn translated_codec(
         &self,
         creation: &Creation<'_>,
@@ -474,7 +374,7 @@ impl Registry {
         {
             return Ok(ExtensionDocument::new(creation.identifier, creation.configuration.clone()));
         }
-        let configuration = Value::Object((plugin.translate)(creation, decoded, to)?);
+        let configuration = Value::Object(plugin.translate(creation, decoded, to)?);
         let mut names = plugin.identifiers.aliases.iter().filter(|alias| !alias.contains(':'));
         let name = match to {
             Format::V3 if !self.accepts(plugin, preferred, &configuration, decoded) => {
@@ -503,9 +403,37 @@ impl Registry {
         };
         (plugin.create)(&creation, decoded).is_ok()
     }
+}
 
-    /// Whether somebody else is asked for what is not here.
-    pub(crate) fn has_elsewhere(&self) -> bool {
+impl Resolve for Registry {
+    fn data_type(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<Created, DataTypeError> {
+        self.data_type(format, document, reading)
+    }
+
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        self.codec(creation, decoded)
+    }
+
+    fn translated_codec(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError> {
+        self.translated_codec(creation, decoded, to)
+    }
+
+    fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown> {
+        // The caller that creates the codec receives the warnings.
+        self.codecs.find(format, identifier, &Reading::default()).err()
+    }
+
+    fn has_fallback(&self) -> bool {
         self.elsewhere.is_some()
     }
 }

@@ -10,8 +10,8 @@ use super::members::{Members, tolerate, tolerate_for_compatibility, wrong};
 use super::write::add_ignored;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Mode, Reading};
+use crate::host::registry::split_version;
 use crate::key::Key;
-use crate::registry::split_version;
 
 /// What `zarr_format` says in hierarchies that are written here, version included.
 const URI: &str = "https://purl.org/zarr/spec/core/3.0";

@@ -24,14 +24,13 @@ pub(super) fn distance(from: &[char], to: &[char]) -> usize {
     last[to.len()]
 }
 
-/// Whether `known`, of a plugin or a catalogue, stands for `identifier`: a `*` at its end for any number there. The empty
-/// name is that of plugins without one, and stands for nothing.
+/// Whether `known`, of a plugin or a catalogue, stands for `identifier`: a `*` at its end stands for any number.
 #[must_use]
 pub fn stands_for(known: &str, identifier: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match known.strip_suffix('*') {
         Some(beginning) => identifier.strip_prefix(beginning).is_some_and(is_number),
-        None => !known.is_empty() && identifier == known,
+        None => identifier == known,
     }
 }
 

@@ -6,7 +6,7 @@ use super::members::wrong;
 use super::{ArrayMetadata, DocumentError, NodeMetadata, draft, v2, v3};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
-use crate::registry::ExtensionPoint;
+use crate::host::registry::ExtensionPoint;
 
 /// Reads what a document of `format` says of one extension: an element of `codecs`, the value of `chunk_grid`, and so
 /// on. In v2 a codec is a `compressor`, and a chunk grid, chunk key encoding or layout is the value of `chunks`,

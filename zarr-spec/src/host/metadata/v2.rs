@@ -7,10 +7,10 @@ use zarr_json::{Object, Value};
 use super::members::{Members, attributes, chunk_shape, elements, shape, tolerate, wrong, zarr_format};
 use super::write::{check_format, members, only_configuration, regular_chunk_shape, separator};
 use super::{ArrayMetadata, DocumentError, GroupMetadata};
-use crate::chain::v2_codec;
 use crate::data_type::DataTypeDocument;
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Mode, Reading};
+use crate::host::chain::v2_codec;
 use crate::key::{Key, KeyError, Prefix};
 use crate::path::NodePath;
 

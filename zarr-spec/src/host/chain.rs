@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use zarr_json::{Object, Value, printable};
 
-use crate::codec::{Codec, CodecError, CodecPlugin};
+use crate::codec::{Codec, CodecError};
+use crate::creation::{Creation, Resolve};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
-use crate::plugin::Creation;
-use crate::registry::{Registry, Unknown};
+use crate::host::registry::Unknown;
 use crate::representation::{ArrayRepresentation, Representation, Size, Units};
 
 /// Why a chain could not be created: everything that is wrong with it, as far as that can be seen.
@@ -63,8 +63,8 @@ impl std::error::Error for ChainError {}
 pub struct ChainCreation<'a> {
     /// The format of the document that names the codecs.
     pub format: Format,
-    /// Where the codecs are.
-    pub registry: &'a Registry,
+    /// Creates the codecs.
+    pub registry: &'a dyn Resolve,
     /// The mode, and where warnings go.
     pub reading: &'a Reading,
 }
@@ -117,26 +117,16 @@ impl CodecChain {
         documents: &[ExtensionDocument],
         array: &ArrayRepresentation,
     ) -> Result<Self, ChainError> {
-        let plugins: Vec<_> = documents
-            .iter()
-            .map(|document| {
-                creation.registry.codecs().find(creation.format, &document.identifier, creation.reading)
-            })
-            .collect();
-        let unknown = plugins.iter().enumerate().filter_map(|(position, plugin)| {
-            let unknown = plugin.as_ref().err()?.clone();
-            Some(ChainProblem::Unknown { position, unknown })
-        });
-        let problems: Vec<_> = unknown.collect();
-        if !problems.is_empty() && !creation.registry.has_elsewhere() {
+        let problems = unknown_codecs(creation, documents);
+        if !problems.is_empty() && !creation.registry.has_fallback() {
             return Err(ChainError { problems });
         }
         let mut builder = Builder { creation, links: Vec::new(), now: Representation::Array(array.clone()) };
         if let Some(layout) = layout {
             builder.push(layout, None).map_err(|source| order(format!("chunk memory layout: {source}")))?;
         }
-        for (position, (document, plugin)) in documents.iter().zip(plugins).enumerate() {
-            builder.add(document, plugin).map_err(|source| ChainError {
+        for (position, document) in documents.iter().enumerate() {
+            builder.add(document).map_err(|source| ChainError {
                 problems: vec![ChainProblem::Codec {
                     position,
                     identifier: document.identifier.clone(),
@@ -182,6 +172,14 @@ impl CodecChain {
     }
 }
 
+fn unknown_codecs(creation: &ChainCreation<'_>, documents: &[ExtensionDocument]) -> Vec<ChainProblem> {
+    let problem = |(position, document): (usize, &ExtensionDocument)| {
+        let unknown = creation.registry.unknown_codec(creation.format, &document.identifier)?;
+        Some(ChainProblem::Unknown { position, unknown })
+    };
+    documents.iter().enumerate().filter_map(problem).collect()
+}
+
 fn created_for<'a>(before: Option<&'a Link>, decoded: &'a Representation) -> &'a Representation {
     match before {
         Some(link) if matches!(link.codec, Codec::Binary(_)) => &link.decoded,
@@ -200,11 +198,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(
-        &mut self,
-        document: &ExtensionDocument,
-        plugin: Result<&CodecPlugin, Unknown>,
-    ) -> Result<(), CodecError> {
+    fn add(&mut self, document: &ExtensionDocument) -> Result<(), CodecError> {
         let creation = Creation {
             format: self.creation.format,
             identifier: &document.identifier,
@@ -214,7 +208,7 @@ impl Builder<'_> {
             reading: self.creation.reading,
         };
         let decoded = created_for(self.links.last(), &self.now);
-        let codec = self.creation.registry.codec_of(plugin, &creation, decoded)?;
+        let codec = self.creation.registry.codec(&creation, decoded)?;
         let wants_bytes = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
         if wants_bytes && matches!(self.now, Representation::Array(_)) {
             self.insert_default_binary(Some(&document.identifier))?;

@@ -1,43 +1,81 @@
-//! The plugins of one kind, and who is asked for by which identifier.
+//! The plugins of one kind, by identifier.
 
 use std::collections::HashMap;
 
 use super::names::{distance, split_version, stands_for};
-use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Plugin, Unknown};
+use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Unknown};
 use crate::format::{Format, Reading};
+use crate::plugin::{Kind, Plugin};
 
 /// What no program should have: codec and data type of v2's pickled objects (V2-OBJ-10).
 const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
 
 /// All plugins of one kind.
-#[derive(Debug, Clone)]
-pub struct Table<P> {
-    pub(super) plugins: Vec<P>,
+#[derive(Debug)]
+pub struct Table<K: Kind + ?Sized> {
+    pub(super) plugins: Vec<Plugin<K>>,
     /// Names of v3, and the plain names of the draft.
     names: HashMap<&'static str, usize>,
     uris: HashMap<&'static str, usize>,
     pub(super) ids: HashMap<&'static str, usize>,
+    pub(super) missing: Missing,
+}
+
+/// What is known of plugins of one kind that are missing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Missing {
     pub(super) catalogue: Vec<CatalogueEntry>,
-    /// Of identifiers that are known and of no use here: why.
+    /// Why identifiers cannot be used.
     pub(super) hints: HashMap<String, String>,
 }
 
-impl<P> Default for Table<P> {
+impl Missing {
+    /// Returns the hint or the feature for `identifier`.
+    pub(super) fn clause(&self, identifier: &str) -> Option<String> {
+        self.hint(identifier).or_else(|| self.feature(identifier))
+    }
+
+    fn hint(&self, identifier: &str) -> Option<String> {
+        let of_a_pattern =
+            || self.hints.iter().find(|(known, _)| stands_for(known, identifier)).map(|(_, clause)| clause);
+        self.hints.get(identifier).or_else(of_a_pattern).cloned()
+    }
+
+    fn feature(&self, identifier: &str) -> Option<String> {
+        let has_it = |pattern: &&str| stands_for(pattern, identifier);
+        let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
+        let CatalogueEntry { feature, package, .. } = entry;
+        Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+    }
+}
+
+impl<K: Kind + ?Sized> Default for Table<K> {
     fn default() -> Self {
         Self {
             plugins: Vec::new(),
             names: HashMap::new(),
             uris: HashMap::new(),
             ids: HashMap::new(),
-            catalogue: Vec::new(),
-            hints: HashMap::new(),
+            missing: Missing::default(),
         }
     }
 }
 
-impl<P: Plugin> Table<P> {
+impl<K: Kind + ?Sized> Clone for Table<K> {
+    fn clone(&self) -> Self {
+        Self {
+            plugins: self.plugins.clone(),
+            names: self.names.clone(),
+            uris: self.uris.clone(),
+            ids: self.ids.clone(),
+            missing: self.missing.clone(),
+        }
+    }
+}
+
+impl<K: Kind + ?Sized> Table<K> {
     /// Every plugin, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = &P> {
+    pub fn iter(&self) -> impl Iterator<Item = &Plugin<K>> {
         self.plugins.iter()
     }
 
@@ -50,14 +88,14 @@ impl<P: Plugin> Table<P> {
     /// # Errors
     ///
     /// [`Unknown`], with the feature or crate that has it where that is known.
-    pub fn find(&self, format: Format, identifier: &str, reading: &Reading) -> Result<&P, Unknown> {
+    pub fn find(&self, format: Format, identifier: &str, reading: &Reading) -> Result<&Plugin<K>, Unknown> {
         let is_uri = identifier.contains(':');
         let exact = match format {
             Format::V2 => self.ids.get(identifier),
             Format::V3 if is_uri => self.uris.get(identifier),
             Format::V3 => self.names.get(identifier),
             Format::V3Draft if is_uri => self.uris.get(identifier),
-            Format::V3Draft if P::POINT == ExtensionPoint::Codec => self.ids.get(identifier),
+            Format::V3Draft if K::POINT == ExtensionPoint::Codec => self.ids.get(identifier),
             Format::V3Draft => self.names.get(identifier),
         };
         let found = match exact {
@@ -72,19 +110,15 @@ impl<P: Plugin> Table<P> {
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
-        let hint = hint(&self.hints, identifier);
-        let known_elsewhere = match not_in_this_build(&self.catalogue, identifier) {
-            _ if tables.iter().any(|table| table.contains_key(identifier)) => {
-                Some("no identifier of this format, only of another".to_owned())
-            }
-            _ if hint.is_some() => hint,
-            Some(elsewhere) => Some(elsewhere),
-            None if REFUSED.contains(&identifier) => {
-                Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
-            }
-            None => None,
+        let is_of_another_format = tables.iter().any(|table| table.contains_key(identifier));
+        let known_elsewhere = if is_of_another_format {
+            Some("no identifier of this format, only of another".to_owned())
+        } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
+            Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
+        } else {
+            self.missing.clause(identifier)
         };
-        Unknown { point: P::POINT, identifier: identifier.to_owned(), known_elsewhere }
+        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere }
     }
 
     /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.
@@ -127,26 +161,22 @@ impl<P: Plugin> Table<P> {
         Some(index)
     }
 
-    pub(super) fn add(&mut self, plugin: P) -> Result<(), DuplicateIdentifier> {
-        let identifiers = *plugin.identifiers();
+    pub(super) fn add(&mut self, plugin: Plugin<K>) -> Result<(), DuplicateIdentifier> {
+        let identifiers = plugin.identifiers;
         let (uris, names): (Vec<_>, Vec<_>) =
             identifiers.aliases.iter().partition(|alias| alias.contains(':'));
         let index = self.plugins.len();
         let taken =
             |table: &HashMap<&'static str, usize>, identifier: &'static str| match table.get(identifier) {
                 Some(&first) => Err(DuplicateIdentifier {
-                    point: P::POINT,
+                    point: K::POINT,
                     identifier: identifier.to_owned(),
-                    first: self.plugins[first].origin(),
-                    second: plugin.origin(),
+                    first: self.plugins[first].origin,
+                    second: plugin.origin,
                 }),
                 None => Ok(()),
             };
-        let names: Vec<_> = names
-            .into_iter()
-            .copied()
-            .chain(Some(identifiers.name).filter(|name| !name.is_empty()))
-            .collect();
+        let names: Vec<_> = names.into_iter().copied().chain(identifiers.name).collect();
         let uris: Vec<_> = uris.into_iter().copied().chain(identifiers.uri).collect();
         names.iter().try_for_each(|name| taken(&self.names, name))?;
         uris.iter().try_for_each(|uri| taken(&self.uris, uri))?;
@@ -157,19 +187,4 @@ impl<P: Plugin> Table<P> {
         self.plugins.push(plugin);
         Ok(())
     }
-}
-
-/// Who has an identifier that is not here, if the catalogue says so.
-pub(super) fn not_in_this_build(catalogue: &[CatalogueEntry], identifier: &str) -> Option<String> {
-    let has_it = |pattern: &&str| stands_for(pattern, identifier);
-    let CatalogueEntry { feature, package, .. } =
-        catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
-    Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
-}
-
-/// What is said of an identifier.
-pub(super) fn hint(hints: &HashMap<String, String>, identifier: &str) -> Option<String> {
-    let of_a_pattern =
-        || hints.iter().find(|(known, _)| stands_for(known, identifier)).map(|(_, clause)| clause);
-    hints.get(identifier).or_else(of_a_pattern).cloned()
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::chain::{self, CodecChain};
 use crate::codec::{
     ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, Codec, CodecError, CompositeCodec,
 };
+use crate::host::chain::{self, CodecChain};
 use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representation, Size, Unit, Units};
 
 /// Where each element of an array lies.
