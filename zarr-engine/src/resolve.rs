@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin};
 use zarr_spec::host::chain::{ChainCreation, ChainProblem};
-use zarr_spec::host::metadata::ArrayMetadata;
 use zarr_spec::host::registry::{ExtensionPoint, Table, Unknown};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::plugin::{Kind, Plugin};

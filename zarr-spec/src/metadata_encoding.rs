@@ -1,5 +1,7 @@
 //! Metadata encodings of the draft: how array and group documents are written as bytes.
 
+mod text;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::format::{Invalid, Reading};
 use crate::host::registry::ExtensionPoint;
 use crate::plugin::{Kind, Plugin};
 
-pub use crate::host::metadata::{DocumentKind, parse_json};
+pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
 /// Bytes to and from the JSON value model.
 ///

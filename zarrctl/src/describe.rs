@@ -1,11 +1,11 @@
 //! What can be said of a node, also of one that cannot be read.
 
+use zarr_kit::metadata::ArrayMetadata;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::format;
 use zarr_kit::spec::grid::ChunkGrid;
-use zarr_kit::spec::host::metadata::ArrayMetadata;
-use zarr_kit::spec::host::metadata::draft::EntryPoint;
 use zarr_kit::spec::host::registry::Table;
 use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::{ByteOrder, CodecChain, Value};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_kit::spec::host::metadata::draft::Generation;
-use zarr_kit::spec::host::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
+use zarr_kit::metadata::draft::Generation;
+use zarr_kit::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
 use zarr_kit::spec::host::pipeline::Pipeline;
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Key, Reading, Representation};

@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_metadata::v3;
 use zarr_spec::codec::{BytesToBytesCodec, Checksum};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::v3;
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, Value,
 };

@@ -16,9 +16,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_metadata::v3;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::host::chain::{ChainCreation, Link};
-use zarr_spec::host::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Example,
     Identifiers, Output, Representation, Size, Value,

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use zarr_metadata::v3;
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::{ChainCreation, Link, inner_grid_shape};
-use zarr_spec::host::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
     FillValue, Format, Identifiers, Object, Representation, Size, Value,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use zarr_metadata::parse_entry;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::parse_entry;
 use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::plugin::{Kind, Plugin};
 use zarr_spec::{

@@ -14,13 +14,16 @@ enum Allowed {
 /// The rule for `member`. A crate that no rule names is an error: a new room needs a decision.
 fn allowed(member: &Member) -> Option<Allowed> {
     if member.plugin().is_some() {
-        return Some(Allowed::Only(&["zarr-json", "zarr-spec", "zarr-plugin-kit"], &["zarr-conformance"]));
+        return Some(Allowed::Only(
+            &["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit"],
+            &["zarr-conformance"],
+        ));
     }
     Some(match member.folder.as_str() {
         "zarr-json" | "xtask" => Allowed::Only(&[], &[]),
         "zarr-spec" => Allowed::Only(&["zarr-json"], &[]),
-        "zarr-plugin-kit" => Allowed::Only(&["zarr-json", "zarr-spec"], &[]),
-        "zarr-plugin" => Allowed::Only(&["zarr-json", "zarr-spec"], &["zarr-plugin-kit"]),
+        "zarr-metadata" | "zarr-plugin-kit" => Allowed::Only(&["zarr-json", "zarr-spec"], &[]),
+        "zarr-plugin" => Allowed::Only(&["zarr-json", "zarr-spec"], &["zarr-metadata", "zarr-plugin-kit"]),
         "zarr-plugin-wasm" => {
             Allowed::Only(&["zarr-json", "zarr-spec", "zarr-plugin"], &["zarr-conformance"])
         }
@@ -28,8 +31,10 @@ fn allowed(member: &Member) -> Option<Allowed> {
             Allowed::Only(&["zarr-spec"], &["zarr-conformance", "zarr-plugin", "zarr-plugin-wasm"])
         }
         // No plugin even for its tests, and not the suite: a ring of published crates cannot be packaged.
-        "zarr-engine" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-plugin"], &[]),
-        "conformance" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-plugin-kit", "zarr-engine"], &[]),
+        "zarr-engine" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin"], &[]),
+        "conformance" => {
+            Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
+        }
         "zarr-kit" => {
             Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop", "conformance/library"])
         }

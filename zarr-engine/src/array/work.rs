@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::Object;
-use zarr_spec::host::metadata::ArrayMetadata;
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 

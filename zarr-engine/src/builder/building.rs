@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::ArrayMetadata;
 use zarr_spec::host::registry::Table;
 use zarr_spec::plugin::Kind;
 use zarr_spec::{

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use rayon::prelude::*;
-use zarr_spec::host::metadata::{DocumentError, DocumentKind, parse_json};
+use zarr_metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
 use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable};
 

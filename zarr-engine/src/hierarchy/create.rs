@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use zarr_metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
 use zarr_spec::store::Store;
 use zarr_spec::{Creation, Format, Invalid, Key, Mode, NodePath, Reading, Registry, Value};
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::host::metadata::v3::{array_document, group_document, node_key, prefix};
-use zarr_spec::host::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
+use zarr_metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::store::{Directory, Version};
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use zarr_kit::json;
+use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::grid::ChunkGrid;
-use zarr_kit::spec::host::metadata::ArrayMetadata;
 use zarr_kit::spec::{Number, Object, Value, printable};
 use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable, readable_location};
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock};
 mod table;
 
 pub use table::{FixtureError, fixtures_in};
+use zarr_metadata::parse_entry;
 use zarr_spec::codec::RunChain as _;
 use zarr_spec::host::chain::ChainCreation;
-use zarr_spec::host::metadata::parse_entry;
 use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{Codec, CodecChain, Example, Format, Mode, Output, Reading, Registry};
 

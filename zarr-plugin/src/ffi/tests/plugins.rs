@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_metadata::v3;
 use zarr_plugin_kit::array;
 use zarr_spec::codec::{ArrayToArrayCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard};
 use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
 use zarr_spec::host::chain::ChainCreation;
-use zarr_spec::host::metadata::v3;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, DataType,
     DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid, Mode, Output, Registry,

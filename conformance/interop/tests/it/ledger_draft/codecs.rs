@@ -66,8 +66,7 @@ fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
         let Error::NotUnderstood { problems, .. } = &error else { panic!("{error}") };
         assert_eq!(problems.iter().map(|problem| problem.place.as_str()).collect::<Vec<_>>(), ["codecs[0]"]);
         assert_eq!(problems[0].unknown.as_ref().unwrap().identifier, uri);
-        let zarr_kit::spec::host::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap()
-        else {
+        let zarr_kit::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap() else {
             panic!("an array")
         };
         assert_eq!(metadata.shape, [4]);

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use zarr_kit::json as spec_json;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_kit::spec::host::metadata::draft::EntryPoint;
 use zarr_kit::spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_kit::spec::{BoxError, Identifiers, Object, Reading};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Registry, Selection, entry_point};
@@ -170,8 +170,7 @@ fn must_understand_decides_on_extensions_of_the_hierarchy() {
     let ignorable = with_extension(json!({"extension": "https://e.org/x/1", "must_understand": false}));
     let document = super::support::value(&ignorable);
     let reading = Reading::new(Mode::Strict);
-    let read: EntryPoint =
-        zarr_kit::spec::host::metadata::draft::parse_entry_point(&document, &reading).unwrap();
+    let read: EntryPoint = zarr_kit::metadata::draft::parse_entry_point(&document, &reading).unwrap();
     let created = Hierarchy::create_draft(memory(), &context(), &read).unwrap();
     assert_eq!(get_json(&**created.store(), "zarr.json"), ignorable);
     let mut required = read;

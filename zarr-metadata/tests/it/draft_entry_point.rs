@@ -1,8 +1,8 @@
 //! The entry point of the draft, and telling formats apart.
 
+use zarr_metadata::draft::{self, EntryPoint, Generation};
+use zarr_metadata::{Identified, identify};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::draft::{self, EntryPoint, Generation};
-use zarr_spec::host::metadata::{Identified, identify};
 use zarr_spec::{Format, Mode, NodePath, Value};
 
 use crate::support::{

@@ -10,11 +10,11 @@ use super::members::{
 };
 use super::write::{add_ignored, check_format, members};
 use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
-use crate::data_type::DataTypeDocument;
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Mode, Reading};
-use crate::key::{Key, KeyError, Prefix};
-use crate::path::NodePath;
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
+use zarr_spec::key::{Key, KeyError, Prefix};
+use zarr_spec::path::NodePath;
 
 /// The name of the document of every node.
 pub const NODE: &str = "zarr.json";

@@ -12,9 +12,9 @@ use super::members::{
 use super::v2::hidden_filters;
 use super::write::{add_ignored, check_format, members, only_configuration, regular_chunk_shape, separator};
 use super::{ArrayMetadata, DocumentError, GroupMetadata};
-use crate::data_type::DataTypeDocument;
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Mode, Reading};
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
 
 pub use super::draft_entry_point::{EntryPoint, Generation, entry_point_document, parse_entry_point};
 pub use super::draft_keys::{ENTRY_POINT, Keys};

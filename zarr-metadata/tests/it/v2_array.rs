@@ -1,8 +1,8 @@
 //! `.zarray`.
 
+use zarr_metadata::{ArrayMetadata, v2};
 use zarr_spec::Format;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::{ArrayMetadata, v2};
 
 use crate::support::{ZA, accepted, json, refused, tolerated, v2_array, warned, with, without};
 

@@ -7,12 +7,12 @@ use zarr_json::{Object, Value};
 use super::members::{Members, attributes, chunk_shape, elements, shape, tolerate, wrong, zarr_format};
 use super::write::{check_format, members, only_configuration, regular_chunk_shape, separator};
 use super::{ArrayMetadata, DocumentError, GroupMetadata};
-use crate::data_type::DataTypeDocument;
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Mode, Reading};
-use crate::host::chain::v2_codec;
-use crate::key::{Key, KeyError, Prefix};
-use crate::path::NodePath;
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
+use zarr_spec::host::chain::v2_codec;
+use zarr_spec::key::{Key, KeyError, Prefix};
+use zarr_spec::path::NodePath;
 
 pub use super::v2_consolidated::{Consolidated, consolidated_document, parse_consolidated};
 

@@ -1,7 +1,7 @@
 //! Keys of final v3 and its array documents.
 
+use zarr_metadata::{ArrayMetadata, v3};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::{ArrayMetadata, v3};
 use zarr_spec::{Format, Key, NodePath};
 
 use crate::support::{AR, accepted, json, refused, tolerated, v3_array, v3_node, warned, with, without};

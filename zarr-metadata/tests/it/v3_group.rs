@@ -1,6 +1,6 @@
 //! Group documents of final v3.
 
-use zarr_spec::host::metadata::{GroupMetadata, v3};
+use zarr_metadata::{GroupMetadata, v3};
 use zarr_spec::{Format, Object};
 
 use crate::support::{AR, GR, accepted, json, refused, tolerated, v3_group, v3_node, warned, with, without};

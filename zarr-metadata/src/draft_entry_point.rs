@@ -8,10 +8,10 @@ use super::draft::{generic_extension_value, generic_extensions};
 use super::identify::{Identified, identify};
 use super::members::{Members, tolerate, tolerate_for_compatibility, wrong};
 use super::write::add_ignored;
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Mode, Reading};
-use crate::host::registry::split_version;
-use crate::key::Key;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
+use zarr_spec::host::registry::split_version;
+use zarr_spec::key::Key;
 
 /// What `zarr_format` says in hierarchies that are written here, version included.
 const URI: &str = "https://purl.org/zarr/spec/core/3.0";

@@ -1,7 +1,7 @@
 //! Keys, groups, attributes and consolidated metadata of v2.
 
-use zarr_spec::host::metadata::v2::{self, KeyKind};
-use zarr_spec::host::metadata::{DocumentError, DocumentKind, parse_json};
+use zarr_metadata::v2::{self, KeyKind};
+use zarr_metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::{Format, Key, Mode, NodePath, Value};
 
 use crate::support::{ZA, accepted, json, read, refused, tolerated, v2_array, v2_group, warned};

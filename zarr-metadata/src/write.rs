@@ -4,8 +4,8 @@ use zarr_json::{Object, Value};
 
 use super::DocumentError;
 use super::members::wrong;
-use crate::extension::ExtensionDocument;
-use crate::format::Format;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::Format;
 
 /// An object of these members.
 pub(super) fn members<V: Into<Value>, const N: usize>(members: [(&str, V); N]) -> Value {

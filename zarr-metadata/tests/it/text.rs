@@ -1,7 +1,7 @@
 //! From bytes to values.
 
 use zarr_json::Limits;
-use zarr_spec::host::metadata::{DocumentKind, parse_json};
+use zarr_metadata::{DocumentKind, parse_json};
 use zarr_spec::{Mode, Reading, Value};
 
 use crate::support::{MODES, Outcome, read};

@@ -2,9 +2,9 @@
 
 use super::NodeKind;
 use super::draft_entry_point::{EntryPoint, Generation};
-use crate::format::Format;
-use crate::key::{Key, KeyError, Prefix};
-use crate::path::NodePath;
+use zarr_spec::format::Format;
+use zarr_spec::key::{Key, KeyError, Prefix};
+use zarr_spec::path::NodePath;
 
 /// The key of the entry point.
 pub const ENTRY_POINT: &str = "zarr.json";

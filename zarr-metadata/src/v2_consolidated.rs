@@ -8,8 +8,8 @@ use super::DocumentError;
 use super::members::{Members, tolerate, wrong};
 use super::v2::{GROUP, node_of};
 use super::write::members;
-use crate::format::Reading;
-use crate::key::Key;
+use zarr_spec::format::Reading;
+use zarr_spec::key::Key;
 
 /// The documents that a `.zmetadata` has: a copy of what lay in the store when it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,16 +4,16 @@ use zarr_json::{Object, Value, json};
 
 use super::members::wrong;
 use super::{ArrayMetadata, DocumentError, NodeMetadata, draft, v2, v3};
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Reading};
-use crate::host::registry::ExtensionPoint;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Reading};
+use zarr_spec::host::registry::ExtensionPoint;
 
 /// Reads what a document of `format` says of one extension: an element of `codecs`, the value of `chunk_grid`, and so
 /// on. In v2 a codec is a `compressor`, and a chunk grid, chunk key encoding or layout is the value of `chunks`,
 /// `dimension_separator` or `order`. `shape` is that of the array, in elements per dimension.
 ///
-/// Data types are read by [`DataTypeDocument`](crate::data_type::DataTypeDocument), stores by
-/// [`StoreConfiguration`](crate::store::StoreConfiguration).
+/// Data types are read by [`DataTypeDocument`](zarr_spec::data_type::DataTypeDocument), stores by
+/// [`StoreConfiguration`](zarr_spec::store::StoreConfiguration).
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ fn array_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Mode;
+    use zarr_spec::format::Mode;
 
     fn parse(
         point: ExtensionPoint,

@@ -1,8 +1,8 @@
 //! Documents, and changes to them.
 
 use zarr_json::ParseOptions;
-use zarr_spec::host::metadata::draft::{self, EntryPoint, Generation};
-use zarr_spec::host::metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata, v2, v3};
+use zarr_metadata::draft::{self, EntryPoint, Generation};
+use zarr_metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata, v2, v3};
 use zarr_spec::{Mode, Reading, Value};
 
 pub(crate) const MODES: [Mode; 3] = [Mode::Strict, Mode::Lenient, Mode::Compatibility];

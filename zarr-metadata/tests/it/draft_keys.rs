@@ -1,7 +1,7 @@
 //! Keys of the draft, in both generations.
 
-use zarr_spec::host::metadata::NodeKind;
-use zarr_spec::host::metadata::draft::{self, EntryPoint, Keys};
+use zarr_metadata::NodeKind;
+use zarr_metadata::draft::{self, EntryPoint, Keys};
 use zarr_spec::{Format, Key, NodePath};
 
 fn path(text: &str) -> NodePath {

@@ -1,8 +1,8 @@
 //! Documents of arrays and groups of the draft.
 
+use zarr_metadata::{ArrayMetadata, draft};
 use zarr_spec::Format;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::metadata::{ArrayMetadata, draft};
 
 use crate::support::{
     ARR, EP, accepted, compatible, draft_array, draft_group, entry_point, json, refused, tolerated, warned,

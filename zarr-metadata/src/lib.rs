@@ -1,10 +1,12 @@
-//! Metadata documents of the three formats, and the one form they are read into.
+//! Metadata documents of Zarr v2, the v3 draft and v3, and the one form that they are read into.
+//!
+//! This crate does no I/O: keys and bytes are the business of the caller.
 
-use zarr_json::{Object, Value, printable};
+use zarr_json::{Object, Value};
 
-use crate::data_type::DataTypeDocument;
-use crate::extension::ExtensionDocument;
-use crate::format::{Format, Invalid};
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::Format;
 
 pub mod draft;
 mod draft_entry_point;
@@ -12,7 +14,6 @@ mod draft_keys;
 mod entry;
 mod identify;
 mod members;
-mod text;
 pub mod v2;
 mod v2_consolidated;
 pub mod v3;
@@ -20,36 +21,7 @@ mod write;
 
 pub use entry::parse_entry;
 pub use identify::{Identified, identify};
-pub use text::{DocumentKind, parse_json, parse_json_member};
-
-/// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
-/// document adds the key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}", .member.as_deref().map(|member| format!("`{}`: ", printable(member))).unwrap_or_default(), printable(.reason))]
-pub struct DocumentError {
-    /// The member as a path, such as `chunk_grid.configuration`; none for the document as a whole.
-    pub member: Option<String>,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl DocumentError {
-    /// Something wrong with one member.
-    pub fn member(member: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { member: Some(member.into()), reason: reason.into() }
-    }
-
-    /// Something wrong with the document as a whole.
-    pub fn document(reason: impl Into<String>) -> Self {
-        Self { member: None, reason: reason.into() }
-    }
-}
-
-impl From<Invalid> for DocumentError {
-    fn from(invalid: Invalid) -> Self {
-        Self::document(invalid.to_string())
-    }
-}
+pub use zarr_spec::metadata_encoding::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
 /// The metadata of an array, whatever format it came from. Identifiers are those of the format.
 #[derive(Debug, Clone, PartialEq, Eq)]

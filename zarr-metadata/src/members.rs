@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use zarr_json::{Object, Value};
 
 use super::DocumentError;
-use crate::format::{Mode, Reading};
+use zarr_spec::format::{Mode, Reading};
 
 /// The most dimensions that an array may have here, as NumPy had it for long.
 const MAX_DIMENSIONS: usize = 32;

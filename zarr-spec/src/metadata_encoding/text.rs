@@ -1,9 +1,37 @@
 //! Documents from bytes: what is odd about their JSON, and what each document may have of it.
 
-use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value};
+use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value, printable};
 
-use super::DocumentError;
-use crate::format::{Mode, Reading};
+use crate::format::{Invalid, Mode, Reading};
+
+/// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
+/// document adds the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", .member.as_deref().map(|member| format!("`{}`: ", printable(member))).unwrap_or_default(), printable(.reason))]
+pub struct DocumentError {
+    /// The member as a path, such as `chunk_grid.configuration`; none for the document as a whole.
+    pub member: Option<String>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl DocumentError {
+    /// Something wrong with one member.
+    pub fn member(member: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { member: Some(member.into()), reason: reason.into() }
+    }
+
+    /// Something wrong with the document as a whole.
+    pub fn document(reason: impl Into<String>) -> Self {
+        Self { member: None, reason: reason.into() }
+    }
+}
+
+impl From<Invalid> for DocumentError {
+    fn from(invalid: Invalid) -> Self {
+        Self::document(invalid.to_string())
+    }
+}
 
 /// What kind of document some bytes are, as far as the rules about JSON differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
