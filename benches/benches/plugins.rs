@@ -51,7 +51,7 @@ fn loaded() -> Registry {
          [[provides]]\nkind = 'codec'\nname = '{}'\nuri = '{}'\nid = '{}'\naliases = {:?}\n",
         platform(),
         sha256(&library),
-        identifiers.name,
+        identifiers.name.unwrap(),
         identifiers.uri.unwrap(),
         identifiers.id.unwrap(),
         identifiers.aliases

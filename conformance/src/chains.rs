@@ -1,7 +1,7 @@
 //! The chains inside of a codec, run step by step: what an engine does, without its speed.
 
 use zarr_spec::codec::{Checksum, RunChain};
-use zarr_spec::pipeline::{Pipeline, Step, Swap, Work};
+use zarr_spec::host::pipeline::{Pipeline, Step, Swap, Work};
 use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output, Size};
 
 /// Runs chains that hold no shards, one element after the other: enough for tests of the codec that holds the chains.

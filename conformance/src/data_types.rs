@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, DataType, DataTypeError, Elements, Format, Mode, Reading, Registry, Units, Value, json,
+    ByteOrder, DataType, DataTypeError, Elements, Format, Mode, Reading, Registry, Units, Value,
 };
 
 /// A data type, read from the member of an array document.
@@ -203,6 +203,6 @@ impl Subject {
 /// The JSON value that `text` is.
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 fn value(text: &str) -> Value {
-    let options = json::ParseOptions { bare_non_finite: true, ..json::ParseOptions::default() };
-    json::parse(text.as_bytes(), &options).expect("the text is JSON").value
+    let options = zarr_json::ParseOptions { bare_non_finite: true, ..zarr_json::ParseOptions::default() };
+    zarr_json::parse(text.as_bytes(), &options).expect("the text is JSON").value
 }

@@ -253,7 +253,7 @@ mod tests {
     const EXAMPLES: &[Example] = &[Example::v3(r#""counted""#).with_data_types(&["uint16"]).with_shape(&[3])];
 
     fn targets<const IS_CHECKED: bool>() -> Targets {
-        let plugin = CodecPlugin::new(Identifiers::name("counted"), |_, _| {
+        let plugin = CodecPlugin::new(Identifiers::name("counted"), &|_, _| {
             Ok(Codec::BytesToBytes(Arc::new(Counted::<IS_CHECKED>)))
         })
         .about("Counts.", EXAMPLES);

@@ -21,7 +21,7 @@ pub mod suite;
 pub mod types;
 
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Creation, FillValue, Format, Mode, Reading, Registry, Value, json,
+    ArrayRepresentation, ByteOrder, Creation, FillValue, Format, Mode, Reading, Registry, Value,
 };
 
 use types::Number;
@@ -67,7 +67,11 @@ pub fn creation<R>(
 ) -> R {
     let configuration = match configuration {
         "" => Value::Null,
-        text => json::parse(text.as_bytes(), &json::ParseOptions::default()).expect("the text is JSON").value,
+        text => {
+            zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default())
+                .expect("the text is JSON")
+                .value
+        }
     };
     let registry = registry();
     let reading = Reading::new(mode);

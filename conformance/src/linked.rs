@@ -1,9 +1,9 @@
 //! Codecs from the plugins that a test links, by their identifiers: as a document would create them.
 
-use zarr_spec::chain::ChainCreation;
+use zarr_json::ParseOptions;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::json::{self, ParseOptions};
-use zarr_spec::pipeline::{Pipeline, Swap};
+use zarr_spec::host::chain::ChainCreation;
+use zarr_spec::host::pipeline::{Pipeline, Swap};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Format, Mode, Reading, Registry,
     Representation, Value,
@@ -62,8 +62,8 @@ pub fn translate(
 ) -> Result<(Option<&'static str>, String), CodecError> {
     let plugin = plugin(format, identifier);
     creation(format, identifier, configuration, Mode::Lenient, |creation| {
-        let configuration = (plugin.translate)(creation, decoded, to)?;
-        let text = json::to_vec(&Value::Object(configuration)).expect("JSON can be written");
+        let configuration = plugin.translate(creation, decoded, to)?;
+        let text = zarr_json::to_vec(&Value::Object(configuration)).expect("JSON can be written");
         Ok((plugin.identifiers.in_format(to), String::from_utf8(text).expect("JSON is UTF-8")))
     })
 }
@@ -71,7 +71,7 @@ pub fn translate(
 /// The bytes of `array` after a chain of codecs that compute nothing (permutations and byte orders), each given
 /// by identifier and configuration. `elements` are in C order and native byte order.
 ///
-/// This reads [`zarr_spec::pipeline::Layout`] literally, one element after the other.
+/// This reads [`zarr_spec::host::pipeline::Layout`] literally, one element after the other.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn stored(
     let documents: Vec<_> = codecs
         .iter()
         .map(|(identifier, configuration)| {
-            let parsed = json::parse(configuration.as_bytes(), &ParseOptions::default());
+            let parsed = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default());
             ExtensionDocument::new(*identifier, parsed.map_or(Value::Null, |parsed| parsed.value))
         })
         .collect();

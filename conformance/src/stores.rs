@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use zarr_spec::Prefix;
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::store::{Store, StoreError};
 
 pub use minimal::MinimalStore;

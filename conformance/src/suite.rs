@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use zarr_spec::Registry;
-use zarr_spec::registry::{ExtensionPoint, Plugin};
+use zarr_spec::host::registry::ExtensionPoint;
+use zarr_spec::plugin::{Kind, Plugin};
 
 pub(crate) mod allocations;
 mod attempt;
@@ -128,13 +129,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    fn of<P: Plugin>(plugin: &P) -> Self {
-        let identifiers = plugin.identifiers();
-        let origin = plugin.origin();
-        let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
+    fn of<K: Kind + ?Sized>(plugin: &Plugin<K>) -> Self {
+        let origin = plugin.origin;
         Self {
-            point: P::POINT,
-            name: names.find(|name| !name.is_empty()).unwrap_or_default().to_owned(),
+            point: K::POINT,
+            name: plugin.identifiers.any().to_owned(),
             package: origin.package.to_owned(),
             version: origin.version.to_owned(),
         }

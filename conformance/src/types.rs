@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::codec::Cast;
-use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _};
+use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _};
+use zarr_plugin_kit::{Cast, with_any_number};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers,
-    Invalid, Mode, Units, Value, with_any_number,
+    Invalid, Mode, Units, Value,
 };
 
 /// A number, or bytes of variable length.
@@ -67,8 +67,8 @@ macro_rules! numbers {
 
         /// All of them, by their names in the three formats.
         pub(crate) const PLUGINS: &[DataTypePlugin] = &[$(DataTypePlugin::new(
-            Identifiers { uri: None, name: $name, id: Some($id), aliases: &[] },
-            |creation| create(creation, $constant),
+            Identifiers { uri: None, name: Some($name), id: Some($id), aliases: &[] },
+            &|creation| create(creation, $constant),
         ),)*];
 
         fn by_id(id: &str) -> Option<Number> {

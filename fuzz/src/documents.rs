@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use zarr_conformance::fuzz::within;
 use zarr_kit::json::{self, Limits, Number, ParseOptions, Value};
-use zarr_kit::spec::Reading;
-use zarr_kit::spec::metadata::draft::{self, Generation};
-use zarr_kit::spec::metadata::{
+use zarr_kit::metadata::draft::{self, Generation};
+use zarr_kit::metadata::{
     ArrayMetadata, DocumentError, DocumentKind, NodeMetadata, parse_json, parse_json_member, v2, v3,
 };
+use zarr_kit::spec::Reading;
 use zarr_kit::{Format, Mode, Registry};
 
 use crate::formats;

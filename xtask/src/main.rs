@@ -49,7 +49,7 @@ enum Command {
     New(new::Options),
     /// Read the examples of the format suite with this engine and its peers; write docs/conformance.md
     Scores,
-    /// Compare the public interface of zarr-spec, zarr-plugin and zarr-conformance with the newest release
+    /// Compare the public interface of zarr-spec, zarr-plugin and other crates with the newest release
     Semver,
 }
 

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use crate::{Failure, say};
 
 /// What people outside of this workspace compile against. The other crates follow them.
-const PACKAGES: [&str; 3] = ["zarr-spec", "zarr-plugin", "zarr-conformance"];
+const PACKAGES: [&str; 5] = ["zarr-json", "zarr-spec", "zarr-plugin-kit", "zarr-plugin", "zarr-conformance"];
 
 /// A newer one may know more rules and find more in the same change.
 const VERSION: &str = "0.51.0";

@@ -47,6 +47,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("unfinished code", sources::unfinished),
     ("paths of one machine", sources::machine_paths),
     ("length of files", sources::length),
+    ("length of the contracts", sources::contract),
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {

@@ -10,10 +10,10 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::json::{Object, Value};
-use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Pool, Prefix, Reading};
+use zarr_spec::{Object, Value};
 
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;

@@ -6,7 +6,7 @@ mod entries;
 mod printed;
 mod problems;
 
-use zarr_spec::metadata::ArrayMetadata;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
 use crate::convert::with_each_once;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use rayon::prelude::*;
-use zarr_spec::registry::DuplicateIdentifier;
+use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::array::{PARALLEL, PORTION};

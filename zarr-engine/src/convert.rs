@@ -13,10 +13,10 @@ mod sharding;
 
 use std::sync::Arc;
 
-use zarr_spec::chain::ChainCreation;
+use zarr_metadata::{ArrayMetadata, draft};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
-use zarr_spec::metadata::{ArrayMetadata, draft};
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Object,
     Reading, Registry, Value,

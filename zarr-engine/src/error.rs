@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use zarr_metadata::DocumentError;
 use zarr_spec::grid::GridError;
-use zarr_spec::metadata::DocumentError;
-use zarr_spec::registry::Unknown;
+use zarr_spec::host::registry::Unknown;
 use zarr_spec::store::StoreError;
 use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath, printable};
 

@@ -1,6 +1,6 @@
 //! Groups: nodes that have nodes below them.
 
-use zarr_spec::metadata::GroupMetadata;
+use zarr_metadata::GroupMetadata;
 use zarr_spec::{NodePath, Object, Value};
 
 use crate::array::Array;

@@ -26,8 +26,8 @@ mod v3_listing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use zarr_spec::metadata::draft::EntryPoint;
-use zarr_spec::metadata::{ArrayMetadata, NodeMetadata};
+use zarr_metadata::draft::EntryPoint;
+use zarr_metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Store;
 use zarr_spec::{Format, Key, NodePath};
 

@@ -2,7 +2,7 @@
 //!
 //! What codecs allocate themselves is not known here and does not count.
 
-use zarr_spec::pipeline::{Pipeline, ShardPipeline, Step, Work};
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Step, Work};
 
 use crate::shard::ENTRY;
 

@@ -5,7 +5,7 @@ mod parts;
 use std::ops::Range;
 
 use zarr_spec::codec::RunChain;
-use zarr_spec::pipeline::{Layout, Pipeline, Step, Swap, Work};
+use zarr_spec::host::pipeline::{Layout, Pipeline, Step, Swap, Work};
 use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, Elements, LimitExceeded, Output, Size};
 
 use crate::copy::{self, Dimension, MAX_RANK};

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::chain::{ChainCreation, ChainProblem};
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{ExtensionDocument, ExtensionPlace};
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin};
+use zarr_spec::host::chain::{ChainCreation, ChainProblem};
+use zarr_spec::host::registry::{ExtensionPoint, Table, Unknown};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
-use zarr_spec::metadata::ArrayMetadata;
-use zarr_spec::registry::{ExtensionPoint, Plugin, Table, Unknown};
+use zarr_spec::plugin::{Kind, Plugin};
 use zarr_spec::store::Store;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
@@ -394,7 +395,7 @@ impl<'a> Resolving<'a> {
         }
         let creation = ChainCreation {
             format: self.metadata.format,
-            registry: &self.context.registry,
+            registry: &*self.context.registry,
             reading: self.reading,
         };
         let chain = match CodecChain::create(&creation, first, codecs, chunk) {
@@ -442,19 +443,20 @@ impl<'a> Resolving<'a> {
         format!("filters[{position}]")
     }
 
-    fn may_skip<P: Plugin>(&self, table: &Table<P>, document: &ExtensionDocument) -> bool {
+    fn may_skip<K: Kind + ?Sized>(&self, table: &Table<K>, document: &ExtensionDocument) -> bool {
         let skippable = !document.must_understand
-            && (P::POINT == ExtensionPoint::GenericExtension || self.metadata.format == Format::V3);
+            && (K::POINT == ExtensionPoint::GenericExtension || self.metadata.format == Format::V3);
         skippable && table.find(self.metadata.format, &document.identifier, self.reading).is_err()
     }
 
-    fn find<'t, P: Plugin>(
+    fn find<'t, K: Kind + ?Sized>(
         &mut self,
-        table: &'t Table<P>,
+        table: &'t Table<K>,
         document: &ExtensionDocument,
         place: &str,
-    ) -> Option<&'t P> {
-        let found: Result<&P, Unknown> = table.find(self.metadata.format, &document.identifier, self.reading);
+    ) -> Option<&'t Plugin<K>> {
+        let found: Result<&Plugin<K>, Unknown> =
+            table.find(self.metadata.format, &document.identifier, self.reading);
         match found {
             Ok(plugin) => Some(plugin),
             Err(unknown) => {
@@ -474,7 +476,7 @@ impl<'a> Resolving<'a> {
             identifier: &document.identifier,
             configuration: &document.configuration,
             type_name: document.type_name.as_ref(),
-            registry: &self.context.registry,
+            registry: &*self.context.registry,
             reading: self.reading,
         }
     }

@@ -7,7 +7,7 @@ mod writer;
 use std::ops::Range;
 
 use zarr_spec::CodecError;
-use zarr_spec::pipeline::{Pipeline, ShardPipeline, Swap};
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Swap};
 
 use crate::copy;
 use crate::pipeline::swap_of;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 
 use crate::copy::MAX_RANK;
 use crate::plan::{Combination, Piece, Run};

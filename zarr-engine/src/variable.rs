@@ -1,6 +1,6 @@
 //! Elements of variable size: `n + 1` native `u64` offsets, then the payload.
 
-use zarr_spec::pipeline::Layout;
+use zarr_spec::host::pipeline::Layout;
 use zarr_spec::{ArrayRepresentation, CodecError};
 
 use crate::plan::Combination;

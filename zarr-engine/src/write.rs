@@ -7,7 +7,7 @@ mod spread;
 
 use std::sync::Arc;
 
-use zarr_spec::metadata::ArrayMetadata;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::{ArrayRepresentation, Elements};
 
 use crate::array::Array;

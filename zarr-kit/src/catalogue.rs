@@ -1,7 +1,7 @@
 //! What each feature brings, also those that are off: so that an error can say who knows an identifier.
 
+use zarr_spec::host::registry::{CatalogueEntry, ExtensionPoint};
 use zarr_spec::inventory;
-use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
 
 use ExtensionPoint::{
     ChunkGrid, ChunkKeyEncoding, Codec, DataType, GenericExtension, MemoryLayout, MetadataEncoding,

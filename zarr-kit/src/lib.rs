@@ -28,8 +28,10 @@ pub use zarr_engine::{
     Problem, Selection, UndefinedFill, Unreadable, UsedFallback, Values, conversion_losses,
     conversion_problems, convert_metadata, entry_point, keep_missing_elements, open_store, readable_location,
 };
+pub use zarr_json::{self as json, json};
+pub use zarr_metadata as metadata;
 pub use zarr_spec as spec;
-pub use zarr_spec::{Format, Mode, NodePath, Registry, json};
+pub use zarr_spec::{Format, Mode, NodePath, Registry};
 #[cfg(feature = "store-filesystem")]
 pub use zarr_store_filesystem::FilesystemStore;
 #[cfg(feature = "store-zip")]

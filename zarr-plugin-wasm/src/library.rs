@@ -5,7 +5,6 @@ use std::sync::Arc;
 use wasmi::{Config, Engine, ExternType, OperatorCost};
 use zarr_plugin::abi;
 use zarr_plugin::host::{Opened, Refusal};
-use zarr_spec::codec::{CodecMaker, CodecTranslator};
 use zarr_spec::{CodecPlugin, Creation, Format, Origin, Representation};
 
 use crate::codec::{self, Recipe};
@@ -95,12 +94,10 @@ pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
         let translated = recipe.clone();
         CodecPlugin {
             identifiers,
-            create: CodecMaker::Loaded(Box::leak(Box::new(
-                move |creation: &Creation<'_>, decoded: &Representation| {
-                    codec::create(&recipe, creation, decoded)
-                },
-            ))),
-            translate: CodecTranslator::Loaded(Box::leak(Box::new(
+            create: Box::leak(Box::new(move |creation: &Creation<'_>, decoded: &Representation| {
+                codec::create(&recipe, creation, decoded)
+            })),
+            translate: Some(Box::leak(Box::new(
                 move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
                     codec::translate(&translated, creation, decoded, format)
                 },

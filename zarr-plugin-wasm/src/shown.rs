@@ -1,8 +1,8 @@
 //! What a codec is created from and for, in the memory of a guest.
 
+use zarr_json::{Limits, ParseOptions};
 use zarr_plugin::abi;
 use zarr_spec::data_type::Kind;
-use zarr_spec::json::{Limits, ParseOptions};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, Elements, Format, Mode, Representation, Size, Units, Value,
 };
@@ -197,7 +197,7 @@ pub(crate) fn encoded_of(json: &Value, decoded: &ArrayRepresentation) -> Option<
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     let options =
         ParseOptions { limits: Limits { bytes: MAX_DOCUMENT, ..Limits::default() }, bare_non_finite: true };
-    match zarr_spec::json::parse(bytes, &options) {
+    match zarr_json::parse(bytes, &options) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => Err(Failure::broken(format!("JSON at the boundary: {error}"))),
     }

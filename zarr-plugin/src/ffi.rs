@@ -35,7 +35,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use zarr_spec::json::{Limits, ParseOptions};
+use zarr_json::{Limits, ParseOptions};
 use zarr_spec::{CodecError, DataTypeError, Invalid, LimitExceeded, Value};
 
 use crate::abi::{self, Buf, Str};
@@ -213,7 +213,7 @@ pub(crate) unsafe fn take_text(from: &mut Buf) -> Result<String, Failure> {
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     let options =
         ParseOptions { limits: Limits { bytes: MAX_TEXT, ..Limits::default() }, bare_non_finite: true };
-    match zarr_spec::json::parse(bytes, &options) {
+    match zarr_json::parse(bytes, &options) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => Err(Failure::broken(format!("JSON at the boundary: {error}"))),
     }

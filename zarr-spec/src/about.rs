@@ -1,10 +1,9 @@
 //! What a plugin says of itself: for people who look for it, and for what tests it.
 
 use serde::de::DeserializeOwned;
+use zarr_json::{Value, schema};
 
 use crate::format::Format;
-use crate::json::{self, Value};
-use crate::schema;
 
 /// A sentence on a plugin, uses of it, and what its configuration is.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +36,19 @@ impl About {
         Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
     }
 
-    /// With the struct that configurations of `format` are read into.
+    /// Adds one sentence on what the plugin does, and examples of its use.
+    #[must_use]
+    pub const fn described(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { summary, examples, ..self }
+    }
+
+    /// Adds the struct that configurations of every format are read into.
+    #[must_use]
+    pub const fn with_configurations<T: DeserializeOwned>(self) -> Self {
+        Self { schemas: [Schema::Linked(schema::of::<T>); Format::ALL.len()], ..self }
+    }
+
+    /// Adds the struct that configurations of `format` are read into.
     #[must_use]
     pub const fn with_configuration<T: DeserializeOwned>(self, format: Format) -> Self {
         self.with_schema(format, Schema::Linked(schema::of::<T>))
@@ -63,56 +74,12 @@ impl About {
         match self.schemas[format as usize] {
             Schema::Unknown => None,
             Schema::Linked(schema) => Some(schema()),
-            Schema::Loaded(text) => {
-                json::parse(text.as_bytes(), &json::ParseOptions::default()).ok().map(|parsed| parsed.value)
-            }
+            Schema::Loaded(text) => zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default())
+                .ok()
+                .map(|parsed| parsed.value),
         }
     }
 }
-
-/// What a plugin of some kind may say of itself.
-macro_rules! says_what_it_is {
-    ($plugin:ident) => {
-        impl $plugin {
-            /// With a sentence on what it does, and uses of it.
-            #[must_use]
-            pub const fn about(
-                self,
-                summary: &'static str,
-                examples: &'static [$crate::about::Example],
-            ) -> Self {
-                Self { about: $crate::about::About { summary, examples, ..self.about }, ..self }
-            }
-
-            /// With the struct that configurations are read into, by [`Creation::parse`](crate::Creation::parse) or as the
-            /// description of a store, from which their schema follows.
-            #[must_use]
-            pub const fn configuration<T: serde::de::DeserializeOwned>(self) -> Self {
-                use $crate::format::Format;
-                self.configuration_in::<T>(Format::V2)
-                    .configuration_in::<T>(Format::V3Draft)
-                    .configuration_in::<T>(Format::V3)
-            }
-
-            /// The same for one format, where they differ.
-            #[must_use]
-            pub const fn configuration_in<T: serde::de::DeserializeOwned>(
-                self,
-                format: $crate::format::Format,
-            ) -> Self {
-                Self { about: self.about.with_configuration::<T>(format), ..self }
-            }
-
-            /// With the crate it comes from; [`crate::register!`] fills it in.
-            #[must_use]
-            pub const fn from(self, origin: $crate::plugin::Origin) -> Self {
-                Self { origin, ..self }
-            }
-        }
-    };
-}
-
-pub(crate) use says_what_it_is;
 
 /// A use of a plugin, as it stands in a document.
 ///

@@ -3,14 +3,7 @@
 //! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
-mod casts;
-pub mod items;
-pub mod json_items;
-pub mod numbers;
 mod parts;
-mod sides;
-pub mod stream;
-pub mod typestrings;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -18,20 +11,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zarr_json::{Object, Value, printable};
 
 use crate::BoxError;
-use crate::about::{About, says_what_it_is};
-use crate::chain::{ChainError, CodecChain};
+use crate::creation::Creation;
 use crate::format::{Format, Invalid};
-use crate::json::{self, Object, Value};
+use crate::host::chain::{ChainError, CodecChain};
+use crate::host::registry::ExtensionPoint;
 use crate::output::{LimitExceeded, Output};
-use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
+use crate::plugin::{Kind, Plugin};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
-pub use casts::Cast;
 pub use parts::{InParts, PartSource, PartTarget};
-pub use sides::{Sides, array};
 
 /// Why a codec could not be created, or a chunk not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]
@@ -366,65 +357,17 @@ pub struct Shard {
     pub index_at_start: bool,
 }
 
-/// Creates a codec for an array or bytes as the codecs before it leave them; [`CodecChain::created_for`] has the one
-/// exception.
-pub type CreateCodec = fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError>;
+/// A codec that a program knows. It is created for an array or bytes as the codecs before it leave them;
+/// [`CodecChain::created_for`] has the one exception.
+pub type CodecPlugin = Plugin<Codec>;
 
-maker! {
-    /// Makes codecs as [`CreateCodec`] does.
-    CodecMaker,
-    CreateCodec,
-    dyn Fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError> + Send + Sync
+impl Kind for Codec {
+    type Create = dyn Fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::Codec;
 }
 
-/// The configuration that another format has for a codec: from one that was created, to a format.
-pub type TranslateCodec = fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError>;
-
-maker! {
-    /// Translates configurations as [`TranslateCodec`] does.
-    CodecTranslator,
-    TranslateCodec,
-    dyn Fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError> + Send + Sync
-}
-
-/// A codec that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct CodecPlugin {
-    /// Its names.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: CodecMaker,
-    /// Rewrites a configuration for another format.
-    pub translate: CodecTranslator,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
-}
-
-impl CodecPlugin {
-    /// A codec whose configuration is the same in every format; `{}` when the document has none.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateCodec) -> Self {
-        Self {
-            identifiers,
-            create: CodecMaker::Linked(create),
-            translate: CodecTranslator::Linked(same_configuration),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-
-    /// With configurations that differ by format.
-    #[must_use]
-    pub const fn translated_by(self, translate: TranslateCodec) -> Self {
-        Self { translate: CodecTranslator::Linked(translate), ..self }
-    }
-}
-
-says_what_it_is!(CodecPlugin);
-
-crate::inventory::collect!(CodecPlugin);
+inventory::collect!(CodecPlugin);
 
 /// Writes all members of `T`, those that were left out with their defaults: what [`CodecPlugin::translated_by`] takes for
 /// a codec that is configured alike in every format.
@@ -437,20 +380,9 @@ pub fn all_members<T: DeserializeOwned + Serialize>(
     _decoded: &Representation,
     _to: Format,
 ) -> Result<Object, CodecError> {
-    match json::to_value(&creation.parse::<T>()?) {
+    match zarr_json::to_value(&creation.parse::<T>()?) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
         Err(error) => Err(CodecError::configuration(error.to_string())),
-    }
-}
-
-fn same_configuration(
-    creation: &Creation<'_>,
-    _decoded: &Representation,
-    _format: Format,
-) -> Result<Object, CodecError> {
-    match creation.configuration {
-        Value::Object(members) => Ok(members.clone()),
-        _ => Ok(Object::new()),
     }
 }

@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use crate::about::{About, says_what_it_is};
+use zarr_json::{Value, printable};
+
+use crate::creation::Creation;
 use crate::format::{Format, Invalid, Mode, Reading};
-use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
+use crate::host::registry::ExtensionPoint;
+use crate::plugin::{self, Plugin};
 use crate::representation::{ByteOrder, Elements, FillValue};
 
 pub use objects::ObjectNames;
@@ -212,42 +213,13 @@ pub struct DataTypeDocument {
 /// A data type and the byte order that its document declares.
 pub type Created = (Arc<dyn DataType>, ByteOrder);
 
-/// Makes a data type from a document.
-pub type CreateDataType = fn(&Creation<'_>) -> Result<Created, DataTypeError>;
-
-maker! {
-    /// Makes data types as [`CreateDataType`] does.
-    DataTypeMaker,
-    CreateDataType,
-    dyn Fn(&Creation<'_>) -> Result<Created, DataTypeError> + Send + Sync
-}
-
 /// A data type that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct DataTypePlugin {
-    /// Its names. A `*` at the end of the one in final v3 stands for a number: `r*` for `r16` and all others.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: DataTypeMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
+pub type DataTypePlugin = Plugin<dyn DataType>;
+
+impl plugin::Kind for dyn DataType {
+    type Create = dyn Fn(&Creation<'_>) -> Result<Created, DataTypeError> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::DataType;
 }
 
-impl DataTypePlugin {
-    /// A data type of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateDataType) -> Self {
-        Self {
-            identifiers,
-            create: DataTypeMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(DataTypePlugin);
-
-crate::inventory::collect!(DataTypePlugin);
+inventory::collect!(DataTypePlugin);

@@ -3,10 +3,12 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::about::{About, says_what_it_is};
+use zarr_json::Value;
+
+use crate::creation::Creation;
 use crate::format::Invalid;
-use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::host::registry::ExtensionPoint;
+use crate::plugin::{Kind, Plugin};
 
 /// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,42 +56,14 @@ pub enum ExtensionPlace<'a> {
     Array(&'a [u64]),
 }
 
-/// Applies a generic extension, whatever its `must_understand` says.
-pub type CreateExtension = fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid>;
+/// A generic extension that a program knows. It is applied whatever the `must_understand` of its entry is.
+pub type ExtensionPlugin = Plugin<dyn Extension>;
 
-maker! {
-    /// Applies extensions as [`CreateExtension`] does.
-    ExtensionMaker,
-    CreateExtension,
-    dyn Fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> + Send + Sync
+impl Kind for dyn Extension {
+    type Create =
+        dyn Fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::GenericExtension;
 }
 
-/// A generic extension that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct ExtensionPlugin {
-    /// Its names.
-    pub identifiers: Identifiers,
-    /// Applies one from a document.
-    pub create: ExtensionMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
-}
-
-impl ExtensionPlugin {
-    /// A generic extension of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateExtension) -> Self {
-        Self {
-            identifiers,
-            create: ExtensionMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(ExtensionPlugin);
-
-crate::inventory::collect!(ExtensionPlugin);
+inventory::collect!(ExtensionPlugin);

@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::json::Limits;
-use crate::printable::printable;
+use zarr_json::{Limits, printable};
 
 /// One of the three storage formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,11 +4,12 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::about::{About, says_what_it_is};
+use zarr_json::{Value, printable};
+
+use crate::creation::Creation;
 use crate::format::Invalid;
-use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
-use crate::printable::printable;
+use crate::host::registry::ExtensionPoint;
+use crate::plugin::{Kind, Plugin};
 use crate::subset::ArraySubset;
 
 /// Why a chunk grid could not be used.
@@ -144,42 +145,13 @@ pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Result<Option<
     indices.map(|(dimension, &index)| grid.chunk_of_key(dimension, index)).collect()
 }
 
-/// Makes a grid for an array of a shape, in elements per dimension.
-pub type CreateChunkGrid = fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError>;
+/// A chunk grid that a program knows. It is created for the shape of an array, in elements per dimension.
+pub type ChunkGridPlugin = Plugin<dyn ChunkGrid>;
 
-maker! {
-    /// Makes grids as [`CreateChunkGrid`] does.
-    ChunkGridMaker,
-    CreateChunkGrid,
-    dyn Fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> + Send + Sync
+impl Kind for dyn ChunkGrid {
+    type Create = dyn Fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::ChunkGrid;
 }
 
-/// A chunk grid that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct ChunkGridPlugin {
-    /// Its names.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: ChunkGridMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
-}
-
-impl ChunkGridPlugin {
-    /// A chunk grid of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateChunkGrid) -> Self {
-        Self {
-            identifiers,
-            create: ChunkGridMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(ChunkGridPlugin);
-
-crate::inventory::collect!(ChunkGridPlugin);
+inventory::collect!(ChunkGridPlugin);

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::fmt;
 
+use zarr_json::printable;
+
 use crate::format::Format;
-use crate::printable::printable;
 
 /// Why a text is no key or prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,8 +50,12 @@ impl Key {
         Ok(key)
     }
 
-    /// The key `name` in the folders of these names.
-    pub(crate) fn of_names(names: &[String], name: &str) -> Result<Self, KeyError> {
+    /// Returns the key `name` in nested folders of these names.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if a name cannot be part of a key.
+    pub fn of_names(names: &[String], name: &str) -> Result<Self, KeyError> {
         Self::new(joined(names, name))
     }
 
@@ -121,8 +126,12 @@ impl Prefix {
         Self::default()
     }
 
-    /// The prefix of what is in the folders of these names.
-    pub(crate) fn of_names(names: &[String]) -> Result<Self, KeyError> {
+    /// Returns the prefix of all keys in nested folders of these names.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if a name cannot be part of a key.
+    pub fn of_names(names: &[String]) -> Result<Self, KeyError> {
         Self::new(joined(names, ""))
     }
 

@@ -4,9 +4,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::BoxError;
-use crate::about::{About, says_what_it_is};
+use crate::creation::Creation;
 use crate::format::Invalid;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::host::registry::ExtensionPoint;
+use crate::plugin::{Kind, Plugin};
 
 /// Turns chunk indices into the last part of a key, and back.
 ///
@@ -55,45 +56,18 @@ pub fn decode_indices(text: &str, separator: char, rank: usize) -> Option<Vec<u6
     (index.len() == rank).then_some(index)
 }
 
-/// Makes a chunk key encoding.
-pub type CreateChunkKeyEncoding = fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid>;
-
-maker! {
-    /// Makes key encodings as [`CreateChunkKeyEncoding`] does.
-    ChunkKeyEncodingMaker,
-    CreateChunkKeyEncoding,
-    dyn Fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> + Send + Sync
-}
-
 /// A chunk key encoding that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct ChunkKeyEncodingPlugin {
-    /// Its names. The draft's chunk identifiers and the keys of v2 are looked up in the same way.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: ChunkKeyEncodingMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
+///
+/// The draft's chunk identifiers and the keys of v2 are looked up in the same way.
+pub type ChunkKeyEncodingPlugin = Plugin<dyn ChunkKeyEncoding>;
+
+impl Kind for dyn ChunkKeyEncoding {
+    type Create = dyn Fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::ChunkKeyEncoding;
 }
 
-impl ChunkKeyEncodingPlugin {
-    /// A chunk key encoding of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateChunkKeyEncoding) -> Self {
-        Self {
-            identifiers,
-            create: ChunkKeyEncodingMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(ChunkKeyEncodingPlugin);
-
-crate::inventory::collect!(ChunkKeyEncodingPlugin);
+inventory::collect!(ChunkKeyEncodingPlugin);
 
 #[cfg(test)]
 mod tests {

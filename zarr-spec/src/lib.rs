@@ -1,67 +1,112 @@
-//! What the Zarr formats are made of: terms, metadata documents, extension points, the codec chain and the
-//! registry of plugins. It does no I/O and holds no plugin.
+//! The contracts that plugins for Zarr v2, the v3 draft and v3 implement. This crate does no I/O and contains no plugin.
 //!
-//! A plugin crate depends on this crate alone: it implements one of the traits and [`register!`]s it.
+//! A plugin crate implements one of these traits and [`register!`]s it. Every program that links the crate knows the
+//! plugin.
 //!
 //! | extension point | trait or value | registered as |
 //! |---|---|---|
-//! | codec | [`codec::Codec`] and its kinds | [`codec::CodecPlugin`] |
-//! | data type | [`data_type::DataType`] | [`data_type::DataTypePlugin`] |
+//! | codec | [`Codec`] and the traits in [`codec`] | [`CodecPlugin`] |
+//! | data type | [`DataType`] | [`DataTypePlugin`] |
 //! | chunk grid | [`grid::ChunkGrid`] | [`grid::ChunkGridPlugin`] |
 //! | chunk key encoding | [`key_encoding::ChunkKeyEncoding`] | [`key_encoding::ChunkKeyEncodingPlugin`] |
-//! | chunk memory layout | [`codec::Codec`] | [`layout::MemoryLayoutPlugin`] |
+//! | chunk memory layout | [`Codec`] | [`layout::MemoryLayoutPlugin`] |
 //! | metadata encoding | [`metadata_encoding::MetadataEncoding`] | [`metadata_encoding::MetadataEncodingPlugin`] |
 //! | storage transformer | [`transformer::StorageTransformer`] | [`transformer::StorageTransformerPlugin`] |
 //! | generic extension | [`extension::Extension`] | [`extension::ExtensionPlugin`] |
 //! | store | [`store::Store`] | [`store::StorePlugin`], [`store::StoreConfiguration`] |
+//!
+//! `zarr-plugin-kit` has helpers that many plugins need. What only programs that read and write hierarchies use is in
+//! [`host`].
+//!
+//! # Example
+//!
+//! A codec crate:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin};
+//! use zarr_spec::{Creation, Example, Identifiers, Output, Representation};
+//!
+//! zarr_spec::register!(
+//!     CodecPlugin::new(Identifiers::name("example.xor"), &create)
+//!         .configuration::<Xor>()
+//!         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
+//! );
+//!
+//! const EXAMPLES: &[Example] =
+//!     &[Example::v3(r#"{"name": "example.xor", "configuration": {"key": 170}}"#)];
+//!
+//! #[derive(Debug, serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Xor {
+//!     key: u8,
+//! }
+//!
+//! impl BytesToBytesCodec for Xor {
+//!     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+//!         decoded.iter().try_for_each(|byte| Ok(encoded.put(&[byte ^ self.key])?))
+//!     }
+//!
+//!     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+//!         self.encode(encoded, decoded)
+//!     }
+//! }
+//!
+//! fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+//!     Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?)))
+//! }
+//! # fn main() {
+//! # let registry = zarr_spec::Registry::linked().unwrap();
+//! # assert_eq!(registry.codecs().iter().map(|codec| codec.identifiers.name).collect::<Vec<_>>(), [Some("example.xor")]);
+//! # }
+//! ```
 
 pub mod about;
-pub mod chain;
 pub mod codec;
+mod creation;
 pub mod data_type;
 pub mod extension;
 pub mod format;
 pub mod grid;
-pub mod json;
+pub mod host;
 pub mod key;
 pub mod key_encoding;
 pub mod layout;
-pub mod metadata;
 pub mod metadata_encoding;
 pub mod output;
 pub mod path;
-pub mod pipeline;
 pub mod plugin;
 pub mod pool;
-pub mod printable;
-pub mod registry;
 pub mod representation;
-pub mod schema;
 pub mod store;
 pub mod subset;
 pub mod transformer;
 
+// The attributes and macros that register stores expand to paths in these crates.
+#[doc(hidden)]
 pub use inventory;
+#[doc(hidden)]
 pub use typetag;
 
 pub use about::{About, Example, Loss};
 pub use bytes::Bytes;
-pub use chain::{ChainError, CodecChain};
 pub use codec::{Codec, CodecError, CodecPlugin};
+pub use creation::{Creation, Resolve};
 pub use data_type::{DataType, DataTypeError, DataTypePlugin};
 pub use format::{Format, Invalid, Mode, Reading};
-pub use json::{Number, Object, Value};
+pub use host::chain::{ChainError, CodecChain};
+pub use host::registry::Registry;
 pub use key::{ByteRange, Key, KeyError, Prefix};
 pub use output::{Buffer, LimitExceeded, Output};
 pub use path::NodePath;
-pub use plugin::{Creation, Identifiers, Origin};
+pub use plugin::{Identifiers, Origin, Plugin};
 pub use pool::Pool;
-pub use printable::{printable, printable_path};
-pub use registry::Registry;
 pub use representation::{
     ArrayRepresentation, ByteOrder, Elements, FillValue, Representation, Size, Unit, Units,
 };
 pub use subset::ArraySubset;
+pub use zarr_json::{Number, Object, Value, json, printable, printable_path};
 
 /// Where the URIs of this project's own extensions begin. It does not resolve yet.
 pub const OWN_URI_BASE: &str = "https://zarr-kit.example/spec";

@@ -1,13 +1,19 @@
 //! Metadata encodings of the draft: how array and group documents are written as bytes.
 
+mod text;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use zarr_json::Value;
+
 use crate::BoxError;
-use crate::about::{About, says_what_it_is};
+use crate::creation::Creation;
 use crate::format::{Invalid, Reading};
-use crate::json::Value;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::host::registry::ExtensionPoint;
+use crate::plugin::{Kind, Plugin};
+
+pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
 /// Bytes to and from the JSON value model.
 ///
@@ -31,42 +37,13 @@ pub trait MetadataEncoding: Debug + Send + Sync {
     fn key_suffix(&self) -> &str;
 }
 
-/// Makes a metadata encoding.
-pub type CreateMetadataEncoding = fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid>;
-
-maker! {
-    /// Makes metadata encodings as [`CreateMetadataEncoding`] does.
-    MetadataEncodingMaker,
-    CreateMetadataEncoding,
-    dyn Fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> + Send + Sync
-}
-
 /// A metadata encoding that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct MetadataEncodingPlugin {
-    /// Its names.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: MetadataEncodingMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
+pub type MetadataEncodingPlugin = Plugin<dyn MetadataEncoding>;
+
+impl Kind for dyn MetadataEncoding {
+    type Create = dyn Fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::MetadataEncoding;
 }
 
-impl MetadataEncodingPlugin {
-    /// A metadata encoding of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateMetadataEncoding) -> Self {
-        Self {
-            identifiers,
-            create: MetadataEncodingMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(MetadataEncodingPlugin);
-
-crate::inventory::collect!(MetadataEncodingPlugin);
+inventory::collect!(MetadataEncodingPlugin);

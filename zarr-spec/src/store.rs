@@ -5,18 +5,16 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use zarr_json::printable;
 
 use crate::BoxError;
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key, KeyError, Prefix};
 use crate::output::{LimitExceeded, Output};
-use crate::printable::printable;
 
 mod opening;
 
-pub use opening::{
-    DescribeStore, OpenStore, StoreConfiguration, StoreDescriber, StoreOpener, StorePlugin, open_described,
-};
+pub use opening::{DescribeStore, OpenStore, StoreConfiguration, StorePlugin, open_described};
 
 /// Why an operation of a store failed. A missing key is no error.
 #[derive(Debug, thiserror::Error)]

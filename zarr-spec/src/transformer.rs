@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::about::{About, says_what_it_is};
-use crate::chain::CodecChain;
+use crate::creation::Creation;
 use crate::format::Invalid;
+use crate::host::chain::CodecChain;
+use crate::host::registry::ExtensionPoint;
 use crate::key::Prefix;
-use crate::plugin::{Creation, Identifiers, Origin, maker};
+use crate::plugin::{Kind, Plugin};
 use crate::store::Store;
 
 /// What a storage transformer does with the chunks of one array.
@@ -39,42 +40,13 @@ pub trait WrappingTransformer: Debug + Send + Sync {
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store>;
 }
 
-/// Makes a storage transformer for an array of a shape, in elements per dimension.
-pub type CreateStorageTransformer = fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid>;
+/// A storage transformer that a program knows. It is created for the shape of an array, in elements per dimension.
+pub type StorageTransformerPlugin = Plugin<StorageTransformer>;
 
-maker! {
-    /// Makes transformers as [`CreateStorageTransformer`] does.
-    StorageTransformerMaker,
-    CreateStorageTransformer,
-    dyn Fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid> + Send + Sync
+impl Kind for StorageTransformer {
+    type Create = dyn Fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid> + Send + Sync;
+
+    const POINT: ExtensionPoint = ExtensionPoint::StorageTransformer;
 }
 
-/// A storage transformer that a program knows.
-#[derive(Debug, Clone, Copy)]
-pub struct StorageTransformerPlugin {
-    /// Its names.
-    pub identifiers: Identifiers,
-    /// Makes one from a document.
-    pub create: StorageTransformerMaker,
-    /// What it says of itself.
-    pub about: About,
-    /// The crate it comes from.
-    pub origin: Origin,
-}
-
-impl StorageTransformerPlugin {
-    /// A storage transformer of these names.
-    #[must_use]
-    pub const fn new(identifiers: Identifiers, create: CreateStorageTransformer) -> Self {
-        Self {
-            identifiers,
-            create: StorageTransformerMaker::Linked(create),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
-    }
-}
-
-says_what_it_is!(StorageTransformerPlugin);
-
-crate::inventory::collect!(StorageTransformerPlugin);
+inventory::collect!(StorageTransformerPlugin);

@@ -1,12 +1,13 @@
 //! What can be said of a node, also of one that cannot be read.
 
+use zarr_kit::metadata::ArrayMetadata;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::format;
 use zarr_kit::spec::grid::ChunkGrid;
-use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::spec::metadata::draft::EntryPoint;
-use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::spec::host::registry::Table;
+use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::{ByteOrder, CodecChain, Value};
 use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
 
@@ -135,7 +136,12 @@ impl Describer<'_> {
         }
     }
 
-    fn part<P: Plugin>(&self, member: &'static str, table: &Table<P>, document: &ExtensionDocument) -> Part {
+    fn part<K: Kind + ?Sized>(
+        &self,
+        member: &'static str,
+        table: &Table<K>,
+        document: &ExtensionDocument,
+    ) -> Part {
         let reading = format::Reading::new(self.mode);
         let found = table.find(self.format, &document.identifier, &reading);
         Part {
@@ -144,9 +150,9 @@ impl Describer<'_> {
             configuration: document.configuration.clone(),
             name: short_name(
                 &document.identifier,
-                found.as_ref().map(|plugin| plugin.identifiers().name).ok(),
+                found.as_ref().ok().and_then(|plugin| plugin.identifiers.name),
             ),
-            plugin: found.map(|plugin| plugin.origin().to_string()).map_err(|unknown| unknown.to_string()),
+            plugin: found.map(|plugin| plugin.origin.to_string()).map_err(|unknown| unknown.to_string()),
             inner: Vec::new(),
         }
     }

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
-use zarr_kit::spec::json::{self, ParseOptions};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Context, FilesystemStore, open_store};
 

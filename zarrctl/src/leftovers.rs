@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use zarr_kit::json::{self, ParseOptions};
+use zarr_kit::metadata::draft::Keys;
+use zarr_kit::metadata::{Identified, identify, v2};
 use zarr_kit::spec::grid::chunk_of_key;
-use zarr_kit::spec::json::{self, ParseOptions};
-use zarr_kit::spec::metadata::draft::Keys;
-use zarr_kit::spec::metadata::{Identified, identify, v2};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Object, Prefix, Value};
 use zarr_kit::{Error, Format, Hierarchy, Kind, Node, NodePath};

@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use zarr_kit::spec::printable::printable_bytes;
+use zarr_kit::json::printable::printable_bytes;
 
 use arguments::{Arguments, Verb};
 use failure::Failure;

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use zarr_kit::spec::metadata::NodeMetadata;
-use zarr_kit::spec::metadata::draft::EntryPoint;
+use zarr_kit::metadata::NodeMetadata;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, Child, Context, FallbackPolicy, Format, Hierarchy, Limits, NodePath, OpenOptions, Registry,

@@ -7,7 +7,7 @@ use std::io::{self, StdoutLock, Write};
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use zarr_kit::spec::printable::{is_printable, printable, printable_bytes};
+use zarr_kit::json::printable::{is_printable, printable, printable_bytes};
 
 use crate::arguments::Arguments;
 

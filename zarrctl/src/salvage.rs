@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use zarr_kit::json::{self, Limits, ParseOptions};
+use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::grid::{ChunkGrid, chunk_of_key};
-use zarr_kit::spec::json::{self, Limits, ParseOptions};
 use zarr_kit::spec::key_encoding::ChunkKeyEncoding;
-use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Creation, Key, Object, Prefix, Reading, Value};
 use zarr_kit::{Error, Format, Hierarchy, NodePath, Unreadable};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zarr_kit::spec::metadata::ArrayMetadata;
+use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::{ArraySubset, Object};
 use zarr_kit::{Array, Hierarchy, Node, NodePath, Selection};
 

@@ -1,9 +1,9 @@
 //! What an array becomes when it is copied: the metadata of the copy.
 
+use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::extension::ExtensionDocument;
-use zarr_kit::spec::metadata::ArrayMetadata;
 use zarr_kit::spec::{
     ByteOrder, CodecChain, CodecError, Creation, DataTypeError, Mode, Object, Reading, Representation, Value,
 };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zarr_kit::Format;
+use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
-use zarr_kit::spec::json::{self, ParseOptions};
 
 /// Elements per dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]

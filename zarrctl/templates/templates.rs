@@ -76,7 +76,7 @@ const TEMPLATES: [Template; 9] = [
 const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum extern \
     false final fn for gen if impl in let libfuzzer_sys loop macro match mod move mut override priv proc_macro pub ref \
     return self serde static std struct super test trait true try type typeof unsafe unsized use virtual where while \
-    yield zarr_conformance zarr_plugin zarr_spec";
+    yield zarr_conformance zarr_plugin zarr_plugin_kit zarr_spec";
 
 impl Kind {
     /// The names of all kinds.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use zarr_kit::spec::metadata::draft::Generation;
-use zarr_kit::spec::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
-use zarr_kit::spec::pipeline::Pipeline;
+use zarr_kit::metadata::draft::Generation;
+use zarr_kit::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
+use zarr_kit::spec::host::pipeline::Pipeline;
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Key, Reading, Representation};
 use zarr_kit::{Array, Context, Format, Hierarchy, Mode, Selection, open_store};

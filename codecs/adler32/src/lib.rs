@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::ChecksumLocation;
 use zarr_spec::codec::{Checksum, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
@@ -18,13 +19,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/adler32/1.0"),
-            name: "numcodecs.adler32",
+            name: Some("numcodecs.adler32"),
             id: Some("adler32"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Adler32Configuration>)
+    .translated_by(&all_members::<Adler32Configuration>)
     .configuration::<Adler32Configuration>()
     .about("Adds an Adler-32 checksum before or behind the bytes.", EXAMPLES)
 );
@@ -77,21 +78,11 @@ impl Checksum for Adler32 {
 /// The same in every format, with the default written out.
 #[derive(Serialize, Deserialize)]
 struct Adler32Configuration {
-    #[serde(default)]
-    location: Location,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Location {
-    #[default]
-    Start,
-    End,
+    #[serde(default = "ChecksumLocation::start")]
+    location: ChecksumLocation,
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::Checksum(Arc::new(match creation.parse::<Adler32Configuration>()?.location {
-        Location::Start => Adler32::at_start(),
-        Location::End => Adler32::at_end(),
-    })))
+    let location = creation.parse::<Adler32Configuration>()?.location;
+    Ok(Codec::Checksum(Arc::new(Adler32 { at_start: location.is_start() })))
 }

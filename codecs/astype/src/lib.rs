@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, cast_each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, cast_each};
+use zarr_plugin_kit::{Sides, array, typestrings};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Object, Output, Representation,
@@ -22,13 +23,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/astype/1.0"),
-            name: "numcodecs.astype",
+            name: Some("numcodecs.astype"),
             id: Some("astype"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<AsTypeConfiguration>()
     .about("Stores numbers as another data type, converted as NumPy does.", EXAMPLES)
 );

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
@@ -22,13 +22,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/base64/1.0"),
-            name: "numcodecs.base64",
+            name: Some("numcodecs.base64"),
             id: Some("base64"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<NoConfiguration>)
+    .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
     .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
 );
@@ -74,9 +74,6 @@ impl BytesToBytesCodec for Base64 {
         Ok(())
     }
 }
-
-#[derive(Serialize, Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;

@@ -19,11 +19,12 @@ mod round;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Complex, Number, Operand as _, each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand as _, each};
+use zarr_plugin_kit::{Sides, array, with_any_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, with_any_number,
+    Loss, Object, Output, Representation,
 };
 
 use round::Round;
@@ -33,13 +34,13 @@ zarr_spec::register!(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
             // zarr-python knows this name and not the registered one.
-            name: "numcodecs.bitround",
+            name: Some("numcodecs.bitround"),
             id: Some("bitround"),
             aliases: &["bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<BitRoundConfiguration>()
     .about("Rounds numbers to a few significant bits, so that they compress better.", EXAMPLES)
 );

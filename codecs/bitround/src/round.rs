@@ -1,6 +1,6 @@
 //! Rounding of one number.
 
-use zarr_spec::codec::numbers::{Complex, bf16, f16};
+use zarr_plugin_kit::numbers::{Complex, bf16, f16};
 
 /// What has leading bits.
 pub(crate) trait Round: Copy {

@@ -39,7 +39,7 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/codecs/blosc/1.0"),
-            name: "blosc",
+            name: Some("blosc"),
             id: Some("blosc"),
             aliases: &[
                 "numcodecs.blosc",
@@ -47,9 +47,9 @@ zarr_spec::register!(
                 "https://purl.org/zarr/spec/codec/blosc",
             ],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<V2Configuration>()
     .configuration_in::<V3Configuration>(Format::V3)
     .about(

@@ -9,7 +9,7 @@
 //! Source: `bytes` in the Zarr extension registry; "Endian codec", version 1.0, of the v3 draft.
 
 use serde::Deserialize;
-use zarr_spec::chain::has_byte_order;
+use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Elements, Example, Format,
     Identifiers, Object, Representation,
@@ -19,13 +19,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/codecs/endian/1.0"),
-            name: "bytes",
+            name: Some("bytes"),
             id: None,
             aliases: &["endian"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<BytesConfiguration>()
     .about("Writes elements one after another in C order, numbers in little or big endian.", EXAMPLES)
 );

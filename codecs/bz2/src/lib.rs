@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bzip2::bufread::BzEncoder;
 use bzip2::{Compression, Decompress, Status};
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::codec::{BytesToBytesCodec, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
 
@@ -24,16 +24,16 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bz2/1.0"),
-            name: "numcodecs.bz2",
+            name: Some("numcodecs.bz2"),
             id: Some("bz2"),
             aliases: &[
                 "https://purl.org/zarr/spec/codec/bz2/1.0",
                 "https://codec.zarrs.dev/bytes_to_bytes/bz2",
             ],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Bz2Configuration>)
+    .translated_by(&all_members::<Bz2Configuration>)
     .configuration::<Bz2Configuration>()
     .about("Compresses with bzip2.", EXAMPLES)
 );

@@ -1,7 +1,7 @@
 //! Floats as targets.
 
-use zarr_spec::codec::Cast;
-use zarr_spec::codec::numbers::{bf16, f16};
+use zarr_plugin_kit::Cast;
+use zarr_plugin_kit::numbers::{bf16, f16};
 
 use crate::rules::{Rounding, Rules, Scalar, Target};
 

@@ -25,12 +25,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Operand as _, is_time, try_each};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array};
+use zarr_plugin_kit::numbers::{AnyNumber, Operand as _, is_time, try_each};
+use zarr_plugin_kit::{Sides, array, with_any_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value, with_any_number,
+    Format, Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 pub use rules::{OutOfRange, Rounding};
@@ -40,13 +41,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/cast-value/1.0"),
-            name: "cast_value",
+            name: Some("cast_value"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<CastValueConfiguration>()
     .about("Stores numbers as another data type, with rules for those that it cannot hold.", EXAMPLES)
 );

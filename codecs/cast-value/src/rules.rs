@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _, bf16, f16};
-use zarr_spec::with_any_number;
+use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _, bf16, f16};
+use zarr_plugin_kit::with_any_number;
 
 /// How a number is rounded that the other type cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]

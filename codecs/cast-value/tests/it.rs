@@ -12,8 +12,8 @@ use zarr_conformance::types::{
     UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_conformance::{array, native};
+use zarr_plugin_kit::numbers::Element;
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::codec::numbers::Element;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
 };

@@ -18,11 +18,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, cast_each};
-use zarr_spec::codec::{ArrayToArrayCodec, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, cast_each};
+use zarr_plugin_kit::{array, typestrings, with_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value, with_number,
+    Format, Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 use text::Text;
@@ -31,13 +32,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/categorize/1.0"),
-            name: "numcodecs.categorize",
+            name: Some("numcodecs.categorize"),
             id: Some("categorize"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<CategorizeConfiguration>()
     .about("Stores text as the numbers of labels; what is no label comes back empty.", EXAMPLES)
 );

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use zarr_spec::codec::items::Items;
+use zarr_plugin_kit::items::Items;
 use zarr_spec::{ArrayRepresentation, CodecError, Elements, Output};
 
 /// How the text of an array lies in memory.

@@ -12,15 +12,15 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_metadata::v3;
 use zarr_spec::codec::{BytesToBytesCodec, Checksum};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::v3;
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, Value,
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("conditional"), create)
+    CodecPlugin::new(Identifiers::name("conditional"), &create)
         .configuration::<ConditionalConfiguration>()
         .about("Applies codecs of a list to those chunks alone that they make smaller.", EXAMPLES)
 );

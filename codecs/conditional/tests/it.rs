@@ -6,17 +6,17 @@ use std::sync::Arc;
 use zarr_codec_conditional as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::{array, hex, types};
+use zarr_json::ParseOptions;
 use zarr_spec::codec::{BytesToBytesCodec, Checksum};
-use zarr_spec::json::{self, ParseOptions};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Mode,
     Output, Reading, Registry, Representation, Size,
 };
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.runs"), runs));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.reversed"), reversed));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), sum));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.binary"), binary));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.runs"), &runs));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.reversed"), &reversed));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &sum));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.binary"), &binary));
 
 /// Runs of equal bytes, each as its length and the byte.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
-    let configuration = json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
+    let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
     let creation = Creation {
         format: Format::V3,
         identifier: name,

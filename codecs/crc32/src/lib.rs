@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::ChecksumLocation;
 use zarr_spec::codec::{Checksum, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
@@ -18,13 +19,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/crc32/1.0"),
-            name: "numcodecs.crc32",
+            name: Some("numcodecs.crc32"),
             id: Some("crc32"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Crc32Configuration>)
+    .translated_by(&all_members::<Crc32Configuration>)
     .configuration::<Crc32Configuration>()
     .about("Adds a CRC-32 checksum before or behind the bytes.", EXAMPLES)
 );
@@ -77,21 +78,11 @@ impl Checksum for Crc32 {
 /// The same in every format, with the default written out.
 #[derive(Serialize, Deserialize)]
 struct Crc32Configuration {
-    #[serde(default)]
-    location: Location,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Location {
-    #[default]
-    Start,
-    End,
+    #[serde(default = "ChecksumLocation::start")]
+    location: ChecksumLocation,
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    Ok(Codec::Checksum(Arc::new(match creation.parse::<Crc32Configuration>()?.location {
-        Location::Start => Crc32::at_start(),
-        Location::End => Crc32::at_end(),
-    })))
+    let location = creation.parse::<Crc32Configuration>()?.location;
+    Ok(Codec::Checksum(Arc::new(Crc32 { at_start: location.is_start() })))
 }

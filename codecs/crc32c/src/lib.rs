@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_plugin_kit::{ChecksumLocation, NoConfiguration};
 use zarr_spec::codec::Checksum;
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
@@ -22,13 +23,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/crc32c/1.0"),
-            name: "crc32c",
+            name: Some("crc32c"),
             id: Some("crc32c"),
             aliases: &["numcodecs.crc32c"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<LocationConfiguration>()
     .configuration_in::<NoConfiguration>(Format::V3)
     .about("Adds a CRC-32C checksum behind the bytes.", EXAMPLES)
@@ -80,20 +81,9 @@ impl Checksum for Crc32c {
 }
 
 #[derive(Deserialize)]
-struct NoConfiguration {}
-
-#[derive(Deserialize)]
 struct LocationConfiguration {
-    #[serde(default)]
-    location: Location,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Location {
-    Start,
-    #[default]
-    End,
+    #[serde(default = "ChecksumLocation::end")]
+    location: ChecksumLocation,
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
@@ -105,10 +95,8 @@ fn configured(creation: &Creation<'_>) -> Result<Crc32c, CodecError> {
         let NoConfiguration {} = creation.parse()?;
         return Ok(Crc32c::at_end());
     }
-    Ok(match creation.parse::<LocationConfiguration>()?.location {
-        Location::Start => Crc32c::at_start(),
-        Location::End => Crc32c::at_end(),
-    })
+    let location = creation.parse::<LocationConfiguration>()?.location;
+    Ok(Crc32c { at_start: location.is_start() })
 }
 
 fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {

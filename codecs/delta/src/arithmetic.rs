@@ -1,8 +1,7 @@
 //! Differences and sums of elements in native byte order.
 
-use zarr_spec::codec::Cast;
-use zarr_spec::codec::numbers::{Bit, Complex, Element, Number, f16};
-use zarr_spec::with_number;
+use zarr_plugin_kit::numbers::{Bit, Complex, Element, Number, f16};
+use zarr_plugin_kit::{Cast, with_number};
 
 /// The first element of `decoded`, then the difference of each from the one before, as elements of `encoded`.
 /// Both have the same number of elements.

@@ -13,8 +13,9 @@ mod arithmetic;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, is_time};
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, is_time};
+use zarr_plugin_kit::{Sides, array, typestrings};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format,
     Identifiers, Loss, Object, Output, Representation, Value,
@@ -24,13 +25,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/delta/1.0"),
-            name: "numcodecs.delta",
+            name: Some("numcodecs.delta"),
             id: Some("delta"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<DeltaConfiguration>()
     .about("Stores the differences between neighbouring elements.", EXAMPLES)
 );

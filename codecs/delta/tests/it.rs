@@ -217,7 +217,7 @@ fn every_number_survives() {
     let doubles = whole.iter().flat_map(|value| f64::from(*value).to_ne_bytes()).collect::<Vec<_>>();
     let halves = whole
         .iter()
-        .flat_map(|value| zarr_spec::codec::numbers::f16::from_f32(*value).to_ne_bytes())
+        .flat_map(|value| zarr_plugin_kit::numbers::f16::from_f32(*value).to_ne_bytes())
         .collect::<Vec<_>>();
     for (number, bytes, also) in [
         (FLOAT16, &halves, FLOAT64),

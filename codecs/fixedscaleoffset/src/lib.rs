@@ -14,9 +14,10 @@ mod scaling;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::Number;
-use zarr_spec::codec::{ArrayToArrayCodec, Sides, array, typestrings};
-use zarr_spec::json::Number as JsonNumber;
+use zarr_plugin_kit::numbers::Number;
+use zarr_plugin_kit::{Sides, array, typestrings};
+use zarr_spec::Number as JsonNumber;
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Object, Output, Representation, Value,
@@ -28,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0"),
-            name: "numcodecs.fixedscaleoffset",
+            name: Some("numcodecs.fixedscaleoffset"),
             id: Some("fixedscaleoffset"),
             aliases: &["https://codec.zarrs.dev/array_to_array/fixedscaleoffset"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<FixedScaleOffsetConfiguration>()
     .about("Shifts and scales numbers and rounds them to integers.", EXAMPLES)
 );

@@ -1,8 +1,8 @@
 //! The two directions, over all elements of a chunk.
 
-use zarr_spec::codec::numbers::{Element, Number, each, f16};
-use zarr_spec::codec::{Cast, CodecError};
-use zarr_spec::with_number;
+use zarr_plugin_kit::numbers::{Element, Number, each, f16};
+use zarr_plugin_kit::{Cast, with_number};
+use zarr_spec::codec::CodecError;
 
 use crate::Parameter;
 

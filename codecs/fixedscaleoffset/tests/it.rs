@@ -247,7 +247,7 @@ fn every_pair_of_types_keeps_small_integers() {
                 (2, false) => u16::from(value).to_ne_bytes().to_vec(),
                 (4, false) => u32::from(value).to_ne_bytes().to_vec(),
                 (_, false) => u64::from(value).to_ne_bytes().to_vec(),
-                (2, true) => zarr_spec::codec::numbers::f16::from(value).to_ne_bytes().to_vec(),
+                (2, true) => zarr_plugin_kit::numbers::f16::from(value).to_ne_bytes().to_vec(),
                 (4, true) => f32::from(value).to_ne_bytes().to_vec(),
                 (_, true) => f64::from(value).to_ne_bytes().to_vec(),
             })

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::{Checksum, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
@@ -20,13 +20,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/fletcher32/1.0"),
-            name: "numcodecs.fletcher32",
+            name: Some("numcodecs.fletcher32"),
             id: Some("fletcher32"),
             aliases: &["https://codec.zarrs.dev/bytes_to_bytes/fletcher32"],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<NoConfiguration>)
+    .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
     .about("Adds a Fletcher-32 checksum behind the bytes, as HDF5 does.", EXAMPLES)
 );
@@ -78,9 +78,6 @@ fn fletcher32(bytes: &[u8]) -> u32 {
 fn folded(sum: u32) -> u32 {
     (sum & 0xffff) + (sum >> 16)
 }
-
-#[derive(Serialize, Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;

@@ -1,7 +1,7 @@
 //! Deflate streams (RFC 1951): at once where libdeflate is there and sizes allow it, otherwise piece by piece.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use zarr_spec::codec::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::{CodecError, Output};
 
 #[cfg(feature = "libdeflate")]

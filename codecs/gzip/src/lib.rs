@@ -33,7 +33,7 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/codecs/gzip/1.0"),
-            name: "gzip",
+            name: Some("gzip"),
             id: Some("gzip"),
             aliases: &[
                 "https://purl.org/zarr/spec/codec/gzip/1.0",
@@ -41,9 +41,9 @@ zarr_spec::register!(
                 "numcodecs.gzip",
             ],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<GzipConfiguration>()
     .about("Compresses to a gzip file (RFC 1952).", EXAMPLES)
 );

@@ -24,13 +24,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0"),
-            name: "numcodecs.jenkins_lookup3",
+            name: Some("numcodecs.jenkins_lookup3"),
             id: Some("jenkins_lookup3"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<JenkinsLookup3Configuration>()
     .about("Adds a Jenkins lookup3 checksum behind the bytes, as HDF5 does for metadata.", EXAMPLES)
 );

@@ -16,7 +16,8 @@ mod write;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array, json_items};
+use zarr_plugin_kit::{array, json_items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
     Output, Representation, Size, Value,
@@ -28,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/json2/1.0"),
-            name: "numcodecs.json2",
+            name: Some("numcodecs.json2"),
             id: Some("json2"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<Json2Configuration>()
     .about("Writes all items of a chunk as one JSON text.", EXAMPLES)
 );

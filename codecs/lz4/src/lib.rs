@@ -25,13 +25,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/lz4/1.0"),
-            name: "numcodecs.lz4",
+            name: Some("numcodecs.lz4"),
             id: Some("lz4"),
             aliases: &["https://purl.org/zarr/spec/codec/lz4/1.0"],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Lz4Configuration>)
+    .translated_by(&all_members::<Lz4Configuration>)
     .configuration::<Lz4Configuration>()
     .about("Compresses to one LZ4 block behind its size.", EXAMPLES)
 );

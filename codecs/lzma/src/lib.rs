@@ -23,11 +23,11 @@ use std::sync::Arc;
 
 use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
 use serde::{Deserialize, Serialize};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::codec::stream::{self, Progress};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Value, json,
+    Value,
 };
 
 pub use filter::Filter;
@@ -36,13 +36,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/lzma/1.0"),
-            name: "numcodecs.lzma",
+            name: Some("numcodecs.lzma"),
             id: Some("lzma"),
             aliases: &["https://purl.org/zarr/spec/codec/lzma/1.0"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<LzmaConfiguration>()
     .about("Compresses with LZMA to an xz file, an older lzma file or a raw stream.", EXAMPLES)
 );
@@ -274,7 +274,7 @@ fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecErro
 /// The same in every format, with all defaults written out.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration = configuration(creation)?;
-    match json::to_value(&configuration) {
+    match zarr_json::to_value(&configuration) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("{other} is no object"))),
         Err(error) => Err(CodecError::configuration(error.to_string())),

@@ -19,7 +19,8 @@ mod write;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{ArrayToBytesCodec, all_members, array, json_items};
+use zarr_plugin_kit::{array, json_items};
+use zarr_spec::codec::{ArrayToBytesCodec, all_members};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -29,13 +30,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/msgpack2/1.0"),
-            name: "numcodecs.msgpack2",
+            name: Some("numcodecs.msgpack2"),
             id: Some("msgpack2"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<Msgpack2Configuration>)
+    .translated_by(&all_members::<Msgpack2Configuration>)
     .configuration::<Msgpack2Configuration>()
     .about("Writes all items of a chunk as one MessagePack value.", EXAMPLES)
 );

@@ -2,8 +2,8 @@
 
 use rmp::Marker;
 use rmp::decode::{RmpRead, ValueReadError, bytes::Bytes, bytes::BytesReadError, read_marker};
-use zarr_spec::codec::json_items;
-use zarr_spec::json::{Number, ValueMemory};
+use zarr_json::{Number, ValueMemory};
+use zarr_plugin_kit::json_items;
 use zarr_spec::{CodecError, Object, Value};
 
 /// The one value that `encoded` is, of at most `depth` levels.

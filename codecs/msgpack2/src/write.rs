@@ -4,7 +4,7 @@ use rmp::encode::{
     ValueWriteError, write_array_len, write_bool, write_f32, write_f64, write_map_len, write_nil, write_sint,
     write_str_len, write_uint,
 };
-use zarr_spec::json::Number;
+use zarr_spec::Number;
 use zarr_spec::{CodecError, Output, Value};
 
 use crate::Msgpack2;

@@ -16,16 +16,16 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::chain::{ChainCreation, Link};
-use zarr_spec::codec::{self, CompositeCodec, RunChain};
-use zarr_spec::metadata::v3;
+use zarr_metadata::v3;
+use zarr_spec::codec::{CompositeCodec, RunChain};
+use zarr_spec::host::chain::{ChainCreation, Link};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Example,
     Identifiers, Output, Representation, Size, Value,
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("n5_default"), create)
+    CodecPlugin::new(Identifiers::name("n5_default"), &create)
         .configuration::<N5Configuration>()
         .about("Writes chunks as blocks of N5, behind a header with their shape.", EXAMPLES)
 );
@@ -60,7 +60,7 @@ struct N5Configuration {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let N5Configuration { codecs } = creation.parse()?;
-    let array = codec::array(decoded)?;
+    let array = zarr_plugin_kit::array(decoded)?;
     header_of(array)?;
     let documents = v3::extensions("codecs", &codecs, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;

@@ -4,15 +4,15 @@
 use zarr_codec_n5_default as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::{array, hex, types};
-use zarr_spec::json::{self, ParseOptions};
+use zarr_json::ParseOptions;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, FillValue, Format, Identifiers,
     Mode, Reading, Registry, Representation,
 };
 
 // Plugins do not depend on one another: these stand in for two that N5 needs.
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("transpose"), transpose));
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("bytes"), bytes));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("transpose"), &transpose));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("bytes"), &bytes));
 
 #[derive(serde::Deserialize)]
 struct Order {
@@ -49,7 +49,7 @@ fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
-    let configuration = json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
+    let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
     let creation = Creation {
         format: Format::V3,
         identifier: name,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::chain::{ChainCreation, Link};
-use zarr_spec::codec::array;
+use zarr_metadata::{draft, v3};
+use zarr_plugin_kit::array;
 use zarr_spec::data_type::DataTypeDocument;
-use zarr_spec::metadata::{draft, v3};
+use zarr_spec::host::chain::{ChainCreation, Link};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, Creation, Elements, Format, Object, Representation,
     Value,

@@ -18,7 +18,7 @@ mod configuration;
 
 use std::sync::Arc;
 
-use zarr_spec::codec::items::Items;
+use zarr_plugin_kit::items::Items;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example,
@@ -29,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/optional/1.0"),
-            name: "zarrs.optional",
+            name: Some("zarrs.optional"),
             id: None,
             aliases: &[],
         },
-        configuration::create,
+        &configuration::create,
     )
-    .translated_by(configuration::translate)
+    .translated_by(&configuration::translate)
     .configuration::<configuration::OptionalConfiguration>()
     .about("Writes which elements are there, and then those, each by codecs of their own.", EXAMPLES)
 );

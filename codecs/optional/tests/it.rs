@@ -10,7 +10,8 @@ use zarr_codec_optional as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::types::{BOOL, INT32, Number, TEXT, UINT8, UINT16};
 use zarr_conformance::{creation, hex, items};
-use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec, items as variable};
+use zarr_plugin_kit::items as variable;
+use zarr_spec::codec::{ArrayToBytesCodec, BytesToBytesCodec};
 use zarr_spec::data_type::{DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,
@@ -119,15 +120,28 @@ fn registry() -> Registry {
     for plugin in Registry::linked().unwrap().codecs().iter() {
         registry.register(*plugin).unwrap();
     }
-    let named = |name, uri| Identifiers { uri: Some(uri), name, id: None, aliases: &[] };
-    let little = |_: &Creation<'_>, _: &Representation| Ok(Codec::Binary(ByteOrder::Little));
-    registry.register(CodecPlugin::new(named("bytes", "e:bytes/1.0"), little)).unwrap();
-    let big = |_: &Creation<'_>, _: &Representation| Ok(Codec::Binary(ByteOrder::Big));
-    registry.register(CodecPlugin::new(Identifiers::name("big"), big)).unwrap();
-    let texts = |_: &Creation<'_>, _: &Representation| Ok(Codec::ArrayToBytes(Arc::new(Texts)));
-    registry.register(CodecPlugin::new(named("vlen-utf8", "e:texts/1.0"), texts)).unwrap();
-    let gzip = |_: &Creation<'_>, _: &Representation| Ok(Codec::BytesToBytes(Arc::new(WithoutTrailingZeros)));
-    registry.register(CodecPlugin::new(named("gzip", "e:gzip/1.0"), gzip)).unwrap();
+    let named = |name, uri| Identifiers { uri: Some(uri), name: Some(name), id: None, aliases: &[] };
+    registry
+        .register(CodecPlugin::new(named("bytes", "e:bytes/1.0"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::Binary(ByteOrder::Little))
+        }))
+        .unwrap();
+    registry
+        .register(CodecPlugin::new(Identifiers::name("big"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::Binary(ByteOrder::Big))
+        }))
+        .unwrap();
+    registry
+        .register(CodecPlugin::new(
+            named("vlen-utf8", "e:texts/1.0"),
+            &|_: &Creation<'_>, _: &Representation| Ok(Codec::ArrayToBytes(Arc::new(Texts))),
+        ))
+        .unwrap();
+    registry
+        .register(CodecPlugin::new(named("gzip", "e:gzip/1.0"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::BytesToBytes(Arc::new(WithoutTrailingZeros)))
+        }))
+        .unwrap();
     registry
 }
 
@@ -319,8 +333,7 @@ fn configurations_are_two_lists_that_turn_arrays_into_bytes() {
     assert!(error.to_string().contains("not `uint8`"), "{error}");
     let bytes = creation(Format::V3, "zarrs.optional", "", Mode::Strict, |creation| {
         let plugin = *Registry::linked().unwrap().codecs().iter().next().unwrap();
-        let configuration =
-            zarr_spec::json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
+        let configuration = zarr_json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
         let creation = Creation { configuration: &configuration.value, ..*creation };
         (plugin.create)(&creation, &Representation::Bytes(Size::Exact(2))).unwrap_err()
     });
@@ -338,7 +351,7 @@ fn each_format_has_its_own_words_for_the_lists() {
             creation(from, identifier, text, Mode::Strict, |creation| {
                 let creation = Creation { registry: &registry, ..*creation };
                 let plugin = registry.codecs().find(from, identifier, creation.reading).unwrap();
-                let members = (plugin.translate)(&creation, &optional, to).unwrap();
+                let members = plugin.translate(&creation, &optional, to).unwrap();
                 assert_eq!(Value::Object(members).to_string(), expected);
             });
         }
@@ -348,7 +361,7 @@ fn each_format_has_its_own_words_for_the_lists() {
     creation(Format::V3, "zarrs.optional", &with(PLAIN, BIG), Mode::Strict, |creation| {
         let creation = Creation { registry: &registry, ..*creation };
         let plugin = registry.codecs().find(Format::V3, "zarrs.optional", creation.reading).unwrap();
-        let error = (plugin.translate)(&creation, &optional, Format::V3Draft).unwrap_err().to_string();
+        let error = plugin.translate(&creation, &optional, Format::V3Draft).unwrap_err().to_string();
         assert!(error.contains("no identifier for codec `big`"), "{error}");
     });
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::Number;
-use zarr_spec::codec::{ArrayToArrayCodec, array};
+use zarr_plugin_kit::array;
+use zarr_plugin_kit::numbers::Number;
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
@@ -17,11 +18,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
-            name: "numcodecs.packbits",
+            name: Some("numcodecs.packbits"),
             id: Some("packbits"),
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<PackBooleansConfiguration>()
     .about("Packs 8 booleans to a byte, behind the number of bits that are unused.", EXAMPLES)

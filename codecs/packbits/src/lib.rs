@@ -20,7 +20,8 @@ mod booleans;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Output, Representation, Size,
@@ -33,11 +34,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/packbits/1.0"),
-            name: "packbits",
+            name: Some("packbits"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<PackBitsConfiguration>()
     .about("Packs the bits that count of each element side by side, such as 8 booleans to a byte.", EXAMPLES)

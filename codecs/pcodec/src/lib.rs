@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use serde::Deserialize;
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
     Output, Representation, Size, Value,
@@ -28,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/pcodec/1.0"),
-            name: "numcodecs.pcodec",
+            name: Some("numcodecs.pcodec"),
             id: Some("pcodec"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/pcodec"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<PcodecConfiguration>()
     .about("Compresses numbers with pco, which finds modes and differences in them.", EXAMPLES)
 );

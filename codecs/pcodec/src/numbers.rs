@@ -4,8 +4,9 @@ use pco::ChunkConfig;
 use pco::data_types::Number as PcoNumber;
 use pco::errors::{ErrorKind, PcoError};
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
-use zarr_spec::codec::numbers::{Element, Number};
-use zarr_spec::{ArrayRepresentation, CodecError, Output, with_number};
+use zarr_plugin_kit::numbers::{Element, Number};
+use zarr_plugin_kit::with_number;
+use zarr_spec::{ArrayRepresentation, CodecError, Output};
 
 /// What the elements are, if pco has a form of them that numcodecs knows.
 pub(crate) fn number(array: &ArrayRepresentation) -> Result<Number, CodecError> {

@@ -11,24 +11,25 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{Number, cast_each, each, f16};
-use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array, typestrings};
+use zarr_plugin_kit::numbers::{Number, cast_each, each, f16};
+use zarr_plugin_kit::{Cast, Sides, array, typestrings, with_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, Value, with_number,
+    Loss, Object, Output, Representation, Value,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/quantize/1.0"),
-            name: "numcodecs.quantize",
+            name: Some("numcodecs.quantize"),
             id: Some("quantize"),
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<QuantizeConfiguration>()
     .about("Rounds floats to a number of decimal digits, so that they compress better.", EXAMPLES)
 );

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{self, ArrayToArrayCodec};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Value,
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("reshape"), create)
+    CodecPlugin::new(Identifiers::name("reshape"), &create)
         .configuration::<ReshapeConfiguration>()
         .about("Gives codecs behind it the same elements in another shape.", EXAMPLES)
 );
@@ -52,7 +52,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let shape = shape.iter().enumerate().map(|(at, entry)| dimension(at, entry)).collect::<Result<_, _>>()?;
     let reshape = Reshape { shape };
     reshape.check_order()?;
-    reshape.shape_of(&codec::array(decoded)?.shape)?;
+    reshape.shape_of(&zarr_plugin_kit::array(decoded)?.shape)?;
     Ok(Codec::ArrayToArray(Arc::new(reshape)))
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use zarr_spec::codec::numbers::{bf16, f16};
+use zarr_plugin_kit::numbers::{bf16, f16};
 
 /// What can be shifted and scaled; `None` is what the type cannot hold, of an integer in so many bits that count.
 pub(crate) trait Arithmetic: Copy + Display {

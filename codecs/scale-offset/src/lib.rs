@@ -15,12 +15,13 @@ mod arithmetic;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::numbers::{AnyNumber, Element, Operand as _, is_time, try_each};
-use zarr_spec::codec::{ArrayToArrayCodec, Cast, Sides, array};
+use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _, is_time, try_each};
+use zarr_plugin_kit::{Cast, Sides, array, with_any_number};
+use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Output, Representation, Value, with_any_number,
+    Format, Identifiers, Loss, Output, Representation, Value,
 };
 
 use arithmetic::Arithmetic;
@@ -29,11 +30,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
-            name: "scale_offset",
+            name: Some("scale_offset"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<ScaleOffsetConfiguration>()
     .about("Shifts and scales numbers in their own data type.", EXAMPLES)

@@ -12,8 +12,8 @@ use zarr_conformance::types::{
     BFLOAT16, BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Number, TEXT,
     UINT8, UINT16, UINT32, UINT64,
 };
+use zarr_plugin_kit::numbers::{Element, bf16, f16};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::codec::numbers::{Element, bf16, f16};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
 };

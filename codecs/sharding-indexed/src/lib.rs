@@ -8,19 +8,19 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::chain::{ChainCreation, Link, inner_grid_shape};
+use zarr_metadata::v3;
 use zarr_spec::codec::Shard;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::v3;
+use zarr_spec::host::chain::{ChainCreation, Link, inner_grid_shape};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
-    FillValue, Format, Identifiers, Object, Representation, Size, Value, json,
+    FillValue, Format, Identifiers, Object, Representation, Size, Value,
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("sharding_indexed"), create)
-        .translated_by(translate)
+    CodecPlugin::new(Identifiers::name("sharding_indexed"), &create)
+        .translated_by(&translate)
         .configuration::<ShardingConfiguration>()
         .about("Stores many small chunks in one value, with an index of where each one is.", EXAMPLES)
 );
@@ -78,7 +78,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> 
         index_codecs: said(creation, &shard.index_codecs)?,
         ..read
     };
-    match json::to_value(&written) {
+    match zarr_json::to_value(&written) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
         Err(error) => Err(CodecError::configuration(error.to_string())),
@@ -103,7 +103,7 @@ fn said_by_its_plugin(
     let mut name = identifier.clone();
     let mut configuration = configuration.clone();
     // One that only the host of this library knows stays as it is.
-    if creation.registry.codecs().find(creation.format, identifier, creation.reading).is_ok() {
+    if creation.registry.unknown_codec(creation.format, identifier).is_none() {
         let type_name = type_name.as_ref();
         let inner = Creation { identifier, configuration: &document.configuration, type_name, ..*creation };
         let translated = creation.registry.translated_codec(&inner, decoded, creation.format)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zarr_codec_sharding_indexed as _;
 use zarr_conformance::{array, creation, types};
 use zarr_spec::codec::{BytesToBytesCodec, Checksum, Shard};
-use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::{
     ByteOrder, Codec, CodecError, CodecPlugin, Creation, Format, Identifiers, Mode, Output, Registry,
     Representation, Size,
@@ -48,12 +48,21 @@ fn registry() -> Registry {
     for plugin in Registry::linked().unwrap().codecs().iter() {
         registry.register(*plugin).unwrap();
     }
-    let bytes = |_: &Creation<'_>, _: &Representation| Ok(Codec::Binary(ByteOrder::Little));
-    registry.register(CodecPlugin::new(Identifiers::name("bytes"), bytes)).unwrap();
-    let crc = |_: &Creation<'_>, _: &Representation| Ok(Codec::Checksum(Arc::new(FourBytes)));
-    registry.register(CodecPlugin::new(Identifiers::name("crc32c"), crc)).unwrap();
-    let gzip = |_: &Creation<'_>, _: &Representation| Ok(Codec::BytesToBytes(Arc::new(WithoutTrailingZeros)));
-    registry.register(CodecPlugin::new(Identifiers::name("gzip"), gzip)).unwrap();
+    registry
+        .register(CodecPlugin::new(Identifiers::name("bytes"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::Binary(ByteOrder::Little))
+        }))
+        .unwrap();
+    registry
+        .register(CodecPlugin::new(Identifiers::name("crc32c"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::Checksum(Arc::new(FourBytes)))
+        }))
+        .unwrap();
+    registry
+        .register(CodecPlugin::new(Identifiers::name("gzip"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::BytesToBytes(Arc::new(WithoutTrailingZeros)))
+        }))
+        .unwrap();
     registry
 }
 
@@ -96,11 +105,11 @@ fn resolved(shard: &Arc<Shard>, shard_shape: &[u64]) -> Arc<ShardPipeline> {
     let registry = registry();
     let document = zarr_spec::extension::ExtensionDocument::new(
         "sharding_indexed",
-        zarr_spec::json::parse(with("[32,32]", BYTES, INDEX).as_bytes(), &Default::default()).unwrap().value,
+        zarr_json::parse(with("[32,32]", BYTES, INDEX).as_bytes(), &Default::default()).unwrap().value,
     );
     let reading = zarr_spec::Reading::new(Mode::Strict);
     let creation =
-        zarr_spec::chain::ChainCreation { format: Format::V3, registry: &registry, reading: &reading };
+        zarr_spec::host::chain::ChainCreation { format: Format::V3, registry: &registry, reading: &reading };
     let array = array(shard_shape, types::UINT16);
     let chain = zarr_spec::CodecChain::create(&creation, None, &[document], &array).unwrap();
     assert_eq!(chain.shard().unwrap().inner_shape, shard.inner_shape);
@@ -234,8 +243,11 @@ fn entries_of_both_lists_are_names_or_objects() {
 #[test]
 fn what_is_missing_around_the_codec_is_an_error() {
     let mut without_types = Registry::linked().unwrap();
-    let bytes = |_: &Creation<'_>, _: &Representation| Ok(Codec::Binary(ByteOrder::Little));
-    without_types.register(CodecPlugin::new(Identifiers::name("bytes"), bytes)).unwrap();
+    without_types
+        .register(CodecPlugin::new(Identifiers::name("bytes"), &|_: &Creation<'_>, _: &Representation| {
+            Ok(Codec::Binary(ByteOrder::Little))
+        }))
+        .unwrap();
     let error = create_in(&without_types, &with("[2]", BYTES, BYTES), &[4], Mode::Lenient).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
     assert!(error.to_string().contains("uint64"), "{error}");

@@ -21,13 +21,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/shuffle/1.0"),
-            name: "numcodecs.shuffle",
+            name: Some("numcodecs.shuffle"),
             id: Some("shuffle"),
             aliases: &["https://codec.zarrs.dev/bytes_to_bytes/shuffle"],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<ShuffleConfiguration>)
+    .translated_by(&all_members::<ShuffleConfiguration>)
     .configuration::<ShuffleConfiguration>()
     .about("Puts the first bytes of all elements together, then the second ones, and so on.", EXAMPLES)
 );

@@ -17,13 +17,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/codecs/transpose/1.0"),
-            name: "transpose",
+            name: Some("transpose"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<TransposeConfiguration>()
     .about("Stores the dimensions of a chunk in another order.", EXAMPLES)
 );

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::{self, ArrayToBytesCodec, items};
+use zarr_plugin_kit::{NoConfiguration, items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -18,11 +18,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"),
-            name: "vlen-bytes",
+            name: Some("vlen-bytes"),
             id: Some("vlen-bytes"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes byte strings of any length one after another, each behind its length.", EXAMPLES)
@@ -69,11 +69,7 @@ impl ArrayToBytesCodec for VlenBytes {
     }
 }
 
-#[derive(Deserialize)]
-struct NoConfiguration {}
-
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let NoConfiguration {} = creation.parse()?;
-    items::check_type(codec::array(decoded)?, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenBytes)))
 }

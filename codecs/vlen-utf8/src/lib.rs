@@ -7,11 +7,9 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::codec::{
-    self, ArrayToBytesCodec,
-    items::{self, Items},
-};
+use zarr_plugin_kit::NoConfiguration;
+use zarr_plugin_kit::items::{self, Items};
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -21,11 +19,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"),
-            name: "vlen-utf8",
+            name: Some("vlen-utf8"),
             id: Some("vlen-utf8"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes texts of any length one after another in UTF-8, each behind its length.", EXAMPLES)
@@ -77,11 +75,7 @@ fn each_is_utf8(items: Items<'_>) -> Result<(), &'static str> {
     if are_utf8 { Ok(()) } else { Err("an element is not UTF-8") }
 }
 
-#[derive(Deserialize)]
-struct NoConfiguration {}
-
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    let NoConfiguration {} = creation.parse()?;
-    items::check_type(codec::array(decoded)?, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenUtf8)))
 }

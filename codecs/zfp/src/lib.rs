@@ -20,7 +20,8 @@ mod stream;
 
 use std::sync::Arc;
 
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Loss,
     Object, Output, Representation, Size,
@@ -34,11 +35,11 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/zfp/1.0"),
-            name: "zfp",
+            name: Some("zfp"),
             id: None,
             aliases: &["https://codec.zarrs.dev/array_to_bytes/zfp"],
         },
-        create_zfp,
+        &create_zfp,
     )
     .configuration::<ZfpConfiguration>()
     .about(
@@ -75,13 +76,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/zfpy/1.0"),
-            name: "numcodecs.zfpy",
+            name: Some("numcodecs.zfpy"),
             id: Some("zfpy"),
             aliases: &["https://codec.zarrs.dev/array_to_bytes/zfpy"],
         },
-        create_zfpy,
+        &create_zfpy,
     )
-    .translated_by(translate_zfpy)
+    .translated_by(&translate_zfpy)
     .configuration::<ZfpyConfiguration>()
     .about(
         "Compresses numbers in up to 4 dimensions with zfp, and says in a header what they are.",

@@ -1,7 +1,7 @@
 //! Modes of zfp, as the two codecs have them.
 
 use serde::Deserialize;
-use zarr_spec::json::Number;
+use zarr_spec::Number;
 use zarr_spec::{CodecError, Object, Value};
 
 /// What zfp may lose.

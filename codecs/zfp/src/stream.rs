@@ -1,7 +1,8 @@
 //! From the bytes of elements to a zfp stream, and back.
 
-use zarr_spec::codec::numbers::{Element, Number, f16};
-use zarr_spec::{ArrayRepresentation, CodecError, Output, Size, with_number};
+use zarr_plugin_kit::numbers::{Element, Number, f16};
+use zarr_plugin_kit::with_number;
+use zarr_spec::{ArrayRepresentation, CodecError, Output, Size};
 use zfp_rs::{
     ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpScalar,
     ZfpScalarType, ZfpStreamAlignment,

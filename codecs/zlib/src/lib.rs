@@ -29,16 +29,16 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/zlib/1.0"),
-            name: "numcodecs.zlib",
+            name: Some("numcodecs.zlib"),
             id: Some("zlib"),
             aliases: &[
                 "https://purl.org/zarr/spec/codec/zlib/1.0",
                 "https://codec.zarrs.dev/bytes_to_bytes/zlib",
             ],
         },
-        create,
+        &create,
     )
-    .translated_by(all_members::<ZlibConfiguration>)
+    .translated_by(&all_members::<ZlibConfiguration>)
     .configuration::<ZlibConfiguration>()
     .about("Compresses to a zlib stream (RFC 1950).", EXAMPLES)
 );

@@ -3,7 +3,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 #[cfg(feature = "libdeflate")]
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
-use zarr_spec::codec::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::{CodecError, Output};
 
 /// Memory for compressing at one level.

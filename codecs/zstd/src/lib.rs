@@ -29,13 +29,13 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some(OWN_URI),
-            name: "zstd",
+            name: Some("zstd"),
             id: Some("zstd"),
             aliases: &["numcodecs.zstd", "https://purl.org/zarr/spec/codec/zstd/1.0"],
         },
-        create,
+        &create,
     )
-    .translated_by(translate)
+    .translated_by(&translate)
     .configuration::<ZstdConfiguration>()
     .about("Compresses to a Zstandard frame (RFC 8878).", EXAMPLES)
 );

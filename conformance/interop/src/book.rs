@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use zarr_kit::spec::json as spec_json;
+use zarr_kit::json as spec_json;
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
 use crate::cases::in_other_words;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use zarr_kit::Format;
-use zarr_kit::spec::json;
+use zarr_kit::json;
 
 /// One node that was written, and what must be read from it.
 #[derive(Debug, Clone)]

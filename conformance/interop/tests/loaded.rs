@@ -9,7 +9,8 @@ use std::thread;
 use zarr_conformance::suite::{Level, Report, Suite, suites_of};
 use zarr_kit::loaded::Loader;
 use zarr_kit::spec::Key;
-use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::spec::host::registry::Table;
+use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
 
@@ -80,10 +81,10 @@ fn what_a_plugin_says_of_itself_crosses_the_boundary() {
 }
 
 /// Sentence and number of examples of each plugin.
-fn said<P: Plugin>(table: &Table<P>) -> BTreeMap<String, (&'static str, usize)> {
+fn said<K: Kind + ?Sized>(table: &Table<K>) -> BTreeMap<String, (&'static str, usize)> {
     let plugins = table.iter().map(|plugin| {
-        let identifiers = plugin.identifiers();
-        let about = plugin.about();
+        let identifiers = plugin.identifiers;
+        let about = plugin.about;
         (format!("{identifiers:?}"), (about.summary, about.examples.len()))
     });
     plugins.collect()

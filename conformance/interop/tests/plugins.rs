@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
 use zarr_kit::loaded::{Loader, Lock, Policy, Search, platform, sha256};
-use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::spec::host::registry::Table;
+use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Format, Identifiers, Key, Mode, Reading};
 use zarr_kit::{Context, Hierarchy, Registry, Selection, open_store};
@@ -60,7 +61,7 @@ fn load(folder: &TempDir, registry: &mut Registry) {
 
 fn provides(kind: &str, identifiers: &Identifiers) -> String {
     let mut text = format!("[[provides]]\nkind = '{kind}'\n");
-    let name = Some(identifiers.name).filter(|name| !name.is_empty());
+    let name = identifiers.name;
     for (member, identifier) in [("uri", identifiers.uri), ("name", name), ("id", identifiers.id)] {
         if let Some(identifier) = identifier {
             writeln!(text, "{member} = '{identifier}'").unwrap();
@@ -250,9 +251,9 @@ fn of_the_workspace(library: &str, crates: &[(&str, &str, &str)]) -> TempDir {
 }
 
 /// Appends the entries of a manifest for the plugins of `packages` in `table`.
-fn of<P: Plugin>(table: &Table<P>, kind: &str, packages: &[String], manifest: &mut String) {
+fn of<K: Kind + ?Sized>(table: &Table<K>, kind: &str, packages: &[String], manifest: &mut String) {
     let mut wanted: Vec<_> =
-        table.iter().filter(|plugin| packages.iter().any(|it| it == plugin.origin().package)).collect();
-    wanted.sort_by_key(|plugin| plugin.identifiers().name);
-    wanted.iter().for_each(|plugin| manifest.push_str(&provides(kind, plugin.identifiers())));
+        table.iter().filter(|plugin| packages.iter().any(|it| it == plugin.origin.package)).collect();
+    wanted.sort_by_key(|plugin| plugin.identifiers.name);
+    wanted.iter().for_each(|plugin| manifest.push_str(&provides(kind, &plugin.identifiers)));
 }

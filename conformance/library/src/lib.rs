@@ -14,11 +14,11 @@ zarr_kit::spec::register!(
     StorageTransformerPlugin::new(
         Identifiers {
             uri: Some("https://example.org/storage-transformers/complement/1.0"),
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .about("Stores the complement of every byte of a chunk.", EXAMPLES)
     .configuration::<Nothing>()

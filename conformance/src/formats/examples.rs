@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use std::{fmt, fs, io};
 
 use serde::Deserialize;
-use zarr_spec::json;
 
 /// All files of all examples, by their paths in `formats`.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/format_examples.rs"));
@@ -129,9 +128,10 @@ pub fn all() -> &'static [Example] {
 }
 
 fn parse(format: FormatName, text: &str) -> Result<Vec<Example>, String> {
-    let document = json::parse(text.as_bytes(), &json::ParseOptions::default());
+    let document = zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default());
     let document = document.map_err(|error| format!("{format}: {error}"))?.value;
-    let entries: Vec<Entry> = json::from_value(&document).map_err(|error| format!("{format}: {error}"))?;
+    let entries: Vec<Entry> =
+        zarr_json::from_value(&document).map_err(|error| format!("{format}: {error}"))?;
     let example = |entry: Entry| {
         let what = format!("{format}/{}", entry.id);
         let expectation = match (entry.expect, entry.elements) {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use zarr_spec::json::{Object, Value};
+use zarr_spec::{Object, Value};
 
 use super::{FormatName, Outcome, Reading};
 use crate::suite::{VERSION, escaped};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError, StorePlugin, get_value};
-use zarr_spec::{Key, inventory, json, typetag};
+use zarr_spec::{Key, inventory, typetag};
 
 use super::{MinimalStore, check_store};
 
@@ -40,10 +40,10 @@ pub fn empty() -> Arc<dyn Store> {
 ///
 /// The message, if the description or what it describes is refused.
 pub fn described(description: &str) -> Result<Arc<dyn Store>, String> {
-    let parsed = json::parse(description.as_bytes(), &json::ParseOptions::default());
+    let parsed = zarr_json::parse(description.as_bytes(), &zarr_json::ParseOptions::default());
     let value = parsed.map_err(|error| error.to_string())?.value;
     let description: Box<dyn StoreConfiguration> =
-        json::from_value(&value).map_err(|error| error.to_string())?;
+        zarr_json::from_value(&value).map_err(|error| error.to_string())?;
     description.open(None).map_err(|error| error.to_string())
 }
 

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
+use zarr_spec::grid::{ChunkGrid, GridError};
 use zarr_spec::{Example, Mode, Reading, Registry, Value};
 
 use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text};
 use super::{Cases, Level, Rule, Suite};
 
-type GridOnTrial = Tried<ChunkGridPlugin>;
+type GridOnTrial = Tried<dyn ChunkGrid>;
 
 const RULES: &[RuleOf<GridOnTrial>] = &[
     (
@@ -108,7 +108,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for ChunkGridPlugin {
+impl Makes for dyn ChunkGrid {
     fn make(
         tried: &GridOnTrial,
         example: &Example,

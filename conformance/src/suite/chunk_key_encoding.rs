@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
+use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::{Example, Key, Reading, Registry, Value};
 
 use super::tried::{Makes, RuleOf, Tried, suite, text};
 use super::{Cases, Level, Rule, Suite};
 
-type EncodingOnTrial = Tried<ChunkKeyEncodingPlugin>;
+type EncodingOnTrial = Tried<dyn ChunkKeyEncoding>;
 
 const RULES: &[RuleOf<EncodingOnTrial>] = &[
     (
@@ -74,7 +74,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for ChunkKeyEncodingPlugin {
+impl Makes for dyn ChunkKeyEncoding {
     fn make(
         tried: &EncodingOnTrial,
         example: &Example,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Example, Loss, Mode, Output, Reading, Registry,
-    Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecError, Example, Loss, Mode, Output, Reading, Registry, Representation,
+    Size, Value,
 };
 
 use super::attempt::{placement, record, shown};
@@ -33,7 +33,7 @@ mod threads;
 pub use fixtures::{Fixture, FixtureError, add_fixtures, fixtures_in};
 pub(super) use hostile::Hostile;
 
-type CodecOnTrial = Tried<CodecPlugin>;
+type CodecOnTrial = Tried<Codec>;
 type CodecRule = RuleOf<CodecOnTrial>;
 
 /// One example for an array of one type and shape.
@@ -71,7 +71,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for CodecPlugin {
+impl Makes for Codec {
     fn make(
         tried: &CodecOnTrial,
         example: &Example,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, Example, Format, Mode,
-    Reading, Registry, Units, Value, json,
+    ArrayRepresentation, ByteOrder, DataType, DataTypeError, Elements, Example, Format, Mode, Reading,
+    Registry, Units, Value,
 };
 
 use super::elements::{pieces, samples};
@@ -14,7 +14,7 @@ use super::{Cases, Level, Rule, Suite};
 
 pub(super) mod fuzzed;
 
-type TypeOnTrial = Tried<DataTypePlugin>;
+type TypeOnTrial = Tried<dyn DataType>;
 
 const RULES: &[RuleOf<TypeOnTrial>] = &[
     (
@@ -134,7 +134,7 @@ pub(super) fn add(registry: &Arc<Registry>, linked: &Registry, suites: &mut Vec<
     }
 }
 
-impl Makes for DataTypePlugin {
+impl Makes for dyn DataType {
     fn make(
         tried: &TypeOnTrial,
         example: &Example,
@@ -239,8 +239,8 @@ impl Use {
             }
             Err(error) => return Err(format!("it cannot be written: {error}")),
         };
-        let options = json::ParseOptions { bare_non_finite: true, ..json::ParseOptions::default() };
-        let parsed = json::parse(written.to_string().as_bytes(), &options).map_err(text)?.value;
+        let options = zarr_json::ParseOptions { bare_non_finite: true, ..zarr_json::ParseOptions::default() };
+        let parsed = zarr_json::parse(written.to_string().as_bytes(), &options).map_err(text)?.value;
         let undefined = format != Format::V3 && parsed.is_null();
         if undefined {
             // Whoever reads that has what an array without a fill value has.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zarr_spec::registry::split_version;
+use zarr_spec::host::registry::split_version;
 use zarr_spec::{Example, Format, Mode, Object, Reading, Value, json};
 
 use super::tried::{CheckOf, OnTrial, value};
@@ -83,8 +83,7 @@ fn identifiers<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
         cases.holds(uri, has_version, || "it does not end in `/MAJOR.MINOR`".to_owned());
     }
     // Aliases are what others have written, whatever that is.
-    let names = [identifiers.name].into_iter().chain(identifiers.id);
-    for name in names.filter(|name| !name.is_empty()) {
+    for name in identifiers.name.into_iter().chain(identifiers.id) {
         let is_plain = name.chars().all(|character| !character.is_whitespace() && !character.is_control());
         cases.holds(name, is_plain, || "there is white space in it".to_owned());
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
+use zarr_spec::extension::{Extension, ExtensionPlace};
 use zarr_spec::{Example, Key, Mode, Reading, Registry, Value};
 
 use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text, value};
 use super::{Cases, Level, Rule, Suite};
 
-type ExtensionOnTrial = Tried<ExtensionPlugin>;
+type ExtensionOnTrial = Tried<dyn Extension>;
 
 const RULES: &[RuleOf<ExtensionOnTrial>] = &[
     (
@@ -40,7 +40,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for ExtensionPlugin {
+impl Makes for dyn Extension {
     fn make(
         tried: &ExtensionOnTrial,
         example: &Example,

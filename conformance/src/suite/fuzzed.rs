@@ -5,10 +5,10 @@ use std::sync::Arc;
 use zarr_spec::extension::ExtensionPlace;
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::key_encoding::ChunkKeyEncoding;
-use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::layout::MemoryLayout;
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::registry::Plugin;
-use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value, json};
+use zarr_spec::plugin::{Kind, Plugin};
+use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value};
 
 use super::tried::{Tried, shape_of, value, with_stand_ins};
 use super::{codec, data_type, extension};
@@ -96,8 +96,8 @@ fn extensions(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec
 }
 
 /// Whether a plugin is wanted.
-pub(super) fn is_of<P: Plugin>(plugin: P, package: Option<&str>) -> bool {
-    package.is_none_or(|package| plugin.origin().package == package)
+pub(super) fn is_of<K: Kind + ?Sized>(plugin: Plugin<K>, package: Option<&str>) -> bool {
+    package.is_none_or(|package| plugin.origin.package == package)
 }
 
 /// One of `all`, as a byte of the input says.
@@ -107,23 +107,21 @@ pub(super) fn chosen<T>(all: &[T], byte: u8) -> Option<&T> {
 
 /// The JSON that an input holds.
 pub(super) fn document(text: &[u8]) -> Option<Value> {
-    let limits = json::Limits { bytes: DOCUMENT_SIZE, ..json::Limits::default() };
-    let options = json::ParseOptions { limits, ..json::ParseOptions::default() };
-    json::parse(text, &options).ok().map(|parsed| parsed.value)
+    let limits = zarr_json::Limits { bytes: DOCUMENT_SIZE, ..zarr_json::Limits::default() };
+    let options = zarr_json::ParseOptions { limits, ..zarr_json::ParseOptions::default() };
+    zarr_json::parse(text, &options).ok().map(|parsed| parsed.value)
 }
 
 /// What the plugin is called first, whatever the format.
-pub(super) fn name_of<P: Plugin>(plugin: &P) -> &'static str {
-    let identifiers = plugin.identifiers();
-    let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
-    names.find(|name| !name.is_empty()).unwrap_or_default()
+pub(super) fn name_of<K: Kind + ?Sized>(plugin: &Plugin<K>) -> &'static str {
+    plugin.identifiers.any()
 }
 
-fn all<'p, P: Plugin + 'p>(
-    plugins: impl Iterator<Item = &'p P>,
+fn all<'p, K: Kind + ?Sized>(
+    plugins: impl Iterator<Item = &'p Plugin<K>>,
     registry: &Arc<Registry>,
     package: Option<&str>,
-) -> Vec<Arc<Tried<P>>> {
+) -> Vec<Arc<Tried<K>>> {
     let wanted = plugins.filter(|plugin| is_of(**plugin, package));
     wanted.map(|plugin| Arc::new(Tried { plugin: *plugin, registry: Arc::clone(registry) })).collect()
 }
@@ -134,11 +132,11 @@ fn own(example: &Example) -> String {
 }
 
 /// JSON in the place of each example.
-pub(super) fn configurations<P: Plugin + Send + Sync + 'static>(
-    plugin: &Arc<Tried<P>>,
+pub(super) fn configurations<K: Kind + ?Sized>(
+    plugin: &Arc<Tried<K>>,
     targets: &mut Vec<Target>,
     seed: impl Fn(&Example) -> String,
-    run: impl Fn(&Tried<P>, &'static Example, &Value) + Send + Sync + Copy + 'static,
+    run: impl Fn(&Tried<K>, &'static Example, &Value) + Send + Sync + Copy + 'static,
 ) {
     for example in plugin.examples() {
         let plugin = Arc::clone(plugin);
@@ -156,12 +154,12 @@ pub(super) fn configurations<P: Plugin + Send + Sync + 'static>(
     }
 }
 
-fn label<P: Plugin>(what: &str, plugin: &P, example: &Example) -> String {
-    format!("{what} {} `{}`: {} in {}", P::POINT, name_of(plugin), example.document, example.format)
+fn label<K: Kind + ?Sized>(what: &str, plugin: &Plugin<K>, example: &Example) -> String {
+    format!("{what} {} `{}`: {} in {}", K::POINT, name_of(plugin), example.document, example.format)
 }
 
 /// Layouts that compute something are codecs; any may be refused its configuration.
-fn layout(plugin: &Arc<Tried<MemoryLayoutPlugin>>, targets: &mut Vec<Target>) {
+fn layout(plugin: &Arc<Tried<MemoryLayout>>, targets: &mut Vec<Target>) {
     configurations(plugin, targets, own, |plugin, example, entry| {
         let reading = Reading::new(Mode::Lenient);
         let Ok(document) = plugin.parse(example, entry, &reading) else { return };
@@ -190,7 +188,7 @@ fn layout(plugin: &Arc<Tried<MemoryLayoutPlugin>>, targets: &mut Vec<Target>) {
 }
 
 fn grid(
-    plugin: &Tried<zarr_spec::grid::ChunkGridPlugin>,
+    plugin: &Tried<dyn zarr_spec::grid::ChunkGrid>,
     example: &'static Example,
     shape: &[u64],
     entry: &Value,
@@ -242,10 +240,7 @@ fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &
 }
 
 /// Text in the place of keys: a byte says how many dimensions there are.
-fn chunk_keys(
-    plugin: &Arc<Tried<zarr_spec::key_encoding::ChunkKeyEncodingPlugin>>,
-    targets: &mut Vec<Target>,
-) {
+fn chunk_keys(plugin: &Arc<Tried<dyn zarr_spec::key_encoding::ChunkKeyEncoding>>, targets: &mut Vec<Target>) {
     for (example, encoding) in plugin.made(|creation| (plugin.plugin.create)(creation)) {
         let seeds = Arc::clone(&encoding);
         targets.push(Target {
@@ -290,7 +285,7 @@ fn chunk_and_back(encoding: &dyn ChunkKeyEncoding, chunk: &[u64]) -> String {
 
 /// Documents as bytes.
 fn metadata(
-    plugin: &Arc<Tried<zarr_spec::metadata_encoding::MetadataEncodingPlugin>>,
+    plugin: &Arc<Tried<dyn zarr_spec::metadata_encoding::MetadataEncoding>>,
     targets: &mut Vec<Target>,
 ) {
     for (example, encoding) in plugin.made(|creation| (plugin.plugin.create)(creation)) {

@@ -10,7 +10,7 @@ use std::{env, fs, io};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};
 use zarr_spec::Registry;
-use zarr_spec::registry::DuplicateIdentifier;
+use zarr_spec::host::registry::DuplicateIdentifier;
 
 use super::codec::{Fixture, add_fixtures};
 use super::worker::{is_worker, serve};

@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{CodecPlugin, Registry};
 
 use super::codec::Hostile;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zarr_spec::layout::MemoryLayoutPlugin;
+use zarr_spec::layout::MemoryLayout;
 use zarr_spec::{ArrayRepresentation, Codec, CodecError, Example, Mode, Output, Reading, Registry, Value};
 
 use super::elements::samples;
@@ -10,7 +10,7 @@ use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text};
 use super::{Cases, Level, Rule, Suite};
 use crate::{codecs, types};
 
-type LayoutOnTrial = Tried<MemoryLayoutPlugin>;
+type LayoutOnTrial = Tried<MemoryLayout>;
 
 const RULES: &[RuleOf<LayoutOnTrial>] = &[
     (
@@ -73,7 +73,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for MemoryLayoutPlugin {
+impl Makes for MemoryLayout {
     fn make(
         tried: &LayoutOnTrial,
         example: &Example,

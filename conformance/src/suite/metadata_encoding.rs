@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Example, Key, Mode, Reading, Registry, Value};
 
 use super::tried::{Makes, RuleOf, Tried, suite, text, value};
 use super::{Cases, Level, Rule, Suite};
 use crate::codecs::Random;
 
-type EncodingOnTrial = Tried<MetadataEncodingPlugin>;
+type EncodingOnTrial = Tried<dyn MetadataEncoding>;
 
 const RULES: &[RuleOf<EncodingOnTrial>] = &[
     (
@@ -58,7 +58,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
             id: "metadata-bounded",
             level: Level::L2,
             sentence: "A document with more bytes than the reader takes is an error, and so is one that nests without end.",
-            source: "`Reading::document_size`, `zarr_spec::json::MAX_DEPTH`",
+            source: "`Reading::document_size`, `zarr_json::MAX_DEPTH`",
             since: "0.1",
         },
         bounded,
@@ -86,7 +86,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for MetadataEncodingPlugin {
+impl Makes for dyn MetadataEncoding {
     fn make(
         tried: &EncodingOnTrial,
         example: &Example,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use zarr_spec::json::{Object, Value};
+use zarr_spec::{Object, Value};
 
 mod html;
 mod junit;
@@ -269,7 +269,7 @@ impl Expectations {
 
 #[cfg(test)]
 mod tests {
-    use zarr_spec::registry::ExtensionPoint;
+    use zarr_spec::host::registry::ExtensionPoint;
 
     use super::*;
     use crate::suite::{Rule, Trial};

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use zarr_spec::store::{Capabilities, Store, get_value};
-use zarr_spec::transformer::{
-    ShardingTransformer, StorageTransformer, StorageTransformerPlugin, WrappingTransformer,
-};
+use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
 use zarr_spec::{Example, Invalid, Key, Mode, Prefix, Reading, Registry, Size, Value};
 
 use super::tried::{Makes, RuleOf, Tried, shape_of, suite, text};
@@ -13,7 +11,7 @@ use super::{Cases, Level, Rule, Suite};
 use crate::stores::{MinimalStore, hold, rules};
 use crate::types;
 
-type TransformerOnTrial = Tried<StorageTransformerPlugin>;
+type TransformerOnTrial = Tried<StorageTransformer>;
 
 const RULES: &[RuleOf<TransformerOnTrial>] = &[
     (
@@ -80,7 +78,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
     }
 }
 
-impl Makes for StorageTransformerPlugin {
+impl Makes for StorageTransformer {
     fn make(
         tried: &TransformerOnTrial,
         example: &Example,

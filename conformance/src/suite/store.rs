@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::store::{Store, StorePlugin, open_described};
 use zarr_spec::{About, Example, Format, Identifiers, Reading, Registry, Value};
 

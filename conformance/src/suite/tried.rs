@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use zarr_metadata::parse_entry;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::parse_entry;
-use zarr_spec::registry::{DuplicateIdentifier, Plugin};
+use zarr_spec::host::registry::DuplicateIdentifier;
+use zarr_spec::plugin::{Kind, Plugin};
 use zarr_spec::{
     About, ArrayRepresentation, Creation, DataType, Example, Format, Identifiers, Mode, Reading, Registry,
-    Value, json,
+    Value,
 };
 
 use super::attempt::record;
@@ -51,7 +52,7 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
 }
 
 /// A kind of plugin that documents name.
-pub(super) trait Makes: Plugin + Send + Sync + 'static {
+pub(super) trait Makes: Kind {
     /// As [`OnTrial::make`].
     fn make(
         tried: &Tried<Self>,
@@ -63,8 +64,8 @@ pub(super) trait Makes: Plugin + Send + Sync + 'static {
 }
 
 /// A plugin that documents name.
-pub(super) struct Tried<P> {
-    pub(super) plugin: P,
+pub(super) struct Tried<K: Kind + ?Sized> {
+    pub(super) plugin: Plugin<K>,
     pub(super) registry: Arc<Registry>,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn with_stand_ins(registry: &Registry) -> Arc<Registry> {
     let reading = Reading::new(Mode::Strict);
     for &plugin in crate::types::PLUGINS {
         // What a linked crate has is better than what stands in for it.
-        let document = DataTypeDocument::named(plugin.identifiers.name);
+        let document = DataTypeDocument::named(plugin.identifiers.name.unwrap_or_default());
         if registry.data_type_plugin(Format::V3, &document, &reading).is_err() {
             let (Ok(()) | Err(DuplicateIdentifier { .. })) = registry.register(plugin);
         }
@@ -95,7 +96,7 @@ pub(super) fn with_stand_ins(registry: &Registry) -> Arc<Registry> {
 
 /// The JSON of a document, if that is all right.
 pub(super) fn value(document: &str) -> Result<Value, String> {
-    let parsed = json::parse(document.as_bytes(), &json::ParseOptions::default()).map_err(text)?;
+    let parsed = zarr_json::parse(document.as_bytes(), &zarr_json::ParseOptions::default()).map_err(text)?;
     match parsed.remarks.first() {
         Some(remark) => Err(remark.to_string()),
         None => Ok(parsed.value),
@@ -112,23 +113,23 @@ pub(super) fn shape_of(example: &Example) -> &'static [u64] {
     if example.shape.is_empty() { ANY_SHAPE } else { example.shape }
 }
 
-impl<P: Makes> OnTrial for Tried<P> {
+impl<K: Makes + ?Sized> OnTrial for Tried<K> {
     fn subject(&self) -> Subject {
         Subject::of(&self.plugin)
     }
 
     fn identifiers(&self) -> Identifiers {
-        *self.plugin.identifiers()
+        self.plugin.identifiers
     }
 
     fn about(&self) -> &About {
-        self.plugin.about()
+        &self.plugin.about
     }
 
     fn formats(&self) -> Vec<Format> {
-        let identifiers = self.plugin.identifiers();
+        let identifiers = self.plugin.identifiers;
         let is_named =
-            |format: &Format| P::POINT.is_named_in(*format) && identifiers.in_format(*format).is_some();
+            |format: &Format| K::POINT.is_named_in(*format) && identifiers.in_format(*format).is_some();
         Format::ALL.into_iter().filter(is_named).collect()
     }
 
@@ -139,13 +140,13 @@ impl<P: Makes> OnTrial for Tried<P> {
         reading: &Reading,
         cases: &mut Cases,
     ) -> Result<(), String> {
-        P::make(self, example, entry, reading, cases)
+        K::make(self, example, entry, reading, cases)
     }
 }
 
-impl<P: Plugin> Tried<P> {
+impl<K: Kind + ?Sized> Tried<K> {
     pub(super) fn examples(&self) -> &'static [Example] {
-        self.plugin.about().examples
+        self.plugin.about.examples
     }
 
     /// What the document of an example says, read strictly.
@@ -161,10 +162,10 @@ impl<P: Plugin> Tried<P> {
         reading: &Reading,
     ) -> Result<ExtensionDocument, String> {
         let format = example.format;
-        let document = parse_entry(P::POINT, format, entry, shape_of(example), reading).map_err(text)?;
-        let identifiers = self.plugin.identifiers();
+        let document = parse_entry(K::POINT, format, entry, shape_of(example), reading).map_err(text)?;
+        let identifiers = self.plugin.identifiers;
         let name = document.identifier.as_str();
-        let written = [identifiers.in_format(format), Some(identifiers.name)];
+        let written = [identifiers.in_format(format), identifiers.name];
         // A codec may have two names in v3: the registered one, and that of numcodecs.
         let is_other_name = !name.contains(':') && identifiers.aliases.contains(&name);
         if !written.contains(&Some(name)) && !is_other_name {
@@ -198,7 +199,7 @@ impl<P: Plugin> Tried<P> {
             identifier: &document.identifier,
             configuration: &document.configuration,
             type_name: document.type_name.as_ref(),
-            registry: &self.registry,
+            registry: &*self.registry,
             reading,
         }
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::{env, panic};
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::json;
 
 use super::attempt::{Attempt, Placement, Record};
 use super::{Rule, Suite, Verdict, note_panic};
@@ -174,17 +173,17 @@ fn answer(
     record: &Arc<Record>,
 ) -> Result<Vec<u8>, String> {
     let value = match request {
-        Request::List => json::to_value(&match suites {
+        Request::List => zarr_json::to_value(&match suites {
             Ok(suites) => List::Suites(suites.iter().map(SentSuite::of).collect()),
             Err(why) => List::Refused(why.clone()),
         }),
         Request::Rule { suite, trial, placement, is_thorough } => {
             let attempt = Attempt { placement, is_thorough, record: Some(Arc::clone(record)) };
-            json::to_value(&verdict(suites.as_deref().unwrap_or_default(), suite, trial, attempt))
+            zarr_json::to_value(&verdict(suites.as_deref().unwrap_or_default(), suite, trial, attempt))
         }
     };
     let value = value.map_err(|error| error.to_string())?;
-    json::to_vec(&value).map_err(|error| error.to_string())
+    zarr_json::to_vec(&value).map_err(|error| error.to_string())
 }
 
 fn verdict(suites: &[Suite], suite: usize, trial: usize, attempt: Attempt) -> Verdict {

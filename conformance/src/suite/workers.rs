@@ -11,8 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, TempPath};
-use zarr_spec::json;
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 
 use super::attempt::{Placement, Record};
 use super::worker::{List, Request, SentSuite, VARIABLE};
@@ -149,8 +148,8 @@ impl Workers {
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(line: &str) -> Option<T> {
-    let value = json::parse(line.as_bytes(), &json::ParseOptions::default()).ok()?.value;
-    json::from_value(&value).ok()
+    let value = zarr_json::parse(line.as_bytes(), &zarr_json::ParseOptions::default()).ok()?.value;
+    zarr_json::from_value(&value).ok()
 }
 
 /// What is sent once is part of the program from then on: there are few rules.

@@ -51,7 +51,7 @@ const LAYOUTS: &[Wrong] = &[
 #[test]
 fn chunk_grids_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(GRIDS, |registry, name| {
-        let plugin = ChunkGridPlugin::new(named(name), create_grid);
+        let plugin = ChunkGridPlugin::new(named(name), &create_grid);
         let example = example(name).with_shape(&[10, 8]);
         registry.register(plugin.about("Does one thing wrong.", examples([example]))).unwrap();
     });
@@ -60,7 +60,7 @@ fn chunk_grids_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 #[test]
 fn chunk_key_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(ENCODINGS, |registry, name| {
-        let plugin = ChunkKeyEncodingPlugin::new(named(name), |creation| {
+        let plugin = ChunkKeyEncodingPlugin::new(named(name), &|creation| {
             creation.parse::<Nothing>()?;
             Ok(Arc::new(Encoding(creation.identifier.to_owned())))
         });
@@ -73,7 +73,7 @@ fn memory_layouts_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(LAYOUTS, |registry, name| {
         let uri = leaked(format!("https://example.com/{name}/1.0"));
         let identifiers = Identifiers { uri: Some(uri), ..named(name) };
-        let plugin = MemoryLayoutPlugin::new(identifiers, create_layout);
+        let plugin = MemoryLayoutPlugin::new(identifiers, &create_layout);
         let example = Example::draft(leaked(format!("{{\"extension\": \"{uri}\", \"type\": \"{name}\"}}")));
         registry.register(plugin.about("Does one thing wrong.", examples([example]))).unwrap();
     });

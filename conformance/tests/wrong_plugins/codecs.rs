@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
-use zarr_spec::chain::ChainCreation;
+use zarr_plugin_kit::array;
 use zarr_spec::codec::{
     ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, InParts, PartSource, PartTarget,
-    RunChain, array, range_within,
+    RunChain, range_within,
 };
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
     Registry, Representation, Size, Value,
@@ -118,8 +119,8 @@ fn register() -> impl Fn(&mut Registry, &'static str) {
         };
         let id = (name == "has-no-example-of-v2").then_some(name);
         let uri = (name == "has-no-version").then_some("https://example.com/has-no-version");
-        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, uri, ..named(name) }, create);
-        let plugin = if name == "translates-otherwise" { plugin.translated_by(one_more) } else { plugin };
+        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, uri, ..named(name) }, &create);
+        let plugin = if name == "translates-otherwise" { plugin.translated_by(&one_more) } else { plugin };
         let plugin = match name {
             "says-another-kind" => plugin.configuration::<AnotherKind>(),
             "takes-what-it-does-not-say" => plugin.configuration::<Required>(),

@@ -59,7 +59,7 @@ fn deeper(room: &[u8; 1024]) -> u8 {
 fn suites() -> Vec<Suite> {
     let mut registry = Registry::empty();
     for name in NAMES {
-        let plugin = CodecPlugin::new(named(name), |creation, _| {
+        let plugin = CodecPlugin::new(named(name), &|creation, _| {
             if creation.identifier == "leaks" {
                 Vec::<u8>::with_capacity(1 << 20).leak();
             }

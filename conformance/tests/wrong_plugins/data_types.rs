@@ -29,7 +29,7 @@ const WRONG: &[Wrong] = &[
 #[test]
 fn data_types_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(WRONG, |registry, name| {
-        let plugin = DataTypePlugin::new(named(name), |creation| {
+        let plugin = DataTypePlugin::new(named(name), &|creation| {
             if !creation.configuration.is_null() {
                 return Err(Invalid::new("there is no configuration").into());
             }

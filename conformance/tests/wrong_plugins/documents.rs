@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_json::{ParseOptions, parse};
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::json::{ParseOptions, parse};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Example, Identifiers, Invalid, Object, Reading, Value};
 
@@ -36,7 +36,7 @@ fn identifiers(name: &'static str) -> (&'static str, Identifiers) {
 fn metadata_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(ENCODINGS, |registry, name| {
         let (uri, identifiers) = identifiers(name);
-        let plugin = MetadataEncodingPlugin::new(identifiers, |creation| {
+        let plugin = MetadataEncodingPlugin::new(identifiers, &|creation| {
             creation.parse::<Suffix>()?;
             let name = creation.identifier.trim_end_matches("/1.0").rsplit('/').next().unwrap_or_default();
             Ok(Arc::new(Json(name.to_owned())))
@@ -52,7 +52,7 @@ fn metadata_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 fn extensions_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(EXTENSIONS, |registry, name| {
         let (uri, identifiers) = identifiers(name);
-        let plugin = ExtensionPlugin::new(identifiers, |creation, place| {
+        let plugin = ExtensionPlugin::new(identifiers, &|creation, place| {
             creation.parse::<Nothing>()?;
             let wrong = creation.identifier.trim_end_matches("/1.0").rsplit('/').next().unwrap_or_default();
             let rank = match place {

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use zarr_conformance::array;
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::types::UINT64;
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::store::{
-    Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+    Capabilities, Directory, Got, Manner, OpenStore, Store, StoreConfiguration, StoreError, StorePlugin,
 };
 use zarr_spec::transformer::{
     ShardingTransformer, StorageTransformer, StorageTransformerPlugin, WrappingTransformer,
@@ -38,7 +38,7 @@ const STORES: &[Wrong] = &[
 #[test]
 fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     each_breaks_its_rules(TRANSFORMERS, |registry, name| {
-        let plugin = StorageTransformerPlugin::new(named(name), |creation, shape| {
+        let plugin = StorageTransformerPlugin::new(named(name), &|creation, shape| {
             creation.parse::<Nothing>()?;
             if creation.identifier == "counts-on-two-dimensions" {
                 let _area = shape[0].saturating_mul(shape[1]);
@@ -56,7 +56,7 @@ fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
             }
             Ok(StorageTransformer::Wrap(Arc::new(Transformer(creation.identifier.to_owned()))))
         });
-        let bytes = CodecPlugin::new(named("bytes"), |_, _| Ok(Codec::Binary(ByteOrder::Little)));
+        let bytes = CodecPlugin::new(named("bytes"), &|_, _| Ok(Codec::Binary(ByteOrder::Little)));
         registry.register(bytes).unwrap();
         registry.register(plugin.about("Does one thing wrong.", examples([example(name)]))).unwrap();
     });
@@ -65,9 +65,9 @@ fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 #[test]
 fn stores_that_do_one_thing_wrong_break_the_rules_of_that_thing() {
     each_breaks_its_rules(STORES, |registry, name| {
-        let open: fn(&str) -> _ = match name {
-            "panics-on-urls" => |url| panic!("{url}"),
-            _ => |_| Err(Invalid::new("only JSON describes it").into()),
+        let open: &OpenStore = match name {
+            "panics-on-urls" => &|url| panic!("{url}"),
+            _ => &|_| Err(Invalid::new("only JSON describes it").into()),
         };
         let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"}}")));
         let plugin = StorePlugin::new(name, &[], open).about("Does one thing wrong.", examples([example]));

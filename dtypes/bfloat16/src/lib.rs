@@ -29,7 +29,7 @@ const NAME: &str = "bfloat16";
 const NAN: u16 = 0x7fc0;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] }, create)
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create)
         .about("Floats of 16 bits with the exponent of 32-bit ones: brain floats.", EXAMPLES)
 );
 

@@ -25,7 +25,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), create).about("Byte strings of any length.", EXAMPLES)
+    DataTypePlugin::new(NAMES.identifiers(), &create).about("Byte strings of any length.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[

@@ -59,8 +59,8 @@ macro_rules! core_types {
 
         $(zarr_spec::register!(
             DataTypePlugin::new(
-                Identifiers { uri: None, name: $name, id: Some($id), aliases: $aliases },
-                create,
+                Identifiers { uri: None, name: Some($name), id: Some($id), aliases: $aliases },
+                &create,
             )
             .about($summary, const { &[
                 Example::v3(concat!('"', $name, '"')),

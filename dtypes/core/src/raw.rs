@@ -17,7 +17,7 @@ use crate::integer::Tolerate;
 use crate::refuse_configuration;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("r*"), create)
+    DataTypePlugin::new(Identifiers::name("r*"), &create)
         .about("Raw bits, a multiple of 8, which nobody interprets.", EXAMPLES)
 );
 

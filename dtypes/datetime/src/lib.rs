@@ -31,7 +31,7 @@ zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers {
             uri: Some(URI),
-            name: "numpy.datetime64",
+            name: Some("numpy.datetime64"),
             id: Some("M8"),
             // Older spellings of the extension, which has spans of time too: the draft's `type` tells.
             aliases: &[
@@ -39,7 +39,7 @@ zarr_spec::register!(
                 "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
             ],
         },
-        create,
+        &create,
     )
     .configuration_in::<TimeConfiguration>(Format::V3)
     .about("Points in time: 64-bit counts of a unit since 1970, as NumPy has them.", POINT_EXAMPLES)
@@ -61,8 +61,8 @@ const POINT_EXAMPLES: &[Example] = &[
 ];
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers { uri: None, name: "numpy.timedelta64", id: Some("m8"), aliases: &[] },
-        create,
+        Identifiers { uri: None, name: Some("numpy.timedelta64"), id: Some("m8"), aliases: &[] },
+        &create,
     )
     .configuration_in::<TimeConfiguration>(Format::V3)
     .about("Spans of time: 64-bit counts of a unit, as NumPy has them.", SPAN_EXAMPLES)

@@ -29,11 +29,11 @@ zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers {
             uri: Some(URI),
-            name: "null_terminated_bytes",
+            name: Some("null_terminated_bytes"),
             id: Some("S"),
             aliases: &["TODO: bytestring array protocol URL"],
         },
-        create,
+        &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
     .about("Byte strings of a fixed length; zeros at the end only fill the element.", BYTES_EXAMPLES)
@@ -55,11 +55,11 @@ zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers {
             uri: None,
-            name: "fixed_length_utf32",
+            name: Some("fixed_length_utf32"),
             id: Some("U"),
             aliases: &["TODO: unicode array protocol URL"],
         },
-        create,
+        &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
     .about(
@@ -74,9 +74,12 @@ const TEXT_EXAMPLES: &[Example] = &[
     Example::v2(r#"">U3""#),
 ];
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "raw_bytes", id: Some("V"), aliases: &[] }, create)
-        .configuration_in::<LengthConfiguration>(Format::V3)
-        .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
+    DataTypePlugin::new(
+        Identifiers { uri: None, name: Some("raw_bytes"), id: Some("V"), aliases: &[] },
+        &create
+    )
+    .configuration_in::<LengthConfiguration>(Format::V3)
+    .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
 );
 
 const RAW_EXAMPLES: &[Example] =

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::codec::json_items::{self, DATA_TYPE};
+use zarr_plugin_kit::json_items::{self, DATA_TYPE};
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
@@ -28,7 +28,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), create)
+    DataTypePlugin::new(NAMES.identifiers(), &create)
         .about("Any JSON value: null, booleans, numbers, text, lists and objects.", EXAMPLES)
 );
 
@@ -40,7 +40,7 @@ const EXAMPLES: &[Example] = &[
 
 // The same items in another form: in v2 alone, where the codec is part of what objects are.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/msgpack2"), aliases: &[] }, create)
+    DataTypePlugin::new(Identifiers { uri: None, name: None, id: Some("O/msgpack2"), aliases: &[] }, &create)
         .about("Any JSON value, which v2 also has as objects in MessagePack.", MSGPACK_EXAMPLES)
 );
 
@@ -78,8 +78,7 @@ impl DataType for Json {
 
     /// The item itself.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
-        let text =
-            zarr_spec::json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
+        let text = zarr_json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
         item(&text).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         Ok(FillValue::new(text))
     }

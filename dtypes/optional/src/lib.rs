@@ -33,7 +33,7 @@ const MAX_DEPTH: usize = 32;
 const THERE: u8 = 1;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: NAME, id: None, aliases: &[] }, create,)
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create,)
         .configuration_in::<OptionalConfiguration>(Format::V3)
         .about("Elements of another data type, each of which may be missing.", EXAMPLES)
 );

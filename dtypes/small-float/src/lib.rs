@@ -82,8 +82,8 @@ small_floats! {
 // All share the URI, which can be registered once: the draft's `type` tells.
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers { uri: Some(URI), name: "float4_e2m1fn", id: None, aliases: &[] },
-        create
+        Identifiers { uri: Some(URI), name: Some("float4_e2m1fn"), id: None, aliases: &[] },
+        &create
     )
     .about(
         "Floats of 4 bits, from -6 to 6; the draft names all small floats so.",
@@ -106,7 +106,7 @@ zarr_spec::register!(
 macro_rules! plugins {
     ($($name:literal $summary:literal;)*) => {$(
         zarr_spec::register!(
-            DataTypePlugin::new(Identifiers::name($name), create)
+            DataTypePlugin::new(Identifiers::name($name), &create)
                 .about($summary, const { &[Example::v3(concat!('"', $name, '"'))] })
         );
     )*};

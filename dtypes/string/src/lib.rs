@@ -24,7 +24,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), create).about("Text of any length, in UTF-8.", EXAMPLES)
+    DataTypePlugin::new(NAMES.identifiers(), &create).about("Text of any length, in UTF-8.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -37,8 +37,11 @@ const EXAMPLES: &[Example] = &[
 
 // The same text by the numbers of labels: in v2 alone, where the codec is part of what objects are.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: "", id: Some("O/categorize"), aliases: &[] }, create)
-        .about("Text of any length, which v2 also has as objects with labels.", LABEL_EXAMPLES)
+    DataTypePlugin::new(
+        Identifiers { uri: None, name: None, id: Some("O/categorize"), aliases: &[] },
+        &create
+    )
+    .about("Text of any length, which v2 also has as objects with labels.", LABEL_EXAMPLES)
 );
 
 const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];

@@ -37,11 +37,11 @@ zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers {
             uri: Some(URI),
-            name: "struct",
+            name: Some("struct"),
             id: Some("struct"),
             aliases: &[OLD_NAME, "TODO: structured array protocol URL"],
         },
-        read::create,
+        &read::create,
     )
     .configuration_in::<read::StructConfiguration>(Format::V3)
     .about("Packed structures of named fields, each with a data type of its own.", EXAMPLES)

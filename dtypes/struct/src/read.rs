@@ -123,7 +123,7 @@ fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> Result<Mem
             }
             _ => return Err(Invalid::new(format!("{field} is no pair of a name and a data type")).into()),
         },
-        object => zarr_spec::json::from_value(object)
+        object => zarr_json::from_value(object)
             .map_err(|error| Invalid::new(format!("{object} is no field: {error}")))?,
     };
     if name.is_empty() {

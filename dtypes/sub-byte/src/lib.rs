@@ -27,10 +27,11 @@ const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
 
 // All four share the URI, which can be registered once: the draft's `type` tells.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: "int2", id: None, aliases: &[] }, create).about(
-        "Signed integers of 2 bits, from -2 to 1; the draft names all integers of less than a byte so.",
-        INT2_EXAMPLES
-    )
+    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some("int2"), id: None, aliases: &[] }, &create)
+        .about(
+            "Signed integers of 2 bits, from -2 to 1; the draft names all integers of less than a byte so.",
+            INT2_EXAMPLES
+        )
 );
 
 const INT2_EXAMPLES: &[Example] = &[
@@ -45,19 +46,19 @@ const INT2_EXAMPLES: &[Example] = &[
     ),
 ];
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("uint2"), create)
+    DataTypePlugin::new(Identifiers::name("uint2"), &create)
         .about("Unsigned integers of 2 bits, from 0 to 3.", UINT2_EXAMPLES)
 );
 
 const UINT2_EXAMPLES: &[Example] = &[Example::v3(r#""uint2""#)];
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("int4"), create)
+    DataTypePlugin::new(Identifiers::name("int4"), &create)
         .about("Signed integers of 4 bits, from -8 to 7.", INT4_EXAMPLES)
 );
 
 const INT4_EXAMPLES: &[Example] = &[Example::v3(r#""int4""#)];
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("uint4"), create)
+    DataTypePlugin::new(Identifiers::name("uint4"), &create)
         .about("Unsigned integers of 4 bits, from 0 to 15.", UINT4_EXAMPLES)
 );
 

@@ -15,7 +15,7 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("example.runs"), create)
+    CodecPlugin::new(Identifiers::name("example.runs"), &create)
         .configuration::<RunsConfiguration>()
         .about("Keeps runs of equal elements as a number and one element.", EXAMPLES)
 );

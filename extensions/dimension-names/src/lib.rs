@@ -16,11 +16,11 @@ zarr_spec::register!(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
             // Final v3 has a member in its place.
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<DimensionNamesConfiguration>()
     .about("Gives the dimensions of an array names, as final v3 has them.", EXAMPLES)

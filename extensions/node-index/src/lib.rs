@@ -17,11 +17,11 @@ zarr_spec::register!(
     ExtensionPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/extensions/node-index/1.0"),
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NodeIndexConfiguration>()
     .about("Lists all nodes of a hierarchy in one document, for stores that cannot list.", EXAMPLES)

@@ -17,11 +17,11 @@ zarr_spec::register!(
     ChunkGridPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/grids/origin/1.0"),
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<OriginConfiguration>()
     .about(

@@ -21,11 +21,11 @@ zarr_spec::register!(
     ChunkGridPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/grids/rectilinear/1.0"),
-            name: "rectilinear",
+            name: Some("rectilinear"),
             id: None,
             aliases: &[RECTANGULAR],
         },
-        create,
+        &create,
     )
     .configuration::<RectilinearConfiguration>()
     .about("Divides an array into chunks of different lengths along each dimension.", EXAMPLES)

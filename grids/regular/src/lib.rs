@@ -13,8 +13,8 @@ use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(
-        Identifiers { uri: None, name: "regular", id: Some("regular"), aliases: &[] },
-        create,
+        Identifiers { uri: None, name: Some("regular"), id: Some("regular"), aliases: &[] },
+        &create,
     )
     .configuration::<RegularConfiguration>()
     .about("Divides an array into chunks of one shape.", EXAMPLES)

@@ -14,7 +14,7 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_i
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Key};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), create)
+    ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), &create)
         .configuration::<DefaultSuffixConfiguration>()
         .about(
             "Names chunks by their index behind the prefix c and before a suffix, such as c/1/0.tiff.",

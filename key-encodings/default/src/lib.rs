@@ -12,7 +12,7 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_i
 use zarr_spec::{BoxError, Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(Identifiers::name("default"), create)
+    ChunkKeyEncodingPlugin::new(Identifiers::name("default"), &create)
         .configuration::<DefaultConfiguration>()
         .about("Names chunks by their index behind the prefix c, such as c/1/0.", EXAMPLES)
 );

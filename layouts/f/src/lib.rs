@@ -4,20 +4,17 @@
 //!
 //! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(Identifiers { uri: None, name: "F", id: Some("F"), aliases: &[] }, create)
+    MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("F"), id: Some("F"), aliases: &[] }, &create)
         .configuration::<NoConfiguration>()
         .about("The first dimension of a chunk varies fastest: column-major order.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v2(r#""F""#), Example::draft(r#""F""#)];
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// A chunk of `rank` dimensions, the last one first.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

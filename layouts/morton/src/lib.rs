@@ -13,7 +13,7 @@ mod reorder;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
@@ -28,11 +28,11 @@ zarr_spec::register!(
     MemoryLayoutPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/layouts/morton/1.0"),
-            name: "",
+            name: None,
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("The elements of a chunk follow one another in Z-order.", EXAMPLES)
@@ -89,9 +89,6 @@ impl ArrayToArrayCodec for Morton {
         reorder::scatter(&self.orders.of(&array.shape)?, count, size, encoded, decoded)
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// The draft names the layout beside the extension. With up to one dimension nothing moves.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

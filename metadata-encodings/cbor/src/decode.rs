@@ -1,6 +1,6 @@
 //! From items to values.
 
-use zarr_spec::json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
+use zarr_json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::{NUMBER_TEXT, major, tag};

@@ -1,6 +1,6 @@
 //! From values to items.
 
-use zarr_spec::json::Number;
+use zarr_spec::Number;
 use zarr_spec::{Invalid, Value};
 
 use crate::{NUMBER_TEXT, major, tag};

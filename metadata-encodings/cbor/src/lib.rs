@@ -3,7 +3,7 @@
 //! A document is one data item: maps with text keys in the order of the members, arrays, text, booleans, null.
 //! Every number of JSON survives with its text: integers as integers or bignums, what a `float64` says exactly so as
 //! one, and any other text, such as `1.50` or `1e400`, behind the tag [`NUMBER_TEXT`]. Documents are read up to the
-//! size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//! size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
 //! The items are read and written here rather than by a library: those of the libraries that have a model of values
 //! have none for numbers with their text, and the items that documents need are few.
@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::json::ValueMemory;
+use zarr_json::ValueMemory;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
@@ -24,11 +24,11 @@ zarr_spec::register!(
     MetadataEncodingPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
-            name: "cbor",
+            name: Some("cbor"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as CBOR (RFC 8949).", EXAMPLES)
@@ -84,9 +84,6 @@ mod tag {
     pub(crate) const NEGATIVE: u64 = 3;
     pub(crate) const SELF_DESCRIBED: u64 = 55799;
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

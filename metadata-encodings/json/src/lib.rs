@@ -6,16 +6,15 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::json;
-use zarr_spec::metadata::{DocumentKind, parse_json};
+use zarr_plugin_kit::NoConfiguration;
+use zarr_spec::metadata_encoding::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 zarr_spec::register!(
     MetadataEncodingPlugin::new(
-        Identifiers { uri: None, name: "json", id: Some("json"), aliases: &[] },
-        create,
+        Identifiers { uri: None, name: Some("json"), id: Some("json"), aliases: &[] },
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as JSON text.", EXAMPLES)
@@ -33,16 +32,13 @@ impl MetadataEncoding for JsonMetadata {
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
-        Ok(json::to_vec_pretty(document)?)
+        Ok(zarr_json::to_vec_pretty(document)?)
     }
 
     fn key_suffix(&self) -> &str {
         ".json"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

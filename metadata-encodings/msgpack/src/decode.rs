@@ -1,7 +1,7 @@
 //! From objects to values.
 
 use rmp::Marker;
-use zarr_spec::json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
+use zarr_json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::NUMBER_TEXT;

@@ -1,7 +1,7 @@
 //! From values to objects.
 
 use rmp::encode::{self, ValueWriteError};
-use zarr_spec::json::Number;
+use zarr_spec::Number;
 use zarr_spec::{BoxError, Invalid, Value};
 
 use crate::NUMBER_TEXT;

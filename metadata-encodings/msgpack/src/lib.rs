@@ -3,7 +3,7 @@
 //! A document is one object: maps with string keys in the order of the members, arrays, strings, booleans, nil.
 //! Every number of JSON survives with its text: integers of up to 64 bits as integers, what a `float 64` says exactly
 //! so as one, and any other text, such as `1.50` or `1e400`, as an extension of type [`NUMBER_TEXT`]. Documents are
-//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_spec::json::MAX_DEPTH) levels.
+//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
 //! The markers are those of the crate `rmp`. What it has above them passes numbers through serde, and their text would
 //! be lost.
@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::json::ValueMemory;
+use zarr_json::ValueMemory;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
@@ -24,11 +24,11 @@ zarr_spec::register!(
     MetadataEncodingPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
-            name: "msgpack",
+            name: Some("msgpack"),
             id: None,
             aliases: &[],
         },
-        create,
+        &create,
     )
     .configuration::<NoConfiguration>()
     .about("Writes metadata documents as MessagePack.", EXAMPLES)
@@ -63,9 +63,6 @@ impl MetadataEncoding for MsgpackMetadata {
         ".msgpack"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

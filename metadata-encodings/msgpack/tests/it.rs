@@ -5,13 +5,13 @@
 use proptest::prelude::*;
 use zarr_conformance::strategies::arb_json;
 use zarr_conformance::{creation, hex};
+use zarr_json::{MAX_DEPTH, ParseOptions};
 use zarr_metadata_encoding_msgpack::{MsgpackMetadata, NUMBER_TEXT};
-use zarr_spec::json::{self, MAX_DEPTH, ParseOptions};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
 fn parsed(text: &str) -> Value {
-    json::parse(text.as_bytes(), &ParseOptions::default()).unwrap().value
+    zarr_json::parse(text.as_bytes(), &ParseOptions::default()).unwrap().value
 }
 
 fn decode(bytes: &[u8]) -> Result<Value, String> {
@@ -139,7 +139,7 @@ fn what_json_does_not_have_is_refused() {
     let short = Reading::new(Mode::Strict).with_document_size(1);
     assert!(MsgpackMetadata.decode(&[0x92, 1, 2], &short).is_err());
     let bare = ParseOptions { bare_non_finite: true, ..ParseOptions::default() };
-    let nan = json::parse(b"[NaN]", &bare).unwrap().value;
+    let nan = zarr_json::parse(b"[NaN]", &bare).unwrap().value;
     assert!(MsgpackMetadata.encode(&nan).unwrap_err().to_string().contains("`NaN`"));
 }
 

@@ -54,7 +54,7 @@ use writing::Names;
 pub use leftovers::Leftover;
 
 zarr_spec::register!(
-    StorePlugin::new("filesystem", &["", "file"], open)
+    StorePlugin::new("filesystem", &["", "file"], &open)
         .configuration::<FilesystemConfiguration>()
         .about("A folder of files, one for each value.", EXAMPLES)
 );

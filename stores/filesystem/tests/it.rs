@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{Store, StoreConfiguration, StoreError, StorePlugin, get_value};
-use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_filesystem::FilesystemStore;
 
 /// A store in a folder that is removed in the end.
@@ -320,8 +320,8 @@ fn a_path_a_url_and_a_description_open_the_same_store() {
     }
     let described = |members: &str| {
         let text = format!(r#"{{"type": "filesystem", {members}}}"#);
-        let value = json::parse(text.as_bytes(), &json::ParseOptions::default()).unwrap().value;
-        json::from_value::<Box<dyn StoreConfiguration>>(&value).map_err(|error| error.to_string())
+        let value = zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default()).unwrap().value;
+        zarr_json::from_value::<Box<dyn StoreConfiguration>>(&value).map_err(|error| error.to_string())
     };
     for members in [format!(r#""path": "{path}""#), format!(r#""path": "{path}", "durable": true"#)] {
         assert_eq!(texts(&described(&members).unwrap().open(None).unwrap().list().unwrap()), ["k"]);

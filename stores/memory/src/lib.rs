@@ -19,7 +19,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("memory", &["memory"], open)
+    StorePlugin::new("memory", &["memory"], &open)
         .configuration::<MemoryConfiguration>()
         .about("Keeps values in memory until it is closed.", EXAMPLES)
 );

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{Contents, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_memory::MemoryStore;
 
 fn holds(rules: &[&str]) {
@@ -85,9 +85,10 @@ fn a_part_that_cannot_be_written_changes_nothing() {
 #[test]
 fn a_description_and_a_url_open_a_new_store() {
     let open = |description: &str| -> Result<Arc<dyn Store>, String> {
-        let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
+        let value =
+            zarr_json::parse(description.as_bytes(), &zarr_json::ParseOptions::default()).unwrap().value;
         let description: Box<dyn StoreConfiguration> =
-            json::from_value(&value).map_err(|error| error.to_string())?;
+            zarr_json::from_value(&value).map_err(|error| error.to_string())?;
         description.open(None).map_err(|error| error.to_string())
     };
     let store = open(r#"{"type": "memory"}"#).unwrap();

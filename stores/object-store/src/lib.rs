@@ -46,25 +46,25 @@ use place::Place;
 use runtime::Runtime;
 
 zarr_spec::register!(
-    StorePlugin::new("s3", &["s3", "s3a"], configuration::open_s3)
+    StorePlugin::new("s3", &["s3", "s3a"], &configuration::open_s3)
         .configuration::<S3Configuration>()
         .about("A bucket of Amazon S3, or of a server that speaks its language.", S3_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("gs", &["gs", "gcs"], configuration::open_gs)
+    StorePlugin::new("gs", &["gs", "gcs"], &configuration::open_gs)
         .configuration::<GsConfiguration>()
         .about("A bucket of Google Cloud Storage.", GS_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], configuration::open_az)
+    StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], &configuration::open_az)
         .configuration::<AzConfiguration>()
         .about("A container of Azure Blob Storage.", AZ_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("http", &["http", "https"], configuration::open_http)
+    StorePlugin::new("http", &["http", "https"], &configuration::open_http)
         .configuration::<HttpConfiguration>()
         .about("What a server of plain HTTP hands out, for reading alone.", HTTP_EXAMPLES)
 );

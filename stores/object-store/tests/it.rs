@@ -14,7 +14,7 @@ use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{
     Capabilities, Contents, Fetched, Request, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
 };
-use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory, json};
+use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_object_store::RemoteStore;
 
 #[path = "it/failures.rs"]
@@ -24,9 +24,9 @@ mod server;
 
 use server::{Objects, Reply, Server, s3, value};
 
-fn described(description: &json::Value) -> Result<Arc<dyn Store>, String> {
+fn described(description: &zarr_json::Value) -> Result<Arc<dyn Store>, String> {
     let description: Box<dyn StoreConfiguration> =
-        json::from_value(description).map_err(|error| error.to_string())?;
+        zarr_json::from_value(description).map_err(|error| error.to_string())?;
     description.open(None).map_err(|error| error.to_string())
 }
 
@@ -38,7 +38,7 @@ fn opened(url: &str) -> Result<Arc<dyn Store>, String> {
 }
 
 /// What describes a store of S3 that the server is.
-fn at_server(server: &Server, url: &str) -> json::Value {
+fn at_server(server: &Server, url: &str) -> zarr_json::Value {
     let endpoint = server.url();
     let endpoint = endpoint.as_str();
     zarr_spec::json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
@@ -465,7 +465,7 @@ fn urls_and_descriptions_that_make_no_sense_say_why() {
     ] {
         assert_eq!(opened(url).unwrap().location(), location);
     }
-    let wrong = |description: &json::Value| described(description).unwrap_err();
+    let wrong = |description: &zarr_json::Value| described(description).unwrap_err();
     assert!(wrong(&zarr_spec::json!({"type": "s3", "url": "s3://b", "key": "secret"})).contains("`key`"));
     assert!(wrong(&zarr_spec::json!({"type": "s3"})).contains("`url`"));
     assert!(wrong(&zarr_spec::json!({"type": "http", "url": "ftp://a"})).contains("`ftp://a`"));

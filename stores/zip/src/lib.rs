@@ -41,7 +41,7 @@ use inflate::Inflater;
 pub use packing::{Packed, pack};
 
 zarr_spec::register!(
-    StorePlugin::new("zip", &["zip"], open)
+    StorePlugin::new("zip", &["zip"], &open)
         .configuration::<ZipConfiguration>()
         .about("Reads values from a zip archive.", EXAMPLES)
 );

@@ -480,9 +480,10 @@ fn a_description_a_url_and_what_is_none_are_told_apart() {
     fs::write(&path, archive(&[stored("k", b"v")], b"")).unwrap();
     let path = path.to_str().unwrap();
     let described = |description: &str| -> Result<Arc<dyn Store>, String> {
-        let value = json::parse(description.as_bytes(), &json::ParseOptions::default()).unwrap().value;
+        let value =
+            zarr_json::parse(description.as_bytes(), &zarr_json::ParseOptions::default()).unwrap().value;
         let description: Box<dyn StoreConfiguration> =
-            json::from_value(&value).map_err(|error| error.to_string())?;
+            zarr_json::from_value(&value).map_err(|error| error.to_string())?;
         description.open(None).map_err(|error| error.to_string())
     };
     let plugin = inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == "zip").unwrap();

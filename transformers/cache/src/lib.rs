@@ -31,7 +31,7 @@ mod lru;
 use kept::{Found, Kept, State};
 
 zarr_spec::register!(
-    StorePlugin::new("cache", &[], without_a_url)
+    StorePlugin::new("cache", &[], &without_a_url)
         .configuration::<CacheConfiguration>()
         .about("Keeps what was last read from another store in memory.", EXAMPLES)
 );

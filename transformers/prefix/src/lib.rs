@@ -15,7 +15,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("prefix", &[], without_a_url)
+    StorePlugin::new("prefix", &[], &without_a_url)
         .configuration::<PrefixConfiguration>()
         .about("Shows what another store has below a prefix.", EXAMPLES)
 );

@@ -15,7 +15,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("read-only", &[], without_a_url)
+    StorePlugin::new("read-only", &[], &without_a_url)
         .configuration::<ReadOnlyConfiguration>()
         .about("Shows another store for reading and listing alone.", EXAMPLES)
 );

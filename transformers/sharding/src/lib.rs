@@ -11,8 +11,8 @@
 //! 2.18.
 
 use serde::Deserialize;
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, StorageTransformerPlugin};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, CodecChain, Creation, Elements, Example, FillValue, Format, Identifiers,
@@ -24,7 +24,7 @@ zarr_spec::register!(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
             // Final v3 has a codec in its place.
-            name: "",
+            name: None,
             id: None,
             aliases: &[
                 "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
@@ -32,7 +32,7 @@ zarr_spec::register!(
                 "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
             ],
         },
-        create,
+        &create,
     )
     .configuration::<ShardingConfiguration>()
     .about("Stores several chunks of an array in one value, with an index of where each one is.", EXAMPLES)

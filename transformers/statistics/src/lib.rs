@@ -21,7 +21,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("statistics", &[], without_a_url)
+    StorePlugin::new("statistics", &[], &without_a_url)
         .configuration::<StatisticsConfiguration>()
         .about("Counts and times what another store is asked for, and prints a table at the end.", EXAMPLES)
 );

@@ -14,18 +14,27 @@ enum Allowed {
 /// The rule for `member`. A crate that no rule names is an error: a new room needs a decision.
 fn allowed(member: &Member) -> Option<Allowed> {
     if member.plugin().is_some() {
-        return Some(Allowed::Only(&["zarr-spec"], &["zarr-conformance"]));
+        return Some(Allowed::Only(
+            &["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit"],
+            &["zarr-conformance"],
+        ));
     }
     Some(match member.folder.as_str() {
-        "zarr-spec" | "xtask" => Allowed::Only(&[], &[]),
-        "zarr-plugin" => Allowed::Only(&["zarr-spec"], &[]),
-        "zarr-plugin-wasm" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &["zarr-conformance"]),
+        "zarr-json" | "xtask" => Allowed::Only(&[], &[]),
+        "zarr-spec" => Allowed::Only(&["zarr-json"], &[]),
+        "zarr-metadata" | "zarr-plugin-kit" => Allowed::Only(&["zarr-json", "zarr-spec"], &[]),
+        "zarr-plugin" => Allowed::Only(&["zarr-json", "zarr-spec"], &["zarr-metadata", "zarr-plugin-kit"]),
+        "zarr-plugin-wasm" => {
+            Allowed::Only(&["zarr-json", "zarr-spec", "zarr-plugin"], &["zarr-conformance"])
+        }
         "examples/three-ways" => {
             Allowed::Only(&["zarr-spec"], &["zarr-conformance", "zarr-plugin", "zarr-plugin-wasm"])
         }
         // No plugin even for its tests, and not the suite: a ring of published crates cannot be packaged.
-        "zarr-engine" => Allowed::Only(&["zarr-spec", "zarr-plugin"], &[]),
-        "conformance" => Allowed::Only(&["zarr-spec", "zarr-engine"], &[]),
+        "zarr-engine" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin"], &[]),
+        "conformance" => {
+            Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
+        }
         "zarr-kit" => {
             Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop", "conformance/library"])
         }

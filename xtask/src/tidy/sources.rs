@@ -112,6 +112,22 @@ pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
+/// The most lines of `zarr-spec/src`, tests and comments included: every author of a plugin depends on it.
+const CONTRACT_LINES: usize = 7500;
+
+/// The crate of the contracts stays small enough to be read.
+pub(super) fn contract(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut lines = 0;
+    for file in workspace.rust_files()? {
+        if shown(&file).starts_with("zarr-spec/src/") {
+            lines += workspace.read(&file)?.lines().count();
+        }
+    }
+    let message = format!("{lines} lines; the limit is {CONTRACT_LINES}");
+    let is_long = lines > CONTRACT_LINES;
+    Ok(is_long.then(|| Finding::error("zarr-spec/src", message)).into_iter().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +175,21 @@ mod tests {
         let harmless = format!("key meta{0}a.array.json, data{0}a", MACHINE_PATHS[1]);
         assert_eq!(places(machine_paths, "docs/guide.md", &harmless), [""; 0]);
         assert_eq!(places(machine_paths, "target/x", &format!("see {}", MACHINE_PATHS[0])), [""; 0]);
+    }
+
+    #[test]
+    fn a_contract_beyond_its_limit_is_an_error() {
+        let half = "\n".repeat(CONTRACT_LINES / 2);
+        let tree = Tree::new(&[
+            ("zarr-spec/Cargo.toml", "[package]\nname = 'zarr-spec'"),
+            ("zarr-spec/src/lib.rs", &half),
+            ("zarr-spec/src/codec.rs", &half),
+            ("zarr-spec/tests/it.rs", &half),
+        ]);
+        assert_eq!(contract(&tree.load()).unwrap(), []);
+        tree.write("zarr-spec/src/grid.rs", "\n");
+        let message = "7501 lines; the limit is 7500";
+        assert_eq!(contract(&tree.load()).unwrap(), [Finding::error("zarr-spec/src", message)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a chunk may take of the memory budget.
 
 use zarr_spec::CodecError;
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 
 use super::{ArrayInner, Worker};
 use crate::budget::{MemoryBudget, Permit};

@@ -1,13 +1,13 @@
 //! What all work on the chunks of an array shares: plans, pipelines, memory, threads, errors.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
-use zarr_spec::json::Object;
-use zarr_spec::metadata::ArrayMetadata;
-use zarr_spec::pipeline::Pipeline;
+use zarr_metadata::ArrayMetadata;
+use zarr_spec::Object;
+use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 
 use super::ArrayInner;
@@ -210,10 +210,10 @@ impl ArrayInner {
 /// Tells the plugins of one registry from those of another that have the same names.
 fn plugins(registry: &Registry) -> u64 {
     let mut hasher = DefaultHasher::new();
-    registry.codecs().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
-    registry.data_types().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
-    registry.chunk_grids().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
-    registry.memory_layouts().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
-    registry.storage_transformers().iter().for_each(|plugin| plugin.create.address().hash(&mut hasher));
+    registry.codecs().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.data_types().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.chunk_grids().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.memory_layouts().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.storage_transformers().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
     hasher.finish()
 }

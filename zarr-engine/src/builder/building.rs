@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::ArrayMetadata;
-use zarr_spec::registry::{Plugin, Table};
+use zarr_spec::host::registry::Table;
+use zarr_spec::plugin::Kind;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Object, Reading, Registry, Value,
 };
@@ -348,7 +349,7 @@ impl Building<'_> {
 }
 
 /// An identifier that no plugin of `table` has, and those that may have been meant.
-pub(super) fn unknown<P: Plugin>(member: &str, table: &Table<P>, identifier: &str) -> Error {
+pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
     match similar.len() {

@@ -125,7 +125,7 @@ impl Building<'_> {
             && self
                 .formats()
                 .find_map(|format| find(format).ok())
-                .is_some_and(|plugin| plugin.identifiers.name == BYTES)
+                .is_some_and(|plugin| plugin.identifiers.name == Some(BYTES))
     }
 
     /// The codec that a request means: in the words of the format itself, or of another one.

@@ -65,7 +65,7 @@ pub(super) fn chunk_grid(json: &Value, format: Format) -> Result<(ExtensionDocum
 
 #[cfg(test)]
 mod tests {
-    use zarr_spec::json::{ParseOptions, parse};
+    use zarr_json::{ParseOptions, parse};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::registry::split_version;
+use zarr_spec::host::registry::split_version;
 use zarr_spec::{Creation, Format, Value};
 
 use super::members::{invalid, not_in_format};
@@ -38,8 +38,8 @@ impl Conversion<'_> {
         }
         // v3 takes a URI for a name.
         let identifier = identifiers.in_format(target).or(identifiers.uri)?;
-        let type_name =
-            (target == Format::V3Draft).then(|| type_name(document, identifiers.name, identifier));
+        let type_name = (target == Format::V3Draft)
+            .then(|| type_name(document, identifiers.name.unwrap_or_default(), identifier));
         let kept = ExtensionDocument {
             type_name,
             ..ExtensionDocument::new(identifier, document.configuration.clone())

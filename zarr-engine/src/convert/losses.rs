@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{Codec, Format, Mode, Object, Reading, Registry, printable};
 
 use super::Conversion;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::FillContext;
-use zarr_spec::metadata::ArrayMetadata;
 use zarr_spec::{ByteOrder, DataType, FillValue, Format, Mode, Reading, Registry, Value};
 
 use super::Loss;

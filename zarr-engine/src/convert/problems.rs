@@ -1,6 +1,6 @@
 //! Why an array cannot be converted.
 
-use zarr_spec::metadata::ArrayMetadata;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Reading, Registry};
 
 use super::recipe::{Recipe, not_emitted, steps_of};

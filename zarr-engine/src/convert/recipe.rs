@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use zarr_spec::chain::has_byte_order;
 use zarr_spec::codec::{CodecPlugin, Shard};
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
     Mode, Object, Reading, Registry, Representation, Size, Value,
@@ -107,7 +107,8 @@ impl Recipe {
 
 /// What a chain that was created from documents of `format` does.
 pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) -> Result<Vec<Step>, Error> {
-    let step = |(position, link): (usize, &zarr_spec::chain::Link)| match (&link.codec, &link.document) {
+    let step = |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.codec, &link.document)
+    {
         (Codec::Permutation(order), _) => Ok(Step::Permutation(order.clone())),
         (Codec::Binary(order), _) => Ok(Step::Binary(order.clone())),
         (_, Some(document)) => {
@@ -139,7 +140,7 @@ pub(crate) fn said_anew(
     registry: &Registry,
     chain: &CodecChain,
 ) -> Result<Vec<ExtensionDocument>, Error> {
-    let say = |(position, link): (usize, &zarr_spec::chain::Link)| match (&link.document, &link.codec) {
+    let say = |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.document, &link.codec) {
         (Some(document), _) => {
             translate(registry, &foreign(format, registry, chain, position, document)?, format).map(Some)
         }

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use rayon::prelude::*;
-use zarr_spec::json;
-use zarr_spec::metadata::{DocumentError, DocumentKind, parse_json};
+use zarr_metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
 use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable};
 
@@ -293,7 +292,7 @@ impl Access {
     }
 
     pub(super) fn set_json(&self, key: &Key, document: &Value) -> Result<(), Error> {
-        self.set(key, json::to_vec_pretty(document).map_err(Into::into))
+        self.set(key, zarr_json::to_vec_pretty(document).map_err(Into::into))
     }
 
     /// Stores a document that was just encoded.

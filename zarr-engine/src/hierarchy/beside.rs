@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use zarr_metadata::{ArrayMetadata, DocumentKind, Identified, NodeKind, NodeMetadata, identify, v2, v3};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
-use zarr_spec::metadata::{
-    ArrayMetadata, DocumentKind, Identified, NodeKind, NodeMetadata, identify, v2, v3,
-};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Reading};
 

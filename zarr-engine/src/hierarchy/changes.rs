@@ -1,6 +1,6 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
-use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
 use zarr_spec::{NodePath, Object, Value};
 
 use super::beside::{Beside, Erased, Erasure};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use zarr_metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::metadata::draft::{ENTRY_POINT, EntryPoint, entry_point_document};
 use zarr_spec::store::Store;
 use zarr_spec::{Creation, Format, Invalid, Key, Mode, NodePath, Reading, Registry, Value};
 
@@ -58,7 +58,8 @@ pub fn entry_point(registry: &Registry, name: &str) -> Result<EntryPoint, Error>
     let found = Format::ALL.into_iter().rev().find_map(|format| table.find(format, name, &reading).ok());
     let plugin = found.ok_or_else(|| Invalid::new(table.unknown(name).to_string()))?;
     let identifiers = plugin.identifiers;
-    if identifiers.uri.is_none() && identifiers.name == EntryPoint::new().metadata_encoding.identifier {
+    if identifiers.uri.is_none() && identifiers.name == Some(&*EntryPoint::new().metadata_encoding.identifier)
+    {
         return Ok(EntryPoint::new());
     }
     let Some(uri) = identifiers.uri else {
@@ -74,7 +75,7 @@ pub fn entry_point(registry: &Registry, name: &str) -> Result<EntryPoint, Error>
         registry,
         reading: &reading,
     })?;
-    let type_name = Some(Value::from(identifiers.name));
+    let type_name = Some(Value::from(identifiers.name.unwrap_or_default()));
     Ok(EntryPoint {
         metadata_encoding: ExtensionDocument { type_name, ..ExtensionDocument::new(uri, Value::Null) },
         key_suffix: encoding.key_suffix().to_owned(),

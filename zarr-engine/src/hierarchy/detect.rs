@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use zarr_spec::metadata::draft::{ENTRY_POINT, EntryPoint, parse_entry_point};
-use zarr_spec::metadata::{DocumentError, DocumentKind, Identified, identify, v2};
+use zarr_metadata::draft::{ENTRY_POINT, EntryPoint, parse_entry_point};
+use zarr_metadata::{DocumentError, DocumentKind, Identified, identify, v2};
 use zarr_spec::store::{Directory, Store};
 use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
@@ -196,7 +196,7 @@ pub(super) fn hierarchy(
         }
         Detected::Draft(entry_point) => {
             let dialect = Draft::new(&access, &entry_point)?;
-            if entry_point.generation == zarr_spec::metadata::draft::Generation::A {
+            if entry_point.generation == zarr_metadata::draft::Generation::A {
                 let reason = "it is of generation A of the v3 draft, a read-only dialect";
                 access.read_only = Some(reason.to_owned());
             }

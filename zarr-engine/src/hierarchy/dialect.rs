@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use zarr_spec::metadata::draft::EntryPoint;
-use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+use zarr_metadata::draft::EntryPoint;
+use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zarr_spec::extension::{Extension, ExtensionPlace};
-use zarr_spec::metadata::draft::{
+use zarr_metadata::draft::{
     ENTRY_POINT, EntryPoint, Generation, Keys, array_document, group_document, parse_array, parse_group,
 };
-use zarr_spec::metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeKind, NodeMetadata};
+use zarr_metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeKind, NodeMetadata};
+use zarr_spec::extension::{Extension, ExtensionPlace};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 

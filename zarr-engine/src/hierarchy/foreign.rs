@@ -1,6 +1,6 @@
 //! Documents of other formats in the folders of a node: one store may hold hierarchies of several.
 
-use zarr_spec::metadata::{DocumentKind, Identified, identify};
+use zarr_metadata::{DocumentKind, Identified, identify};
 use zarr_spec::{Format, Key, NodePath};
 
 use super::access::Access;

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use zarr_spec::json::{self, ParseOptions};
-use zarr_spec::store::{Caching, Store, StoreConfiguration, StoreDescriber, StorePlugin, open_described};
+use zarr_json::ParseOptions;
+use zarr_spec::store::{Caching, Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::Error;
@@ -97,8 +97,8 @@ fn open_archive(registry: &Registry, path: &str) -> Result<Arc<dyn Store>, Error
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
     let wrong = |reason: String| Error::from(Invalid::new(format!("description of a store: {reason}")));
-    let parsed =
-        json::parse(text.as_bytes(), &ParseOptions::default()).map_err(|error| wrong(error.to_string()))?;
+    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))?;
     if let Some(remark) = parsed.remarks.first() {
         return Err(wrong(remark.to_string()));
     }
@@ -119,12 +119,12 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
         let name =
             members.and_then(|members| members.get("type")).and_then(Value::as_str).unwrap_or_default();
         // A loaded store keeps no chunks.
-        let is_linked = |plugin: &StorePlugin| matches!(plugin.describe, StoreDescriber::Linked(_));
+        let is_linked = |plugin: &StorePlugin| plugin.describe.is_none();
         let configuration: Option<Box<dyn StoreConfiguration>> = registry
             .stores()
             .iter()
             .any(|plugin| plugin.name == name && is_linked(plugin))
-            .then(|| json::from_value(description))
+            .then(|| zarr_json::from_value(description))
             .transpose()
             .map_err(|error| error.to_string())?;
         if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {
@@ -248,7 +248,7 @@ fn at(path: &Path) -> At {
 
 #[cfg(test)]
 mod tests {
-    use zarr_spec::registry::{CatalogueEntry, ExtensionPoint};
+    use zarr_spec::host::registry::{CatalogueEntry, ExtensionPoint};
     use zarr_spec::store::{StoreError, StorePlugin};
 
     use super::*;
@@ -259,7 +259,7 @@ mod tests {
 
     fn registry() -> Registry {
         let mut registry = Registry::empty();
-        registry.register_store(StorePlugin::new("files", &["", "file"], refuse)).unwrap();
+        registry.register_store(StorePlugin::new("files", &["", "file"], &refuse)).unwrap();
         registry
     }
 
@@ -343,7 +343,7 @@ mod tests {
         assert!(message(&at("b", b"PK")).contains("is a file, not a store"));
         assert!(message(&at("b.ozx", b"PK")).contains("does not begin like one"));
         let mut with_archives = registry();
-        with_archives.register_store(StorePlugin::new("zips", &["zip"], refuse)).unwrap();
+        with_archives.register_store(StorePlugin::new("zips", &["zip"], &refuse)).unwrap();
         for location in [&archive, &format!("file://{archive}")] {
             let opened = open_store(&with_archives, location).unwrap_err().to_string();
             assert_eq!(opened, format!("opened zip:{archive}"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zarr_spec::metadata::ArrayMetadata;
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, NodePath};
 
 use crate::array::Array;

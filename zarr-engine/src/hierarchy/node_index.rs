@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use zarr_metadata::DocumentError;
 use zarr_spec::extension::Extension;
-use zarr_spec::metadata::DocumentError;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, NodePath, Reading, Value};
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::Object;
-use zarr_spec::metadata::ArrayMetadata;
 
 use crate::context::ArrayOptions;
 use crate::resolve::Resolved;

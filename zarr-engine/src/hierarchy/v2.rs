@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use zarr_spec::metadata::v2::{
+use zarr_metadata::v2::{
     Consolidated, KeyKind, array_document, array_key, attributes_document, attributes_key,
     consolidated_document, consolidated_key, group_document, group_key, node_of, parse_consolidated, prefix,
 };
-use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata};
+use zarr_metadata::{ArrayMetadata, DocumentKind, GroupMetadata};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 

@@ -1,10 +1,10 @@
 //! The documents of the nodes of v2: what is there, and what they say.
 
 use bytes::Bytes;
-use zarr_spec::metadata::v2::{
+use zarr_metadata::v2::{
     array_key, attributes_key, group_key, parse_array, parse_attributes, parse_group, prefix,
 };
-use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::{Key, NodePath, Object, Value};
 
 use super::access::{Access, keyed};

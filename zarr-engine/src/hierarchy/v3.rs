@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
-use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
+use zarr_metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 

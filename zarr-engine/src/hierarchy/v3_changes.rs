@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::metadata::v3::{array_document, group_document, node_key, prefix};
-use zarr_spec::metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
+use zarr_metadata::{ArrayMetadata, DocumentError, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::store::{Directory, Version};
-use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value, json};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, encoded_at, keyed};
 use super::dialect::{Chunks, NewArray, below_an_array, in_the_way};
@@ -28,7 +28,7 @@ pub(super) struct Encoded {
 impl Encoded {
     pub(super) fn new(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Self, Error> {
         let document = made(path, document)?;
-        let text = json::to_vec_pretty(&document).map_err(Into::into);
+        let text = zarr_json::to_vec_pretty(&document).map_err(Into::into);
         Ok(Self { text: encoded_at(&keyed(node_key(path))?, text)?, document })
     }
 }
@@ -339,7 +339,7 @@ pub(super) fn apply(nodes: &mut Object, group: &NodePath, (path, document): Chan
 
 #[cfg(test)]
 mod tests {
-    use zarr_spec::json::{ParseOptions, parse};
+    use zarr_json::{ParseOptions, parse};
 
     use super::*;
 

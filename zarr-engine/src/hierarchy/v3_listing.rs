@@ -1,8 +1,8 @@
 //! The nodes below groups of final v3.
 
 use bytes::Bytes;
-use zarr_spec::metadata::v3::{node_key, prefix};
-use zarr_spec::metadata::{DocumentKind, NodeMetadata, parse_json_member};
+use zarr_metadata::v3::{node_key, prefix};
+use zarr_metadata::{DocumentKind, NodeMetadata, parse_json_member};
 use zarr_spec::{Format, Key, NodePath, Value};
 
 use super::access::{Access, keyed};

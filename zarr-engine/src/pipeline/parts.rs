@@ -1,7 +1,7 @@
 //! Steps whose codec works in parts: elements are gathered and scattered while a part of them is in the cache.
 
 use zarr_spec::codec::{InParts, PartSource, PartTarget};
-use zarr_spec::pipeline::{Pipeline, Step, Work};
+use zarr_spec::host::pipeline::{Pipeline, Step, Work};
 use zarr_spec::{CodecError, LimitExceeded, Size};
 
 use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short, why};

@@ -4,7 +4,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
 use zarr_spec::{ByteRange, CodecError, Elements, Size};
 

@@ -1,6 +1,6 @@
 //! Uncompressed chunks: straight to the output if they are one run there, else in slabs that stay in the cache.
 
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, Got};
 use zarr_spec::{Buffer, ByteRange, Output};
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use zarr_spec::FillValue;
-use zarr_spec::pipeline::{Pipeline, Swap};
+use zarr_spec::host::pipeline::{Pipeline, Swap};
 
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds, Shared};
 use crate::error::Error;
@@ -183,7 +183,8 @@ impl<'a> Want<'_, 'a> {
 
     /// Takes back elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
-        let layout = zarr_spec::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
+        let layout =
+            zarr_spec::host::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
         let Ok(()) = self.piece.each_combination(|combination| {
             each_run(combination, &layout, self.strides, |_, to, count| assembly.clear(to, count));
             Ok::<_, Infallible>(())

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::store::{Changes, Delivery, Got, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 

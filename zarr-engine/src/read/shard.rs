@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use zarr_spec::ByteRange;
-use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::store::{Changes, Got};
 
 use super::cells::contents;

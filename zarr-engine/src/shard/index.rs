@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::{ByteRange, CodecError};
 
 use super::{inner_count, part};

@@ -1,6 +1,6 @@
 //! Whole shards in memory: those that the planner cannot go down into.
 
-use zarr_spec::pipeline::{Layout, ShardPipeline};
+use zarr_spec::host::pipeline::{Layout, ShardPipeline};
 use zarr_spec::{CodecError, Elements, Output};
 
 use super::{ShardIndex, ShardWriter, is_fill, part};

@@ -1,6 +1,6 @@
 //! Encoded inner chunks, put together to a shard.
 
-use zarr_spec::pipeline::ShardPipeline;
+use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::{CodecError, LimitExceeded, Output};
 
 use super::ShardIndex;

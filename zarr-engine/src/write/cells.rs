@@ -5,7 +5,7 @@
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{ByteRange, Output};
 
 use super::shard::{Ahead, Stored};

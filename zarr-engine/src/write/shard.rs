@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use zarr_spec::CodecError;
-use zarr_spec::pipeline::{Pipeline, ShardPipeline};
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 
 use super::cells::Target;
 use super::source::{Part, Source};

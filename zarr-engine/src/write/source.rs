@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use zarr_spec::codec::PartSource;
-use zarr_spec::pipeline::Pipeline;
+use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{CodecError, Mode, Size};
 
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds};

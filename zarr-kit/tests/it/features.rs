@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_conformance::suite::{Level, Report, suites_of};
-use zarr_kit::spec::json::{self, ParseOptions, Value};
-use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::json::{self, ParseOptions, Value};
+use zarr_kit::spec::host::registry::{Registered, Table};
+use zarr_kit::spec::plugin::{Kind, Plugin};
 use zarr_kit::{ArrayBuilder, CATALOGUE, Context, Format, Hierarchy, Registry, Selection, open_store};
 
 /// A feature, and one that only an example of its plugin names: a choice, not a need.
@@ -71,8 +72,8 @@ fn registry_of(on: &BTreeSet<&str>) -> Registry {
     registry
 }
 
-fn add<P: Plugin>(registry: &mut Registry, on: &BTreeSet<&str>, table: &Table<P>) {
-    for plugin in table.iter().filter(|plugin| is_of(plugin.origin().package, on)) {
+fn add<K: Registered + ?Sized>(registry: &mut Registry, on: &BTreeSet<&str>, table: &Table<K>) {
+    for plugin in table.iter().filter(|plugin| is_of(plugin.origin.package, on)) {
         registry.register(*plugin).expect("it is the only one");
     }
 }
@@ -137,8 +138,8 @@ fn a_data_type_comes_with_the_codec_that_new_arrays_of_it_have() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-fn is_of_feature<P: Plugin>(plugin: &P, feature: &str) -> bool {
-    plugin.origin().package.strip_prefix("zarr-") == Some(feature)
+fn is_of_feature<K: Kind + ?Sized>(plugin: &Plugin<K>, feature: &str) -> bool {
+    plugin.origin.package.strip_prefix("zarr-") == Some(feature)
 }
 
 fn create(context: &Context, data_type: &str) -> Result<(), zarr_kit::Error> {

@@ -10,18 +10,21 @@ use zarr_conformance::suite::{Level, Report, Verdict, suites_of};
 use zarr_kit::CATALOGUE;
 #[cfg(feature = "full")]
 use zarr_kit::spec::Format;
+use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Registry, Table};
 use zarr_kit::spec::inventory;
-use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Registry, Table};
+use zarr_kit::spec::plugin::Kind;
 
 /// Point, feature and identifier of everything that `table` has.
-fn registered<P: Plugin>(table: &Table<P>) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
+fn registered<K: Kind + ?Sized>(
+    table: &Table<K>,
+) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
     table.iter().flat_map(|plugin| {
-        let identifiers = plugin.identifiers();
-        let package = plugin.origin().package;
+        let identifiers = plugin.identifiers;
+        let package = plugin.origin.package;
         let feature = package.strip_prefix("zarr-").unwrap_or(package);
-        let names = [Some(identifiers.name), identifiers.uri, identifiers.id].into_iter().flatten();
+        let names = [identifiers.name, identifiers.uri, identifiers.id].into_iter().flatten();
         let names = names.chain(identifiers.aliases.iter().copied()).filter(|name| !name.is_empty());
-        names.map(move |name| (P::POINT, feature.to_owned(), name.to_owned()))
+        names.map(move |name| (K::POINT, feature.to_owned(), name.to_owned()))
     })
 }
 
@@ -124,11 +127,11 @@ fn the_whole_catalogue_is_submitted() {
 
 /// Counts the plugins of `table`, which have an example of each format that names them: the draft also by plain names.
 #[cfg(feature = "full")]
-fn with_examples<P: Plugin>(registry: &Registry, table: &Table<P>) -> usize {
+fn with_examples<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>) -> usize {
     for plugin in table.iter() {
-        let has_one = |format: Format| plugin.about().examples.iter().any(|example| example.format == format);
+        let has_one = |format: Format| plugin.about.examples.iter().any(|example| example.format == format);
         for format in Format::ALL.into_iter().filter(|format| registry.name_in(plugin, *format).is_some()) {
-            assert!(has_one(format), "{:?} has no example of {format}", plugin.identifiers());
+            assert!(has_one(format), "{:?} has no example of {format}", plugin.identifiers);
         }
     }
     table.iter().count()

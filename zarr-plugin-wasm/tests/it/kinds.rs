@@ -162,7 +162,7 @@ fn a_codec_that_is_data_alone_and_a_translated_configuration_cross() {
     let reading = Reading::new(Mode::Strict);
     let translated = |name: &str| {
         let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
-        (plugin.translate)(&creation(&registry, name, &reading), &decoded, Format::V2).unwrap()
+        plugin.translate(&creation(&registry, name, &reading), &decoded, Format::V2).unwrap()
     };
     assert_eq!(Value::Object(translated("example.flat")), json!({"order": 2}));
     assert_eq!(Value::Object(translated("example.swap")), json!({}));

@@ -302,7 +302,7 @@ unsafe extern "C" fn translate(
             let plugin = &*context.cast::<CodecPlugin>();
             let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
             let configuration = with_creation(creation, linked()?, |creation| {
-                Ok((plugin.translate)(creation, &decoded, format)?)
+                Ok(plugin.translate(creation, &decoded, format)?)
             })?;
             put(configuration_json, Value::Object(configuration).to_string().into_bytes());
             Ok(())

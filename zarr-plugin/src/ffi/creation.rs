@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use zarr_spec::{Creation, Format, Mode, Reading, Registry, Value};
+use zarr_spec::{Creation, Format, Mode, Reading, Registry, Resolve, Value};
 
 use super::lookup::{show_registry, with_lookup};
 use super::{Failure, borrowed, borrowed_text, contained, lend, parse, read};
@@ -115,7 +115,7 @@ pub(crate) unsafe fn with_creation<R>(
 /// `shown` is what the other side shows for this call.
 pub(crate) unsafe fn with_entry<R>(
     shown: *const abi::Creation,
-    registry: &Registry,
+    registry: &dyn Resolve,
     body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     // SAFETY: as this function asks.

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_spec::data_type::{Created, DataTypeDocument};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::registry::Elsewhere;
-use zarr_spec::{Codec, CodecError, Creation, DataTypeError, Format, Registry, Representation, Value, json};
+use zarr_spec::host::registry::Elsewhere;
+use zarr_spec::{
+    Codec, CodecError, Creation, DataTypeError, Format, Registry, Representation, Resolve, Value, json,
+};
 
 use super::array::{representation_of, show_representation};
 use super::byte_order::order_json;
@@ -17,10 +19,10 @@ use super::{EMPTY, Failure, guarded, outcome, put, read, required, take, take_js
 use crate::abi::{self, Buf, CodecInstance, DataTypeHandle, Lookup};
 
 /// Shows what `registry` has to the other side during `call`.
-pub(crate) fn show_registry<R>(registry: &Registry, call: impl FnOnce(*const Lookup) -> R) -> R {
+pub(crate) fn show_registry<R>(registry: &dyn Resolve, call: impl FnOnce(*const Lookup) -> R) -> R {
     call(&Lookup {
         struct_size: size_of::<Lookup>(),
-        context: std::ptr::from_ref(registry).cast_mut().cast(),
+        context: std::ptr::from_ref(&registry).cast_mut().cast(),
         codec: Some(codec),
         translate: Some(translate),
         data_type: Some(data_type),
@@ -38,7 +40,7 @@ unsafe extern "C" fn codec(
     unsafe {
         guarded(err, || {
             let decoded = representation_of(decoded)?;
-            with_entry(creation, &*context.cast::<Registry>(), |creation| {
+            with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
                 instance(creation.registry.codec(creation, &decoded)?, out)
             })
         })
@@ -57,7 +59,7 @@ unsafe extern "C" fn translate(
     unsafe {
         guarded(err, || {
             let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
-            let document = with_entry(creation, &*context.cast::<Registry>(), |creation| {
+            let document = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
                 Ok(creation.registry.translated_codec(creation, &decoded, format)?)
             })?;
             put(document_json, document_value(&document).to_string().into_bytes());
@@ -76,7 +78,7 @@ unsafe extern "C" fn data_type(
     // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
     unsafe {
         guarded(err, || {
-            let (made, order) = with_entry(creation, &*context.cast::<Registry>(), |creation| {
+            let (made, order) = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
                 let document = DataTypeDocument {
                     configuration: creation.configuration.clone(),
                     type_name: creation.type_name.cloned(),

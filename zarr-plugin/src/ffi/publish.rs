@@ -8,7 +8,6 @@ use zarr_spec::grid::ChunkGridPlugin;
 use zarr_spec::key_encoding::ChunkKeyEncodingPlugin;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::MetadataEncodingPlugin;
-use zarr_spec::registry::Plugin as _;
 use zarr_spec::store::StorePlugin;
 use zarr_spec::transformer::StorageTransformerPlugin;
 use zarr_spec::{
@@ -61,7 +60,7 @@ fn table([name, version, license]: [&'static str; 3]) -> Plugin {
     macro_rules! publish {
         ($($plugin:ty, $kind:ident, $vtable:expr;)*) => {$(
             for plugin in inventory::iter::<$plugin> {
-                items.push(item(plugin, plugin.identifiers(), plugin.about(), abi::$kind, std::ptr::from_ref($vtable).cast()));
+                items.push(item(plugin, &plugin.identifiers, &plugin.about, abi::$kind, std::ptr::from_ref($vtable).cast()));
             }
         )*};
     }
@@ -118,7 +117,7 @@ fn item<P>(
         reserved: 0,
         context: std::ptr::from_ref(plugin).cast(),
         uri: text(identifiers.uri),
-        name: text(Some(identifiers.name)),
+        name: text(identifiers.name),
         id: text(identifiers.id),
         aliases: aliases.as_ptr(),
         n_aliases: aliases.len(),

@@ -73,7 +73,7 @@ unsafe extern "C" fn open(
             let plugin = &*context.cast::<StorePlugin>();
             let location = borrowed_text(location)?;
             let store = match location {
-                "" => (plugin.describe)(&parse(borrowed(description_json))?, inside.as_ref())?,
+                "" => plugin.describe(&parse(borrowed(description_json))?, inside.as_ref())?,
                 location => (plugin.open)(location)?,
             };
             this.write(hand_over(store).this);

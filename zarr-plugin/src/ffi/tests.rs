@@ -22,7 +22,7 @@ fn functions(name: &str) -> Functions {
     // SAFETY: the entry of this program, which stays.
     let contents = unsafe { entered(entry) }.unwrap();
     assert_eq!((contents.name, contents.abi), ("library", (1, 0)));
-    let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == name).unwrap();
+    let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == Some(name)).unwrap();
     functions
 }
 

@@ -1,6 +1,6 @@
 //! What an open library has, and whether that is what its manifest says.
 
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{About, CodecPlugin, Identifiers};
 
 use super::elf;
@@ -162,7 +162,7 @@ fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal
         )));
     }
     let is_same = |provides: &Provides, identifiers: &Identifiers| {
-        (provides.uri.as_deref(), provides.name.as_deref().unwrap_or(""), provides.id.as_deref())
+        (provides.uri.as_deref(), provides.name.as_deref(), provides.id.as_deref())
             == (identifiers.uri, identifiers.name, identifiers.id)
             && provides.aliases.iter().eq(identifiers.aliases.iter())
     };

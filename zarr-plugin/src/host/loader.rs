@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zarr_spec::registry::stands_for;
+use zarr_spec::host::registry::stands_for;
 use zarr_spec::{About, Invalid, printable_path};
 
 use super::explanation::{Explained, Explanation};

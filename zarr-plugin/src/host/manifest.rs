@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use serde::{Deserialize, Serialize, Serializer};
-use zarr_spec::printable::is_printable;
-use zarr_spec::registry::ExtensionPoint;
+use zarr_json::printable::is_printable;
+use zarr_spec::host::registry::ExtensionPoint;
 
 use super::files::sha256;
 use super::library::{Contents, contents};
@@ -166,7 +166,7 @@ impl Manifest {
         let provides = contents.items.iter().map(|(identifiers, about, item)| Provides {
             kind: item.point(),
             uri: owned(identifiers.uri),
-            name: owned(Some(identifiers.name)),
+            name: owned(identifiers.name),
             id: owned(identifiers.id),
             aliases: identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect(),
             summary: about.summary.to_owned(),

@@ -1,20 +1,19 @@
 //! Plugins of a registry that open their library when something is created.
 
+use std::convert::identity;
 use std::sync::Arc;
 
-use zarr_spec::codec::{CodecMaker, CodecTranslator};
-use zarr_spec::data_type::DataTypeMaker;
-use zarr_spec::extension::{ExtensionMaker, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::grid::{ChunkGridMaker, ChunkGridPlugin, GridError};
-use zarr_spec::key_encoding::{ChunkKeyEncodingMaker, ChunkKeyEncodingPlugin};
-use zarr_spec::layout::{MemoryLayoutMaker, MemoryLayoutPlugin};
-use zarr_spec::metadata_encoding::{MetadataEncodingMaker, MetadataEncodingPlugin};
-use zarr_spec::registry::{DuplicateIdentifier, ExtensionPoint};
-use zarr_spec::store::{Store, StoreDescriber, StoreOpener, StorePlugin};
-use zarr_spec::transformer::{StorageTransformerMaker, StorageTransformerPlugin};
+use zarr_spec::extension::{Extension, ExtensionPlace};
+use zarr_spec::grid::{ChunkGrid, GridError};
+use zarr_spec::host::registry::{DuplicateIdentifier, ExtensionPoint};
+use zarr_spec::key_encoding::ChunkKeyEncoding;
+use zarr_spec::layout::MemoryLayout;
+use zarr_spec::metadata_encoding::MetadataEncoding;
+use zarr_spec::store::{Store, StorePlugin};
+use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
-    About, CodecError, CodecPlugin, Creation, DataTypeError, DataTypePlugin, Format, Identifiers, Invalid,
-    Origin, Registry, Representation, Value, printable_path,
+    About, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError, Format, Identifiers, Invalid,
+    Object, Origin, Plugin, Registry, Representation, Value, printable_path,
 };
 
 use super::library::Library;
@@ -108,7 +107,7 @@ impl Lazy {
         let text = |text: &Option<String>| text.as_deref().map(leaked);
         let identifiers = Identifiers {
             uri: text(&provides.uri),
-            name: text(&provides.name).unwrap_or(""),
+            name: text(&provides.name),
             id: text(&provides.id),
             aliases: provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak(),
         };
@@ -116,85 +115,91 @@ impl Lazy {
         let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
         // The kinds agree: a library whose items are of others than its manifest says is not opened.
         macro_rules! plugin {
-            ($plugin:ident, $maker:ident, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
-                registry.register($plugin {
+            ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
+                registry.register(Plugin::<$kind> {
                     identifiers,
-                    create: $maker::Loaded(Box::leak(Box::new(move |$creation: &Creation<'_> $(, $more: $type)?| {
+                    create: Box::leak(Box::new(move |$creation: &Creation<'_> $(, $more: $type)?| {
                         match self.functions().map_err($error)? {
                             Functions::$functions(imported) => imported.$create($creation $(, $more)?),
-                            _ => Err($error(Invalid::new(format!("{} has another kind of it", self.name)))),
+                            _ => Err($error(self.other_kind())),
                         }
-                    }))),
+                    })),
+                    translate: None,
                     about,
                     origin,
                 })
             };
         }
         match provides.kind {
-            ExtensionPoint::Codec => {
-                let translator = self.clone();
-                registry.register(CodecPlugin {
-                    identifiers,
-                    create: CodecMaker::Loaded(Box::leak(Box::new(
-                        move |creation: &Creation<'_>, decoded: &Representation| {
-                            if let Some(codec) = self.run().map_err(unusable)? {
-                                return (codec.create)(creation, decoded);
-                            }
-                            match self.functions().map_err(unusable)? {
-                                Functions::Codec(imported) => imported.create_codec(creation, decoded),
-                                _ => Err(unusable(Invalid::new(format!("{} has no such codec", self.name)))),
-                            }
-                        },
-                    ))),
-                    translate: CodecTranslator::Loaded(Box::leak(Box::new(
-                        move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
-                            if let Some(codec) = translator.run().map_err(unusable)? {
-                                return (codec.translate)(creation, decoded, format);
-                            }
-                            match translator.functions().map_err(unusable)? {
-                                Functions::Codec(imported) => imported.translate(creation, decoded, format),
-                                _ => Err(unusable(Invalid::new(format!(
-                                    "{} has no such codec",
-                                    translator.name
-                                )))),
-                            }
-                        },
-                    ))),
-                    about,
-                    origin,
-                })
+            ExtensionPoint::Codec => registry.register(self.codec(identifiers, about, origin)),
+            ExtensionPoint::DataType => {
+                plugin!(dyn DataType, DataType.create, DataTypeError::InvalidConfiguration, |creation|)
             }
-            ExtensionPoint::DataType => registry.register(DataTypePlugin {
-                identifiers,
-                create: DataTypeMaker::Loaded(Box::leak(Box::new(move |creation: &Creation<'_>| match self
-                    .functions()
-                    .map_err(DataTypeError::InvalidConfiguration)?
-                {
-                    Functions::DataType(imported) => imported.create(creation),
-                    _ => Err(Invalid::new(format!("{} has no such data type", self.name)).into()),
-                }))),
-                about,
-                origin,
-            }),
             ExtensionPoint::MemoryLayout => {
-                plugin!(MemoryLayoutPlugin, MemoryLayoutMaker, MemoryLayout.create_layout, unusable, |creation, rank: usize|)
+                plugin!(MemoryLayout, MemoryLayout.create_layout, unusable, |creation, rank: usize|)
             }
             ExtensionPoint::ChunkGrid => {
-                plugin!(ChunkGridPlugin, ChunkGridMaker, ChunkGrid.create, GridError::InvalidConfiguration, |creation, shape: &[u64]|)
+                plugin!(dyn ChunkGrid, ChunkGrid.create, GridError::InvalidConfiguration, |creation, shape: &[u64]|)
             }
             ExtensionPoint::ChunkKeyEncoding => {
-                plugin!(ChunkKeyEncodingPlugin, ChunkKeyEncodingMaker, ChunkKeyEncoding.create, std::convert::identity, |creation|)
+                plugin!(dyn ChunkKeyEncoding, ChunkKeyEncoding.create, identity, |creation|)
             }
             ExtensionPoint::MetadataEncoding => {
-                plugin!(MetadataEncodingPlugin, MetadataEncodingMaker, MetadataEncoding.create, std::convert::identity, |creation|)
+                plugin!(dyn MetadataEncoding, MetadataEncoding.create, identity, |creation|)
             }
             ExtensionPoint::GenericExtension => {
-                plugin!(ExtensionPlugin, ExtensionMaker, GenericExtension.create, std::convert::identity, |creation, place: ExtensionPlace<'_>|)
+                plugin!(dyn Extension, GenericExtension.create, identity, |creation, place: ExtensionPlace<'_>|)
             }
             ExtensionPoint::StorageTransformer => {
-                plugin!(StorageTransformerPlugin, StorageTransformerMaker, StorageTransformer.create, std::convert::identity, |creation, shape: &[u64]|)
+                plugin!(StorageTransformer, StorageTransformer.create, identity, |creation, shape: &[u64]|)
             }
             ExtensionPoint::Store => registry.register_store(self.store(identifiers, about, origin)),
+        }
+    }
+
+    fn other_kind(&self) -> Invalid {
+        Invalid::new(format!("{} has another kind of it", self.name))
+    }
+
+    fn codec(self, identifiers: Identifiers, about: About, origin: Origin) -> CodecPlugin {
+        let translator = self.clone();
+        CodecPlugin {
+            identifiers,
+            create: Box::leak(Box::new(move |creation: &Creation<'_>, decoded: &Representation| {
+                self.create_codec(creation, decoded)
+            })),
+            translate: Some(Box::leak(Box::new(
+                move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+                    translator.translate_codec(creation, decoded, format)
+                },
+            ))),
+            about,
+            origin,
+        }
+    }
+
+    fn create_codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        if let Some(codec) = self.run().map_err(unusable)? {
+            return (codec.create)(creation, decoded);
+        }
+        match self.functions().map_err(unusable)? {
+            Functions::Codec(imported) => imported.create_codec(creation, decoded),
+            _ => Err(unusable(self.other_kind())),
+        }
+    }
+
+    fn translate_codec(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        format: Format,
+    ) -> Result<Object, CodecError> {
+        if let Some(codec) = self.run().map_err(unusable)? {
+            return codec.translate(creation, decoded, format);
+        }
+        match self.functions().map_err(unusable)? {
+            Functions::Codec(imported) => imported.translate(creation, decoded, format),
+            _ => Err(unusable(self.other_kind())),
         }
     }
 
@@ -204,12 +209,10 @@ impl Lazy {
         let schemes: Vec<&'static str> = schemes.collect();
         let describer = self.clone();
         StorePlugin {
-            name: identifiers.name,
+            name: identifiers.name.unwrap_or_default(),
             schemes: schemes.leak(),
-            open: StoreOpener::Loaded(Box::leak(Box::new(move |location: &str| {
-                self.opens_stores()?.open(location)
-            }))),
-            describe: StoreDescriber::Loaded(Box::leak(Box::new(
+            open: Box::leak(Box::new(move |location: &str| self.opens_stores()?.open(location))),
+            describe: Some(Box::leak(Box::new(
                 move |description: &Value, given: Option<&Arc<dyn Store>>| {
                     describer.opens_stores()?.describe(description, given)
                 },

@@ -97,7 +97,7 @@ pub(crate) fn in_codecs() -> Vec<String> {
     let configuration = json!({"in": "translate"});
     let plugin = registry.codecs().find(Format::V3, "example.panic", &reading).unwrap();
     let creation = creation(registry, &reading, &configuration);
-    said.push(text((plugin.translate)(&creation, &Representation::Array(array.clone()), Format::V2)));
+    said.push(text(plugin.translate(&creation, &Representation::Array(array.clone()), Format::V2)));
     // Nobody can be told of a panic in the end.
     drop(made("bytes to bytes", "drop").unwrap());
     said

@@ -8,7 +8,7 @@ use zarr_plugin::host::{
     Loader, Lock, LockError, LockFiles, Manifest as Parsed, Policy, Quarantined, Refusal, Search, Source,
     sha256,
 };
-use zarr_spec::registry::ExtensionPoint;
+use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{Codec, CodecPlugin, Format, Identifiers, Mode, Output, Reading, Registry, json};
 
 use crate::built::{Installed, Manifest, XOR_C, in_c, in_rust};
@@ -227,7 +227,7 @@ fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
     let message = "codec `example.xor` is in both xor-c 1.2.0 and later 1.2.0";
     assert_eq!(passed_over[0].refusal, Refusal::Claimed(message.to_owned()));
     let names: Vec<_> = registry.codecs().iter().map(|codec| codec.identifiers.name).collect();
-    assert_eq!(names, ["example.xor"]);
+    assert_eq!(names, [Some("example.xor")]);
     let why = loader.explain("example.xor").to_string();
     let comes_first =
         format!("later.toml: {} has `example.xor`, too, and comes first", first.manifest().display());
@@ -235,7 +235,7 @@ fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
 
     let mut registry = Registry::empty();
     registry
-        .register(CodecPlugin::new(Identifiers::name("example.xor"), |_, _| {
+        .register(CodecPlugin::new(Identifiers::name("example.xor"), &|_, _| {
             Ok(zarr_spec::Codec::Permutation(vec![]))
         }))
         .unwrap();

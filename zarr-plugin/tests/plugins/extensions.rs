@@ -18,20 +18,20 @@ use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{
     ArrayRepresentation, BoxError, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,
     DataTypePlugin, Elements, Example, FillValue, Format, Identifiers, Invalid, Output, Reading, Representation,
-    Size, Units, Value, json,
+    Size, Units, Value,
 };
 
 zarr_plugin::export_plugins!();
 
 const XOR: Identifiers = Identifiers {
     uri: Some("https://example.org/codecs/xor/1.0"),
-    name: "example.xor",
+    name: Some("example.xor"),
     id: Some("xor"),
     aliases: &["example.xor-old"],
 };
 
 zarr_spec::register!(
-    CodecPlugin::new(XOR, |creation, _| Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?))))
+    CodecPlugin::new(XOR, &|creation, _| Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?))))
         .configuration_in::<Xor>(Format::V3)
         .about(
             "Combines each byte with a key by exclusive or.",
@@ -59,7 +59,7 @@ impl BytesToBytesCodec for Xor {
     }
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.sum"), |_, _| Ok(Codec::Checksum(Arc::new(Sum)))));
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.sum"), &|_, _| Ok(Codec::Checksum(Arc::new(Sum)))));
 
 /// The sum of all bytes, in one byte.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Checksum for Sum {
     }
 }
 
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("example.uint12"), |creation| {
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("example.uint12"), &|creation| {
     creation.parse::<Nothing>()?;
     Ok::<Created, DataTypeError>((Arc::new(UInt12), ByteOrder::Little))
 }));
@@ -135,7 +135,7 @@ fn number(element: &[u8]) -> u16 {
     u16::from_ne_bytes([element[0], element[1]])
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.pack12"), |_, decoded| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.pack12"), &|_, decoded| {
     let Representation::Array(array) = decoded else { return Err(CodecError::Unsupported("no array".into())) };
     match &*array.data_type.name() {
         "example.uint12" => Ok(Codec::ArrayToBytes(Arc::new(Pack12))),
@@ -179,7 +179,7 @@ impl ArrayToBytesCodec for Pack12 {
     }
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.narrow"), |_, _| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.narrow"), &|_, _| {
     Ok(Codec::ArrayToArray(Arc::new(Narrow)))
 }));
 
@@ -207,14 +207,14 @@ impl ArrayToArrayCodec for Narrow {
 
 const BACKWARDS: Identifiers = Identifiers {
     uri: Some("https://example.org/layouts/backwards/1.0"),
-    name: "example.backwards",
+    name: Some("example.backwards"),
     id: None,
     aliases: &[],
 };
 
-zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, |_, rank| Ok(Codec::Permutation((0..rank).rev().collect()))));
+zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, &|_, rank| Ok(Codec::Permutation((0..rank).rev().collect()))));
 
-zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), |creation, shape| {
+zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), &|creation, shape| {
     let members = creation.configuration.as_object();
     let overlap = members.and_then(|members| members.get("overlap")).and_then(Value::as_u64).unwrap_or(0);
     Ok(Arc::new(Halves { shape: shape.to_vec(), grid_shape: vec![2; shape.len()], overlap }))
@@ -253,7 +253,7 @@ impl ChunkGrid for Halves {
     }
 }
 
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("example.dashes"), |_| Ok(Arc::new(Dashes))));
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(Identifiers::name("example.dashes"), &|_| Ok(Arc::new(Dashes))));
 
 #[derive(Debug)]
 struct Dashes;
@@ -277,12 +277,12 @@ impl ChunkKeyEncoding for Dashes {
 
 const SHOUTING: Identifiers = Identifiers {
     uri: Some("https://example.org/metadata/shouting/1.0"),
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };
 
-zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, |_| Ok(Arc::new(Shouting))));
+zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, &|_| Ok(Arc::new(Shouting))));
 
 /// JSON behind an exclamation mark.
 #[derive(Debug)]
@@ -292,7 +292,7 @@ impl MetadataEncoding for Shouting {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let json = bytes.strip_prefix(b"!").ok_or("there is no exclamation mark")?;
         reading.warn("it is loud");
-        Ok(json::parse(json, &json::ParseOptions::default())?.value)
+        Ok(zarr_json::parse(json, &zarr_json::ParseOptions::default())?.value)
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
@@ -306,12 +306,12 @@ impl MetadataEncoding for Shouting {
 
 const LETTERS: Identifiers = Identifiers {
     uri: Some("https://example.org/extensions/letters/1.0"),
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };
 
-zarr_spec::register!(ExtensionPlugin::new(LETTERS, |_, place| match place {
+zarr_spec::register!(ExtensionPlugin::new(LETTERS, &|_, place| match place {
     ExtensionPlace::Array(shape) => Ok(Arc::new(Letters((b'a'..).map(char::from).map(String::from).map(Some).take(shape.len()).collect()))),
     ExtensionPlace::EntryPoint => Err(Invalid::new("letters are for arrays")),
 }));

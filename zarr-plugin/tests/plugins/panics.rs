@@ -27,22 +27,22 @@ use zarr_spec::{
 
 const PANIC: Identifiers = Identifiers {
     uri: Some("https://example.org/panic/1.0"),
-    name: "example.panic",
+    name: Some("example.panic"),
     id: Some("example.panic"),
     aliases: &[],
 };
 
-zarr_spec::register!(CodecPlugin::new(PANIC, codec).translated_by(translated));
-zarr_spec::register!(MemoryLayoutPlugin::new(PANIC, |creation, _| Ok(Codec::ArrayToArray(told(creation)?))));
-zarr_spec::register!(DataTypePlugin::new(PANIC, |creation| Ok((told(creation)?, ByteOrder::Little))));
-zarr_spec::register!(ChunkGridPlugin::new(PANIC, |creation, _| Ok(told(creation)?)));
-zarr_spec::register!(ChunkKeyEncodingPlugin::new(PANIC, |creation| Ok(told(creation)?)));
-zarr_spec::register!(MetadataEncodingPlugin::new(PANIC, |creation| Ok(told(creation)?)));
-zarr_spec::register!(ExtensionPlugin::new(PANIC, |creation, _| Ok(told(creation)?)));
-zarr_spec::register!(StorageTransformerPlugin::new(PANIC, |creation, _| {
+zarr_spec::register!(CodecPlugin::new(PANIC, &codec).translated_by(&translated));
+zarr_spec::register!(MemoryLayoutPlugin::new(PANIC, &|creation, _| Ok(Codec::ArrayToArray(told(creation)?))));
+zarr_spec::register!(DataTypePlugin::new(PANIC, &|creation| Ok((told(creation)?, ByteOrder::Little))));
+zarr_spec::register!(ChunkGridPlugin::new(PANIC, &|creation, _| Ok(told(creation)?)));
+zarr_spec::register!(ChunkKeyEncodingPlugin::new(PANIC, &|creation| Ok(told(creation)?)));
+zarr_spec::register!(MetadataEncodingPlugin::new(PANIC, &|creation| Ok(told(creation)?)));
+zarr_spec::register!(ExtensionPlugin::new(PANIC, &|creation, _| Ok(told(creation)?)));
+zarr_spec::register!(StorageTransformerPlugin::new(PANIC, &|creation, _| {
     Ok(StorageTransformer::Wrap(told(creation)?))
 }));
-zarr_spec::register!(StorePlugin::new("example.panic", &["panic"], open));
+zarr_spec::register!(StorePlugin::new("example.panic", &["panic"], &open));
 
 /// Where it panics.
 #[derive(Debug, Clone, Deserialize)]

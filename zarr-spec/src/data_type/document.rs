@@ -1,8 +1,9 @@
 //! From the member of a metadata document to what the registry is asked for.
 
+use zarr_json::{Object, Value};
+
 use super::{DataTypeDocument, Typestring};
 use crate::format::{Invalid, Reading};
-use crate::json::{Object, Value};
 
 /// What programs of the draft's first generation wrote where a URI belongs (DX-A-18).
 const PSEUDO_URIS: [&str; 4] = [

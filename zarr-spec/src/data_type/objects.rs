@@ -1,9 +1,11 @@
 //! Data types of variable size: v2 has objects and a codec, the draft an extension, final v3 a name.
 
+use zarr_json::Value;
+
 use super::{DataTypeDocument, DataTypeError};
+use crate::creation::Creation;
 use crate::format::{Format, Invalid};
-use crate::json::Value;
-use crate::plugin::{Creation, Identifiers};
+use crate::plugin::Identifiers;
 
 /// What the formats call a data type that v2 has as objects. None of its documents has a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +26,7 @@ impl ObjectNames {
     /// The names that a plugin is registered by.
     #[must_use]
     pub const fn identifiers(&self) -> Identifiers {
-        Identifiers { uri: Some(self.uri), name: self.name, id: Some(self.id), aliases: self.aliases }
+        Identifiers { uri: Some(self.uri), name: Some(self.name), id: Some(self.id), aliases: self.aliases }
     }
 
     /// Refuses a document that has one of the names and does not fit.

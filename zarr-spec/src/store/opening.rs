@@ -1,16 +1,17 @@
 //! How stores are opened: by a path or a URL, or as JSON describes them.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use zarr_json::Value;
 
 use super::{Store, StoreError};
-use crate::about::{About, says_what_it_is};
+use crate::about::{About, Example};
 use crate::format::Invalid;
-use crate::json::{self, Value};
-use crate::plugin::{Origin, maker};
-use crate::registry::Registry;
+use crate::host::registry::Registry;
+use crate::plugin::Origin;
 
 /// A store as a JSON description names it: `{"type": "memory"}`, nested ones included.
 #[typetag::deserialize(tag = "type")]
@@ -46,36 +47,23 @@ impl StoreConfiguration for Given {
 }
 
 /// Opens a store from a path or URL.
-pub type OpenStore = fn(&str) -> Result<Arc<dyn Store>, StoreError>;
-
-maker! {
-    /// Opens stores as [`OpenStore`] does.
-    StoreOpener,
-    OpenStore,
-    dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError> + Send + Sync
-}
+pub type OpenStore = dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
 
 /// Opens a store from its description, in which `{"type": "given"}` is the store that comes with it.
-pub type DescribeStore = fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError>;
-
-maker! {
-    /// Opens stores as [`DescribeStore`] does.
-    StoreDescriber,
-    DescribeStore,
-    dyn Fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync
-}
+pub type DescribeStore =
+    dyn Fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
 
 /// A store that a program can open from a path or a URL, or from a description.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct StorePlugin {
     /// The `type` in a JSON description.
     pub name: &'static str,
     /// The URL schemes it answers to, without `:`; the empty one stands for a plain path.
     pub schemes: &'static [&'static str],
     /// Opens one from the whole URL or path.
-    pub open: StoreOpener,
-    /// Opens one from its description.
-    pub describe: StoreDescriber,
+    pub open: &'static OpenStore,
+    /// Opens one from its description. `None`: by the [`StoreConfiguration`] of the same name, which is linked.
+    pub describe: Option<&'static DescribeStore>,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -85,26 +73,55 @@ pub struct StorePlugin {
 impl StorePlugin {
     /// A store that answers to `schemes`. Its crate has a [`StoreConfiguration`] of the same name.
     #[must_use]
-    pub const fn new(name: &'static str, schemes: &'static [&'static str], open: OpenStore) -> Self {
-        Self {
-            name,
-            schemes,
-            open: StoreOpener::Linked(open),
-            describe: StoreDescriber::Linked(open_linked),
-            about: About::NOTHING,
-            origin: Origin::UNKNOWN,
-        }
+    pub const fn new(name: &'static str, schemes: &'static [&'static str], open: &'static OpenStore) -> Self {
+        Self { name, schemes, open, describe: None, about: About::NOTHING, origin: Origin::UNKNOWN }
+    }
+
+    /// Opens a store from its description.
+    ///
+    /// # Errors
+    ///
+    /// The error of the store.
+    pub fn describe(
+        &self,
+        description: &Value,
+        given: Option<&Arc<dyn Store>>,
+    ) -> Result<Arc<dyn Store>, StoreError> {
+        self.describe.unwrap_or(&open_linked)(description, given)
+    }
+
+    /// Adds one sentence on what the plugin does, and examples of its use.
+    #[must_use]
+    pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
+        Self { about: self.about.described(summary, examples), ..self }
+    }
+
+    /// Adds the struct that descriptions are read into. Their schema follows from it.
+    #[must_use]
+    pub const fn configuration<T: DeserializeOwned>(self) -> Self {
+        Self { about: self.about.with_configurations::<T>(), ..self }
+    }
+
+    /// Adds the crate that the plugin comes from. [`register!`](crate::register) calls it.
+    #[must_use]
+    pub const fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 }
 
-says_what_it_is!(StorePlugin);
+impl fmt::Debug for StorePlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("StorePlugin");
+        debug.field("name", &self.name).field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
 
 crate::inventory::collect!(StorePlugin);
 
 /// A store whose crate is linked.
 fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
     let configuration: Box<dyn StoreConfiguration> =
-        json::from_value(description).map_err(|error| wrong(&error.to_string()))?;
+        zarr_json::from_value(description).map_err(|error| wrong(&error.to_string()))?;
     configuration.open(given)
 }
 
@@ -127,7 +144,7 @@ pub fn open_described(registry: &Registry, description: &Value) -> Result<Arc<dy
     if inside.is_some() {
         members.insert("store", crate::json!({"type": GIVEN}));
     }
-    (plugin.describe)(&Value::Object(members), inside.as_ref())
+    plugin.describe(&Value::Object(members), inside.as_ref())
 }
 
 fn wrong(reason: &str) -> Invalid {

@@ -1,15 +1,4 @@
-//! Metadata documents, keys and paths of the three formats, held against the ledgers of requirements.
+//! Contracts that need only the public interface.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
-
-mod draft_array;
-mod draft_entry_point;
-mod draft_keys;
-mod generation_a;
+mod creation;
 mod paths;
-mod support;
-mod text;
-mod v2_array;
-mod v2_hierarchy;
-mod v3_array;
-mod v3_group;

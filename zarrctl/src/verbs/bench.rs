@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zarr_kit::Array;
+use zarr_kit::json;
 use zarr_kit::spec::codec::Codec;
-use zarr_kit::spec::{CodecChain, Number, Object, Value, json, printable};
+use zarr_kit::spec::{CodecChain, Number, Object, Value, printable};
 
 use crate::arguments;
 use crate::describe::{self, Describer, chunk_shape};

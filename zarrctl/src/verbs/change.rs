@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use zarr_kit::spec::{Object, Value, json};
+use zarr_kit::json;
+use zarr_kit::spec::{Object, Value};
 use zarr_kit::{Erasure, Hierarchy, Node};
 
 use crate::arguments::{Attributes, Consolidate, Erase, Resize};

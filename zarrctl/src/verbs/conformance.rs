@@ -15,10 +15,11 @@ use zarr_conformance::suite::{
 };
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 use zarr_kit::Registry;
+use zarr_kit::json;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 use zarr_kit::loaded::Loader;
 use zarr_kit::open_store;
-use zarr_kit::spec::{Value, json};
+use zarr_kit::spec::Value;
 
 mod format;
 mod generated;

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use zarr_kit::metadata::draft::EntryPoint;
+use zarr_kit::metadata::{ArrayMetadata, v2};
 use zarr_kit::spec::extension::ExtensionDocument;
-use zarr_kit::spec::metadata::draft::EntryPoint;
-use zarr_kit::spec::metadata::{ArrayMetadata, v2};
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Object, format};
 use zarr_kit::{

@@ -1,7 +1,7 @@
 //! `create`: a new array.
 
-use zarr_kit::spec::metadata::DocumentError;
-use zarr_kit::spec::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
+use zarr_kit::metadata::DocumentError;
+use zarr_kit::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
 use zarr_kit::spec::{Object, Reading, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, entry_point, open_store};
 

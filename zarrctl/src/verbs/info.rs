@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use zarr_kit::json;
+use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::grid::ChunkGrid;
-use zarr_kit::spec::metadata::ArrayMetadata;
-use zarr_kit::spec::{Number, Object, Value, json, printable};
+use zarr_kit::spec::{Number, Object, Value, printable};
 use zarr_kit::{Array, Format, Group, Hierarchy, Node, Unreadable, readable_location};
 
 use crate::arguments::Info;

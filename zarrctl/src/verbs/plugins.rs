@@ -18,8 +18,10 @@ mod why;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, json, printable, printable_path};
+use zarr_kit::json;
+use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Table};
+use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, printable, printable_path};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -237,7 +239,7 @@ fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Fai
 
 /// Whether a document may call it so.
 fn has_identifier(row: &Row, id: &str) -> bool {
-    let own = row.own.iter().flat_map(|own| [Some(own.name), own.uri, own.id]).flatten();
+    let own = row.own.iter().flat_map(|own| [own.name, own.uri, own.id]).flatten();
     let mut names = own.chain(row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str));
     !id.is_empty() && (row.name == id || names.any(|name| name == id))
 }
@@ -296,21 +298,21 @@ fn rows(registry: &Registry) -> Vec<Row> {
     rows
 }
 
-fn add<P: Plugin>(registry: &Registry, table: &Table<P>, rows: &mut Vec<Row>) {
+fn add<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>, rows: &mut Vec<Row>) {
     for plugin in table.iter() {
-        let identifiers = plugin.identifiers();
-        let mut names = [Some(identifiers.name), identifiers.id, identifiers.uri].into_iter().flatten();
+        let identifiers = plugin.identifiers;
+        let mut names = [identifiers.name, identifiers.id, identifiers.uri].into_iter().flatten();
         let by_format = Format::ALL.into_iter().map(|format| {
             (format.name(), registry.name_in(plugin, format).map(ToOwned::to_owned).into_iter().collect())
         });
         let aliases = identifiers.aliases.iter().map(|&alias| alias.to_owned()).collect();
         rows.push(Row {
-            point: P::POINT,
+            point: K::POINT,
             name: names.find(|name| !name.is_empty()).unwrap_or_default().to_owned(),
             identifiers: by_format.chain([("aliases", aliases)]).collect(),
-            own: Some(*identifiers),
-            about: *plugin.about(),
-            origin: plugin.origin(),
+            own: Some(identifiers),
+            about: plugin.about,
+            origin: plugin.origin,
             library: None,
             needs: Vec::new(),
         });

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use zarr_kit::spec::{Object, Value, json, printable};
+use zarr_kit::json;
+use zarr_kit::spec::{Object, Value, printable};
 use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
 
 use crate::arguments::Tree;

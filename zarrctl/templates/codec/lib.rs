@@ -9,14 +9,14 @@ use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin};
 use zarr_spec::{Creation, Example, Identifiers, Output, Representation, Size};
 
 zarr_spec::register!(
-    CodecPlugin::new(IDENTIFIERS, create)
+    CodecPlugin::new(IDENTIFIERS, &create)
         .configuration::<Xor>()
         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "{{name}}",
+    name: Some("{{name}}"),
     id: Some("{{name}}"),
     aliases: &[],
 };

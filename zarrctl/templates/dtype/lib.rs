@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
@@ -26,7 +26,7 @@ const NAME: &str = "{{name}}";
 const LARGEST: u16 = 4095;
 
 zarr_spec::register!(
-    DataTypePlugin::new(IDENTIFIERS, create)
+    DataTypePlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Numbers from 0 to 4095.", EXAMPLES)
 );
@@ -34,7 +34,7 @@ zarr_spec::register!(
 const IDENTIFIERS: Identifiers = Identifiers {
 {{no-draft}}    uri: None,
 {{draft}}    uri: Some(URI),
-    name: NAME,
+    name: Some(NAME),
     id: None,
     aliases: &[],
 };
@@ -107,9 +107,6 @@ impl DataType for UInt12 {
 fn numbers(elements: &[u8]) -> &[[u8; 2]] {
     elements.as_chunks().0
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 {{no-draft}}fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 {{no-draft}}    let NoConfiguration {} = creation.parse()?;

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ExtensionPlugin::new(IDENTIFIERS, create)
+    ExtensionPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Calls the dimensions of an array by the letters of the alphabet.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };
@@ -32,9 +32,6 @@ impl Extension for Letters {
         Some(&self.0)
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, place: ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

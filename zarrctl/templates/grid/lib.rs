@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    ChunkGridPlugin::new(Identifiers::name("{{name}}"), create)
+    ChunkGridPlugin::new(Identifiers::name("{{name}}"), &create)
         .configuration::<NoConfiguration>()
         .about("Halves each dimension.", EXAMPLES)
 );
@@ -60,9 +60,6 @@ impl ChunkGrid for Halves {
         self.array_shape.iter().map(|length| length.div_ceil(2)).collect()
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     let NoConfiguration {} = creation.parse()?;

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), create)
+    ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), &create)
         .configuration::<NoConfiguration>()
         .about("Names chunks by their index behind the letter k, such as k1-0.", EXAMPLES)
 );
@@ -36,9 +36,6 @@ impl ChunkKeyEncoding for Dashes {
         })
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

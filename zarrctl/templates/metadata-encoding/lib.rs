@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use zarr_spec::json;
-use zarr_spec::metadata::{DocumentKind, parse_json};
+use zarr_plugin_kit::{NoConfiguration, json};
+use zarr_spec::metadata_encoding::{DocumentKind, parse_json};
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 zarr_spec::register!(
-    MetadataEncodingPlugin::new(IDENTIFIERS, create)
+    MetadataEncodingPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("Writes metadata documents as JSON behind a line that says so.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };
@@ -50,9 +49,6 @@ impl MetadataEncoding for Marked {
         ".marked.json"
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
     let NoConfiguration {} = creation.parse()?;

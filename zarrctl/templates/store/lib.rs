@@ -12,7 +12,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("{{name}}", &[], without_a_url)
+    StorePlugin::new("{{name}}", &[], &without_a_url)
         .configuration::<ShelfConfiguration>()
         .about("Keeps values in memory until it is closed.", EXAMPLES)
 );

@@ -8,14 +8,14 @@ use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, Wrapp
 use zarr_spec::{ByteRange, Creation, Example, Identifiers, Invalid, Key, Output, Prefix};
 
 zarr_spec::register!(
-    StorageTransformerPlugin::new(IDENTIFIERS, create)
+    StorageTransformerPlugin::new(IDENTIFIERS, &create)
         .configuration::<Mask>()
         .about("Combines each byte of the values of an array with a key by exclusive or.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: {{uri-option}},
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };

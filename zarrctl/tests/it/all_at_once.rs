@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_kit::spec::registry::{CatalogueEntry, Plugin};
+use zarr_kit::spec::host::registry::{CatalogueEntry, Registered};
+use zarr_kit::spec::plugin::Plugin;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Registry};
 use zarr_kit::{CATALOGUE, Context, Error, Hierarchy, Problem, Selection, open_store};
@@ -131,13 +132,13 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
 
 /// The plugins of this build without those of a crate, which is named where something of it is missing.
 fn without(package: &str) -> Registry {
-    fn add<'p, P: Plugin + 'p>(
+    fn add<'p, K: Registered + ?Sized>(
         registry: &mut Registry,
-        plugins: impl Iterator<Item = &'p P>,
+        plugins: impl Iterator<Item = &'p Plugin<K>>,
         package: &str,
     ) -> usize {
-        let (gone, kept): (Vec<&P>, Vec<&P>) =
-            plugins.partition(|plugin: &&P| plugin.origin().package == package);
+        let (gone, kept): (Vec<&Plugin<K>>, Vec<&Plugin<K>>) =
+            plugins.partition(|plugin: &&Plugin<K>| plugin.origin.package == package);
         kept.into_iter().for_each(|plugin| registry.register(*plugin).unwrap());
         gone.len()
     }

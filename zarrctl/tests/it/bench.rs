@@ -1,7 +1,7 @@
 //! `bench`: what it counts and says. How long anything takes is not asserted.
 
+use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
-use zarr_kit::spec::json::{self, ParseOptions};
 
 use crate::support::{Place, bytes, refused, run_with_input, text};
 

@@ -9,7 +9,7 @@ use std::process::Output;
 use std::thread;
 
 use tempfile::TempDir;
-use zarr_kit::spec::json::{self, ParseOptions};
+use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::{Object, Value};
 
 use crate::support::{program, run};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use zarr_conformance::array;
 use zarr_conformance::codecs::encode;
 use zarr_conformance::types::{FLOAT64, INT32, Number};
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
     ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Format, Identifiers, Mode, Output, Reading,
     Registry, Representation, Value,
@@ -29,15 +29,15 @@ fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
     }
     let names = |uri: &'static str, name: &'static str| Identifiers {
         uri: Some(uri),
-        name,
+        name: Some(name),
         id: Some(name),
         aliases: &[],
     };
     let mut registry = Registry::linked().unwrap();
-    let pass = CodecPlugin::new(names("https://e.org/pass/1.0", "pass"), |_, _| {
+    let pass = CodecPlugin::new(names("https://e.org/pass/1.0", "pass"), &|_, _| {
         Ok(Codec::BytesToBytes(Arc::new(Pass)))
     });
-    let binary = CodecPlugin::new(names("https://e.org/binary/1.0", "binary"), |_, _| {
+    let binary = CodecPlugin::new(names("https://e.org/binary/1.0", "binary"), &|_, _| {
         Ok(Codec::Binary(ByteOrder::Big))
     });
     registry.register(pass).unwrap();

@@ -33,11 +33,7 @@ fn attributes_and_shapes_of_two_handles_do_not_undo_one_another() {
         assert_eq!(reopened(&first).shape(), [8, 4], "{format}");
         second.set_attribute("scale", 3).unwrap();
         second.resize(&[8, 6]).unwrap();
-        first
-            .set_attributes(
-                [("only", 1)].into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
-            )
-            .unwrap();
+        first.set_attributes([("only", 1)].into_iter().collect()).unwrap();
         assert_eq!(first.attributes().to_string(), r#"{"only":1}"#);
         second.resize(&[8, 8]).unwrap();
         let stored = reopened(&first);
@@ -415,7 +411,7 @@ impl ChunkKeyEncoding for Forgetful {
 fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is_left_out() {
     let mut registry = Registry::linked().unwrap();
     let name = Identifiers::name("example.forgetful");
-    registry.register(ChunkKeyEncodingPlugin::new(name, |_| Ok(Arc::new(Forgetful)))).unwrap();
+    registry.register(ChunkKeyEncodingPlugin::new(name, &|_| Ok(Arc::new(Forgetful)))).unwrap();
     let hierarchy = Hierarchy::create(memory(), &Context::new(registry), Format::V3).unwrap();
     let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).chunk_key_encoding("example.forgetful");
     let mut array = hierarchy.create_array("/a", &builder).unwrap();

@@ -42,8 +42,11 @@ struct Cached {
 impl Cached {
     fn new(shape: &[u64], chunk: &[u64], codecs: &Value, bytes: usize, delay: Duration) -> Self {
         let mut registry = Registry::linked().unwrap();
-        let no_url = |_: &str| Err(Invalid::new("it has no URL").into());
-        registry.register_store(StorePlugin::new("slow", &[], no_url)).unwrap();
+        registry
+            .register_store(StorePlugin::new("slow", &[], &|_: &str| {
+                Err(Invalid::new("it has no URL").into())
+            }))
+            .unwrap();
         let context = Context::new(registry);
         let store = open_store(context.registry(), "memory:").unwrap();
         let mut document = v3::document(shape, chunk, codecs);

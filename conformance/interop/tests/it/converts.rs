@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use zarr_interop::environment::run_script;
 use zarr_interop::{Case, Packages, Writer, python, written, zarrctl};
+use zarr_kit::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
 use zarr_kit::spec::Reading;
-use zarr_kit::spec::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
 use zarr_kit::{Format, Mode, Registry, conversion_losses, convert_metadata};
 
 /// What other programs say of what they do not have.
@@ -240,7 +240,7 @@ fn v3(codecs: Value, more: Value) -> ArrayMetadata {
 }
 
 fn parsed(document: &Value) -> zarr_kit::spec::Value {
-    zarr_kit::spec::json::parse(document.to_string().as_bytes(), &Default::default()).unwrap().value
+    zarr_kit::json::parse(document.to_string().as_bytes(), &Default::default()).unwrap().value
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use zarr_conformance::stores::MinimalStore;
 use zarr_interop::memory;
+use zarr_kit::metadata::NodeMetadata;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::ExtensionDocument;
-use zarr_kit::spec::metadata::NodeMetadata;
-use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::{Capabilities, Store, get_value};
 use zarr_kit::spec::{Key, Object, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, entry_point, json};

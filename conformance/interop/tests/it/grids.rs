@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use zarr_interop::{Random, created, raw, reference};
-use zarr_kit::spec::json::{ParseOptions, parse};
+use zarr_kit::json::{ParseOptions, parse};
 use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Elements, Key, Value};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Selection, json};

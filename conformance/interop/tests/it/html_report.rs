@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use zarr_conformance::suite::{Cases, Level, Report, Rule, Subject, Suite, Trial};
 use zarr_interop::Browser;
-use zarr_kit::spec::registry::ExtensionPoint;
+use zarr_kit::spec::host::registry::ExtensionPoint;
 
 const fn rule(id: &'static str, level: Level, sentence: &'static str) -> Rule {
     Rule { id, level, sentence, source: "\"Codecs\" in the Zarr v3 core specification", since: "0.1" }

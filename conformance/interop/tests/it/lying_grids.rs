@@ -8,13 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_interop::memory;
 use zarr_kit::spec::Identifiers;
-use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, CreateChunkGrid, GridError};
+use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
+use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json};
 
 const COUNT: u64 = 1 << 20;
 const CHUNKS: u64 = 256;
 const CHUNK: u64 = COUNT / CHUNKS;
+
+/// The function that creates a grid.
+type Create = <dyn ChunkGrid as Kind>::Create;
 
 /// How a grid answers; the chunks are those of an honest one, but for one thing.
 type Answer = fn(&Grid, u64) -> Range<u64>;
@@ -83,14 +87,14 @@ fn made(answer: Answer, chunk_shape: Option<[u64; 1]>) -> Arc<dyn ChunkGrid> {
 }
 
 /// The array with this grid, in which an honest one has written; eight threads work on it.
-fn array(create: CreateChunkGrid) -> Result<Array, zarr_kit::Error> {
+fn array(create: &'static Create) -> Result<Array, zarr_kit::Error> {
     let store = memory();
-    let array = opened(&store, |_, _| Ok(made(honest, None))).unwrap();
+    let array = opened(&store, &|_, _| Ok(made(honest, None))).unwrap();
     array.write_values(&Selection::All, &elements()).unwrap();
     opened(&store, create)
 }
 
-fn opened(store: &Arc<dyn Store>, create: CreateChunkGrid) -> Result<Array, zarr_kit::Error> {
+fn opened(store: &Arc<dyn Store>, create: &'static Create) -> Result<Array, zarr_kit::Error> {
     let mut registry = Registry::linked().unwrap();
     registry.register(ChunkGridPlugin::new(Identifiers::name("acme.rows"), create)).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
@@ -127,7 +131,7 @@ fn all_ways(array: &Array) -> Vec<Result<(), String>> {
 }
 
 #[track_caller]
-fn check_that_all_fail(create: CreateChunkGrid, what: &str) {
+fn check_that_all_fail(create: &'static Create, what: &str) {
     let array = array(create).unwrap();
     for (number, result) in all_ways(&array).into_iter().enumerate() {
         let Err(error) = result else { panic!("way {number} succeeded") };
@@ -138,28 +142,28 @@ fn check_that_all_fail(create: CreateChunkGrid, what: &str) {
         assert!(error.contains(what), "{error}");
     }
     // Nothing was written before it was found out.
-    let honest = opened(array.hierarchy().store(), |_, _| Ok(made(honest, None))).unwrap();
+    let honest = opened(array.hierarchy().store(), &|_, _| Ok(made(honest, None))).unwrap();
     assert!(honest.read_values::<u8>(&Selection::All).unwrap() == elements());
 }
 
 #[test]
 fn chunks_that_overlap_are_an_error() {
-    check_that_all_fail(|_, _| Ok(made(overlapping, None)), "without gap and overlap");
+    check_that_all_fail(&|_, _| Ok(made(overlapping, None)), "without gap and overlap");
 }
 
 #[test]
 fn chunks_that_end_before_they_begin_are_an_error() {
-    check_that_all_fail(|_, _| Ok(made(reversed, None)), "with 0 elements before the array");
+    check_that_all_fail(&|_, _| Ok(made(reversed, None)), "with 0 elements before the array");
 }
 
 #[test]
 fn chunks_that_do_not_have_their_elements_are_an_error() {
-    check_that_all_fail(|_, _| Ok(made(far_away, None)), "is said to be in chunk");
+    check_that_all_fail(&|_, _| Ok(made(far_away, None)), "is said to be in chunk");
 }
 
 #[test]
 fn elements_between_chunks_are_an_error() {
-    let array = array(|_, _| Ok(made(gapped, None))).unwrap();
+    let array = array(&|_, _| Ok(made(gapped, None))).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
     assert!(error.contains("chunk 0 is 0..3096 and chunk 1 is 4096..7192"), "{error}");
     let error = array.read(&points()).unwrap_err().to_string();
@@ -170,7 +174,7 @@ fn elements_between_chunks_are_an_error() {
 /// A plan asks once for each chunk: what it was told first is what all threads go by.
 #[test]
 fn a_grid_that_changes_its_mind_is_an_error_or_read_right() {
-    let array = array(|_, _| Ok(made(inconsistent, None))).unwrap();
+    let array = array(&|_, _| Ok(made(inconsistent, None))).unwrap();
     let wanted = elements();
     let mut outcomes = [0, 0];
     for _ in 0..40 {
@@ -191,11 +195,11 @@ fn a_grid_that_changes_its_mind_is_an_error_or_read_right() {
 /// Chunks of one length are where arithmetic says, and a grid that says something else is refused with the array.
 #[test]
 fn a_chunk_shape_that_is_not_that_of_the_chunks_is_an_error() {
-    let creates: [CreateChunkGrid; 4] = [
-        |_, _| Ok(made(overlapping, Some([CHUNK]))),
-        |_, _| Ok(made(reversed, Some([CHUNK]))),
-        |_, _| Ok(made(honest, Some([CHUNK + 1]))),
-        |_, _| Ok(made(honest, Some([0]))),
+    let creates: [&Create; 4] = [
+        &|_, _| Ok(made(overlapping, Some([CHUNK]))),
+        &|_, _| Ok(made(reversed, Some([CHUNK]))),
+        &|_, _| Ok(made(honest, Some([CHUNK + 1]))),
+        &|_, _| Ok(made(honest, Some([0]))),
     ];
     for create in creates {
         let error = array(create).unwrap_err().to_string();
@@ -204,17 +208,17 @@ fn a_chunk_shape_that_is_not_that_of_the_chunks_is_an_error() {
             "{error}"
         );
     }
-    let array = array(|_, _| Ok(made(honest, Some([CHUNK])))).unwrap();
+    let array = array(&|_, _| Ok(made(honest, Some([CHUNK])))).unwrap();
     assert!(array.read_values::<u8>(&Selection::All).unwrap() == elements());
 }
 
 #[test]
 fn one_chunk_of_a_grid_that_lies_is_an_error_or_has_the_length_that_the_grid_says() {
-    let reversed = array(|_, _| Ok(made(reversed, None))).unwrap();
+    let reversed = array(&|_, _| Ok(made(reversed, None))).unwrap();
     assert!(reversed.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
     assert!(reversed.chunk_subset(&[3]).is_err());
     assert!(reversed.encoded_chunk(&[3]).is_err());
     // What is stored is shorter.
-    let overlapping = array(|_, _| Ok(made(overlapping, None))).unwrap();
+    let overlapping = array(&|_, _| Ok(made(overlapping, None))).unwrap();
     assert!(overlapping.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use zarr_interop::{created, raw};
 use zarr_kit::spec::Value;
-use zarr_kit::spec::registry::Plugin;
+use zarr_kit::spec::host::registry::Registered;
+use zarr_kit::spec::plugin::Plugin;
 use zarr_kit::{
     Array, ArrayBuilder, Context, Error, FallbackPolicy, Format, Hierarchy, Registry, Selection, json,
 };
@@ -70,9 +71,12 @@ fn bfloat16_is_stored_in_the_byte_order_of_the_codec() {
 
 /// The plugins of this build but for those of two crates.
 fn without_narrow_types() -> Registry {
-    fn add<'p, P: Plugin + 'p>(registry: &mut Registry, plugins: impl Iterator<Item = &'p P>) {
+    fn add<'p, K: Registered + ?Sized>(
+        registry: &mut Registry,
+        plugins: impl Iterator<Item = &'p Plugin<K>>,
+    ) {
         for plugin in plugins {
-            if !["zarr-dtype-bfloat16", "zarr-dtype-sub-byte"].contains(&plugin.origin().package) {
+            if !["zarr-dtype-bfloat16", "zarr-dtype-sub-byte"].contains(&plugin.origin.package) {
                 registry.register(*plugin).unwrap();
             }
         }

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use zarr_interop::{Random, created, reference};
+use zarr_kit::json::{ParseOptions, parse};
 use zarr_kit::spec::Value;
-use zarr_kit::spec::json::{ParseOptions, parse};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Selection, json};

@@ -252,8 +252,13 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
         FAR.set(Some(Arc::clone(&twice.far)));
         let cache = json!({"type": "cache", "bytes": 1 << 26, "chunks": "decoded", "store": {"type": "far"}});
         let mut registry = Registry::linked().unwrap();
-        let no_url = |_: &str| Err(Invalid::new("it has no URL").into());
-        registry.register_store(StorePlugin::new("far", &[], no_url)).unwrap();
+        registry
+            .register_store(StorePlugin::new(
+                "far",
+                &[],
+                &|_: &str| Err(Invalid::new("it has no URL").into()),
+            ))
+            .unwrap();
         let context = Context::new(registry);
         let store = open_store(context.registry(), &cache.to_string()).unwrap();
         let array = Hierarchy::open(store, &context).unwrap().array("/a").unwrap();
@@ -430,7 +435,7 @@ fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
     ] {
         let near = open_store(context.registry(), "memory:").unwrap();
         let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        let attributes: Object = [("title".to_owned(), "two arrays".into())].into_iter().collect();
+        let attributes: Object = Object::from([("title", "two arrays")]);
         hierarchy.create_group("", attributes.clone()).unwrap();
         for name in ["b", "a"] {
             drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());

@@ -111,7 +111,7 @@ fn a_page_says_all_names_of_what_it_describes() {
         let identifiers = linked.identifiers(&page);
         // Objects of v2 are named by the codec behind the slash.
         let id = identifiers.id.map(|id| id.strip_prefix("O/").unwrap_or(id));
-        let names = identifiers.aliases.iter().copied().chain([identifiers.name]).chain(id);
+        let names = identifiers.aliases.iter().copied().chain(identifiers.name).chain(id);
         for name in names.filter(|name| !name.is_empty()) {
             let is_there =
                 page.text.contains(&format!("`{name}`")) || page.text.contains(&format!("`\"{name}\"`"));

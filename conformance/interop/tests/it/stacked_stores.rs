@@ -144,7 +144,7 @@ fn what_cannot_be_stacked_is_refused_with_a_reason() {
         ),
     ] {
         let mut registry = Registry::linked().unwrap();
-        registry.register_store(StorePlugin::new("opaque", &[], no_url)).unwrap();
+        registry.register_store(StorePlugin::new("opaque", &[], &no_url)).unwrap();
         let error = open_store(&registry, &description.to_string()).unwrap_err().to_string();
         assert!(error.contains(reason), "{description}: {error}");
         // Where the cache is around it, or keeps encoded chunks, it is fine.

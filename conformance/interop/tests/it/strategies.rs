@@ -12,14 +12,15 @@ use zarr_conformance::strategies::{
     arb_chunk, arb_metadata, arb_representation_of, arb_selection, arb_shape, arb_subset,
 };
 use zarr_interop::raw;
-use zarr_kit::spec::chain::ChainCreation;
-use zarr_kit::spec::codec::RunChain;
-use zarr_kit::spec::data_type::DataTypeDocument;
-use zarr_kit::spec::metadata::draft::{self, Generation};
-use zarr_kit::spec::metadata::{
+use zarr_kit::json;
+use zarr_kit::metadata::draft::{self, Generation};
+use zarr_kit::metadata::{
     ArrayMetadata, DocumentError, DocumentKind, NodeMetadata, parse_json, parse_json_member, v2, v3,
 };
-use zarr_kit::spec::{ArrayRepresentation, CodecChain, DataType, Output, Reading, Value, json};
+use zarr_kit::spec::codec::RunChain;
+use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::host::chain::ChainCreation;
+use zarr_kit::spec::{ArrayRepresentation, CodecChain, DataType, Output, Reading, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Registry, Selection, open_store};
 
 fn runner(cases: u32) -> TestRunner {

@@ -20,7 +20,7 @@ use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size};
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("example.xor"), create)
+    CodecPlugin::new(Identifiers::name("example.xor"), &create)
         .configuration::<Xor>()
         .about("Flips the bits of a key in every byte.", EXAMPLES)
 );

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use zarr_interop::book::{Book, attributes, check_all, no_skip, value};
 use zarr_interop::samples::{ATTRIBUTES, GEOMETRIES, NAMES, NUMBERS};
 use zarr_interop::{Packages, Random, python, raw};
-use zarr_kit::spec::json as spec_json;
+use zarr_kit::json as spec_json;
 use zarr_kit::{ArrayBuilder, Format, Order, Selection};
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3, Format::V3Draft];

@@ -11,7 +11,7 @@ mod curve;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
@@ -21,14 +21,14 @@ use zarr_spec::{
 use curve::places;
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(IDENTIFIERS, create)
+    MemoryLayoutPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
         .about("The elements of a chunk follow one another along a Hilbert curve.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: Some("https://outside.example/layouts/hilbert/1.0"),
-    name: "",
+    name: None,
     id: None,
     aliases: &[],
 };
@@ -119,9 +119,6 @@ impl ArrayToArrayCodec for Hilbert {
         Ok(())
     }
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 /// The draft names the layout beside the extension.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {

@@ -13,14 +13,14 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkGridPlugin::new(IDENTIFIERS, create)
+    ChunkGridPlugin::new(IDENTIFIERS, &create)
         .configuration::<MonthsConfiguration>()
         .about("Divides the days along the first dimension into months.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: Some("https://outside.example/grids/months/1.0"),
-    name: "outside.months",
+    name: Some("outside.months"),
     id: None,
     aliases: &[],
 };

@@ -20,7 +20,7 @@ use zarr_spec::store::{
 use zarr_spec::{BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
-    StorePlugin::new("outside.sqlite", &["sqlite"], open)
+    StorePlugin::new("outside.sqlite", &["sqlite"], &open)
         .configuration::<SqliteConfiguration>()
         .about("Keeps values in a SQLite file.", EXAMPLES)
 );

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
@@ -20,13 +20,13 @@ use zarr_spec::{
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("outside.int12"), |creation| create(creation, TwelveBits::Signed))
+    DataTypePlugin::new(Identifiers::name("outside.int12"), &|creation| create(creation, TwelveBits::Signed))
         .configuration::<NoConfiguration>()
         .about("Integers from -2048 to 2047.", &[Example::v3(r#""outside.int12""#)])
 );
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers::name("outside.uint12"), |creation| {
+    DataTypePlugin::new(Identifiers::name("outside.uint12"), &|creation| {
         create(creation, TwelveBits::Unsigned)
     })
     .configuration::<NoConfiguration>()
@@ -146,9 +146,6 @@ impl DataType for TwelveBits {
 fn integers(elements: &[u8]) -> impl Iterator<Item = u16> {
     elements.as_chunks().0.iter().map(|bytes| u16::from_ne_bytes(*bytes))
 }
-
-#[derive(Deserialize)]
-struct NoConfiguration {}
 
 fn create(creation: &Creation<'_>, data_type: TwelveBits) -> Result<Created, DataTypeError> {
     let NoConfiguration {} = creation.parse()?;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_spec::codec::{ArrayToBytesCodec, array};
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -11,7 +12,7 @@ use zarr_spec::{
 use crate::{NoConfiguration, TwelveBits, integers};
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("outside.packed12"), create)
+    CodecPlugin::new(Identifiers::name("outside.packed12"), &create)
         .configuration::<NoConfiguration>()
         .about("Packs two integers of 12 bits into three bytes.", EXAMPLES)
 );

@@ -10,14 +10,14 @@ use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin, range_
 use zarr_spec::{Creation, Example, Identifiers, Output, Representation, Size};
 
 zarr_spec::register!(
-    CodecPlugin::new(IDENTIFIERS, create)
+    CodecPlugin::new(IDENTIFIERS, &create)
         .configuration::<Xor>()
         .about("Combines bytes with a repeated key by exclusive or.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
     uri: Some("https://outside.example/codecs/xor/1.0"),
-    name: "outside.xor",
+    name: Some("outside.xor"),
     id: Some("outside.xor"),
     aliases: &[],
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_spec::codec::{BytesToBytesCodec, InParts};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Elements, Example, Mode, Output, Reading, Registry,
+    ArrayRepresentation, Codec, CodecError, Elements, Example, Mode, Output, Reading, Registry,
     Representation, Size, Value,
 };
 
@@ -25,7 +25,7 @@ const VARIABLE_LIMIT: usize = 1 << 16;
 pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec<Target>) {
     for &plugin in registry.codecs().iter().filter(|plugin| is_of(**plugin, package)) {
         let trial = CodecOnTrial { plugin, registry: Arc::clone(registry) };
-        let name = plugin.identifiers.name;
+        let name = plugin.identifiers.any();
         let mut cases = Cases::default();
         let mut seeded: Option<&Example> = None;
         let mut seeded_in_parts: Option<&Example> = None;
@@ -97,7 +97,9 @@ fn add_configuration(trial: &Arc<CodecOnTrial>, example: &'static Example, targe
         aspect: Aspect::Configuration,
         name: format!(
             "configuration codec `{}`: {} in {}",
-            trial.plugin.identifiers.name, example.document, example.format
+            trial.plugin.identifiers.any(),
+            example.document,
+            example.format
         ),
         run: Box::new(move |input| {
             let Some((first, text)) = input.split_first() else { return };
@@ -305,7 +307,7 @@ fn as_input(array: &ArrayRepresentation, chunk: &[u8]) -> Vec<u8> {
     short.flatten().collect()
 }
 
-impl Tried<CodecPlugin> {
+impl Tried<Codec> {
     /// Makes a codec of whatever a document says, and uses it.
     fn create_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
         let reading = Reading::new(Mode::Lenient);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use zarr_spec::chain::inner_grid_shape;
 use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget};
+use zarr_spec::host::chain::inner_grid_shape;
 use zarr_spec::{Codec, CodecError, LimitExceeded, Output, Size};
 
 use super::robustness::{PLACES, largest};

@@ -1,7 +1,7 @@
 //! What goes in comes out, or as much of it as the example says.
 
+use zarr_plugin_kit::numbers::{AnyNumber, Number, Operand, cast_each};
 use zarr_spec::Loss;
-use zarr_spec::codec::numbers::{AnyNumber, Number, Operand, cast_each};
 
 use super::{CodecOnTrial, CodecRule, Use};
 use crate::suite::elements::{Sample, moderate, samples};

@@ -114,7 +114,7 @@ fn typestrings_are_read_and_never_written() {
 fn extension_documents_have_a_uri_a_type_and_fallbacks() {
     let reading = zarr_spec::Reading::new(Mode::Strict);
     let document = |json: &str| {
-        let json = zarr_spec::json::parse(json.as_bytes(), &zarr_spec::json::ParseOptions::default());
+        let json = zarr_json::parse(json.as_bytes(), &zarr_json::ParseOptions::default());
         zarr_spec::data_type::DataTypeDocument::draft(&json.unwrap().value, &reading)
     };
     let plain = document(r#"{"extension":"https://example.org/dt/1.0","type":"foo"}"#).unwrap();

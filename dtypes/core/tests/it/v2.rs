@@ -174,12 +174,10 @@ fn objects_need_an_object_codec() {
 fn a_dtype_is_a_string_or_a_list() {
     let reading = Reading::new(Mode::Lenient);
     for json in ["{}", "5", "null", "\"str\""] {
-        let json =
-            zarr_spec::json::parse(json.as_bytes(), &zarr_spec::json::ParseOptions::default()).unwrap();
+        let json = zarr_json::parse(json.as_bytes(), &zarr_json::ParseOptions::default()).unwrap();
         assert!(DataTypeDocument::v2(&json.value, None, &reading).is_err());
     }
-    let list =
-        zarr_spec::json::parse(br#"[["a","<i4"]]"#, &zarr_spec::json::ParseOptions::default()).unwrap();
+    let list = zarr_json::parse(br#"[["a","<i4"]]"#, &zarr_json::ParseOptions::default()).unwrap();
     assert_eq!(DataTypeDocument::v2(&list.value, None, &reading).unwrap().identifier, "struct");
     assert_eq!(DataTypeDocument::v2(&Value::from("<i4"), None, &reading).unwrap().identifier, "i4");
 }

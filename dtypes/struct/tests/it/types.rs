@@ -29,8 +29,8 @@ pub(crate) fn registry() -> Registry {
     ] {
         registry
             .register(DataTypePlugin::new(
-                Identifiers { uri: None, name, id: Some(id), aliases: &[] },
-                create,
+                Identifiers { uri: None, name: Some(name), id: Some(id), aliases: &[] },
+                &create,
             ))
             .unwrap();
     }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::codec::{
     ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, range_within,
 };
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
     ArrayRepresentation, CodecChain, CodecError, Creation, LimitExceeded, Output, Reading, Representation,
     Size,

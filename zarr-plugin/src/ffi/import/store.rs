@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_spec::chain::ChainCreation;
 use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::store::{Capabilities, Got, Manner, Store, StoreError};
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
 use zarr_spec::{

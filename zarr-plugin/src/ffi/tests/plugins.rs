@@ -6,12 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::chain::ChainCreation;
-use zarr_spec::codec::{
-    ArrayToArrayCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard, array,
-};
+use zarr_metadata::v3;
+use zarr_plugin_kit::array;
+use zarr_spec::codec::{ArrayToArrayCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, Shard};
 use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
-use zarr_spec::metadata::v3;
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, DataType,
     DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid, Mode, Output, Registry,
@@ -21,12 +20,12 @@ use zarr_spec::{
 /// What the host has and the library does not: `host.word`, `host.plus` and `host.raw`.
 pub(super) fn host() -> Registry {
     let mut registry = Registry::empty();
-    let word = DataTypePlugin::new(Identifiers::name("host.word"), |_| Ok((word(), ByteOrder::Big)));
+    let word = DataTypePlugin::new(Identifiers::name("host.word"), &|_| Ok((word(), ByteOrder::Big)));
     registry.register(word).unwrap();
     let plus =
-        CodecPlugin::new(Identifiers::name("host.plus"), |_, _| Ok(Codec::BytesToBytes(Arc::new(Plus))));
+        CodecPlugin::new(Identifiers::name("host.plus"), &|_, _| Ok(Codec::BytesToBytes(Arc::new(Plus))));
     registry.register(plus).unwrap();
-    let raw = CodecPlugin::new(Identifiers::name("host.raw"), |_, _| Ok(Codec::Binary(ByteOrder::Little)));
+    let raw = CodecPlugin::new(Identifiers::name("host.raw"), &|_, _| Ok(Codec::Binary(ByteOrder::Little)));
     registry.register(raw).unwrap();
     registry
 }
@@ -113,7 +112,7 @@ impl DataType for Plain {
     }
 }
 
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.pair"), pair));
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.pair"), &pair));
 
 /// A byte of padding and two words of the host.
 fn pair(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
@@ -132,12 +131,12 @@ fn pair(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     Ok((Arc::new(pair), ByteOrder::Mixed([true, false].into())))
 }
 
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.maybe"), |creation| {
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.maybe"), &|creation| {
     let (pair, order) = pair(creation)?;
     Ok((Arc::new(Plain { optional: Some(pair), ..Plain::new("test.maybe", Elements::Variable) }), order))
 }));
 
-zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.nothing"), |_| {
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.nothing"), &|_| {
     let elements = Elements::Fixed { size: 0, units: Units::Uniform(1) };
     Ok((Arc::new(Plain::new("test.nothing", elements)), ByteOrder::Little))
 }));
@@ -156,7 +155,7 @@ impl BytesToBytesCodec for Plus {
     }
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.part"), |_, _| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.part"), &|_, _| {
     Ok(Codec::BytesToBytes(Arc::new(Part)))
 }));
 
@@ -188,7 +187,7 @@ impl BytesToBytesCodec for Part {
     }
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), |creation, _| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &|creation, _| {
     let Settings { fails, .. } = creation.parse()?;
     Ok(Codec::Checksum(Arc::new(Sum(fails))))
 }));
@@ -237,11 +236,11 @@ fn chain(
 }
 
 zarr_spec::register!(
-    CodecPlugin::new(Identifiers::name("test.counted"), |creation, decoded| {
+    CodecPlugin::new(Identifiers::name("test.counted"), &|creation, decoded| {
         let chain = chain(creation, creation.parse::<Settings>()?.codecs, array(decoded)?)?;
         Ok(Codec::Composite(Arc::new(Counted(chain))))
     })
-    .translated_by(|creation, decoded, format| {
+    .translated_by(&|creation, decoded, format| {
         let plus = Creation { identifier: "host.plus", configuration: &Value::Null, ..*creation };
         let document = creation.registry.translated_codec(&plus, decoded, format)?;
         Ok([("codec".to_owned(), Value::from(document.identifier))].into_iter().collect())
@@ -286,7 +285,7 @@ impl CompositeCodec for Counted {
     }
 }
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.shard"), |creation, decoded| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.shard"), &|creation, decoded| {
     let Settings { codecs, index_codecs, .. } = creation.parse()?;
     let array = array(decoded)?;
     let inner = ArrayRepresentation { shape: vec![2], ..array.clone() };
@@ -299,11 +298,11 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.shard"), |creation
     })))
 }));
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.mixed"), |_, _| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.mixed"), &|_, _| {
     Ok(Codec::Binary(ByteOrder::Mixed([true, false].into())))
 }));
 
-zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.inside"), |_, _| {
+zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.inside"), &|_, _| {
     Ok(Codec::ArrayToArray(Arc::new(Inside)))
 }));
 

@@ -38,10 +38,11 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
         files.push(("fuzz/Cargo.toml", of_crate!("fuzz-Cargo.toml")));
         files.push(("fuzz/fuzz_targets/plugin.rs", of_crate!("fuzz-target.rs")));
     }
-    let [spec, library, conformance] =
-        ["zarr-spec", "zarr-plugin", "conformance"].map(|it| dependency(source, it));
+    let [kit, spec, library, conformance] =
+        ["zarr-plugin-kit", "zarr-spec", "zarr-plugin", "conformance"].map(|it| dependency(source, it));
     let more = [
-        ("zarr-spec", spec.as_str()),
+        ("zarr-plugin-kit", kit.as_str()),
+        ("zarr-spec", &spec),
         ("zarr-plugin", &library),
         ("zarr-conformance", &conformance),
         ("deps", &about_dependencies(source)),
@@ -87,7 +88,8 @@ fn guide(source: &Source) -> String {
 }
 
 fn about_dependencies(source: &Source) -> String {
-    const CRATES: &str = "The crates `zarr-spec`, `zarr-plugin` and `zarr-conformance` come from";
+    const CRATES: &str =
+        "The crates `zarr-spec`, `zarr-plugin-kit`, `zarr-plugin` and `zarr-conformance` come from";
     match source {
         Source::Registry => format!(
             "{CRATES} the registry of crates. They are not published yet: until then this does not build."

@@ -2,9 +2,12 @@
 
 use std::io::Write;
 
+use zarr_kit::json;
+use zarr_kit::json::schema;
 use zarr_kit::spec::data_type::DataTypeDocument;
-use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint, Plugin, Table};
-use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value, json, schema};
+use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Table};
+use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
 use super::{Known, Library, Row, without_kind};
@@ -47,7 +50,7 @@ pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure>
 }
 
 pub(super) fn is_called(row: &Row, id: &str) -> bool {
-    let own = row.own.iter().flat_map(|own| [Some(own.name), own.uri, own.id]).flatten();
+    let own = row.own.iter().flat_map(|own| [own.name, own.uri, own.id]).flatten();
     let schemes = row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str);
     let feature = row.catalogued().map(|entry| entry.feature);
     let mut names = own.chain(schemes).chain(feature).chain([row.name.as_str(), row.origin.package]);
@@ -85,9 +88,9 @@ fn understood(registry: &Registry, id: &str) -> Vec<(ExtensionPoint, Identifiers
     .collect()
 }
 
-fn of_table<P: Plugin>(table: &Table<P>, id: &str) -> Option<(ExtensionPoint, Identifiers)> {
+fn of_table<K: Kind + ?Sized>(table: &Table<K>, id: &str) -> Option<(ExtensionPoint, Identifiers)> {
     let plugin = table.find(Format::V3Draft, id, &Reading::new(Mode::Lenient)).ok()?;
-    Some((P::POINT, *plugin.identifiers()))
+    Some((K::POINT, plugin.identifiers))
 }
 
 /// What a catalogue has of that name and this build has not.

@@ -117,7 +117,7 @@ fn a_grid_that_is_unknown_is_not_skipped() {
         let regular =
             registry.chunk_grids().find(zarr_kit::Format::V3, "regular", &Default::default()).unwrap();
         let identifiers =
-            Identifiers { uri: Some("https://e.org/grid/1.0"), name: "", id: None, aliases: &[] };
+            Identifiers { uri: Some("https://e.org/grid/1.0"), name: None, id: None, aliases: &[] };
         let plugin = ChunkGridPlugin { identifiers, ..*regular };
         registry.register(plugin).unwrap();
     });
@@ -173,8 +173,8 @@ fn a_layout_that_is_unknown_is_not_skipped() {
         assert!(error.contains("`chunk_memory_layout`") && error.contains("https://e.org/l/1"), "{error}");
     }
     let known = context_with(|registry| {
-        let identifiers = Identifiers { uri: Some(URI), name: "", id: None, aliases: &[] };
-        let reversed = MemoryLayoutPlugin::new(identifiers, |creation, rank| {
+        let identifiers = Identifiers { uri: Some(URI), name: None, id: None, aliases: &[] };
+        let reversed = MemoryLayoutPlugin::new(identifiers, &|creation, rank| {
             assert_eq!(creation.type_name.unwrap().as_str(), Some("backwards"));
             Ok(Codec::Permutation((0..rank).rev().collect()))
         });

@@ -67,8 +67,7 @@ fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
         let Error::NotUnderstood { problems, .. } = &error else { panic!("{error}") };
         assert_eq!(problems.iter().map(|problem| problem.place.as_str()).collect::<Vec<_>>(), ["codecs[0]"]);
         assert_eq!(problems[0].unknown.as_ref().unwrap().identifier, uri);
-        let zarr_kit::spec::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap()
-        else {
+        let zarr_kit::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap() else {
             panic!("an array")
         };
         assert_eq!(metadata.shape, [4]);
@@ -270,7 +269,7 @@ fn a_codec_is_what_its_uri_says() {
     assert_eq!(stored::<u8>(&document, &[7, 8], &context).1, b"P\x07\x08");
     let mut registry = context.registry().clone();
     let plugin = *registry.codecs().find(Format::V3Draft, PICTURE, &Reading::new(Mode::Strict)).unwrap();
-    let identifiers = Identifiers { name: "another", ..plugin.identifiers };
+    let identifiers = Identifiers { name: Some("another"), ..plugin.identifiers };
     assert!(message(registry.register(CodecPlugin { identifiers, ..plugin })).contains(PICTURE));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zarr_kit::spec::metadata::{v2, v3};
+use zarr_kit::metadata::{v2, v3};
 use zarr_kit::spec::{Object, Reading};
 use zarr_kit::{Array, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
 
@@ -117,9 +117,9 @@ fn what_v3_has_no_place_for_is_left_behind_if_it_may_be() {
         json!({"extensions": [{"extension": "https://e.org/x/1", "must_understand": true}]}),
     ] {
         let document = value(&array_document(change));
-        let generation = zarr_kit::spec::metadata::draft::Generation::B;
+        let generation = zarr_kit::metadata::draft::Generation::B;
         let reading = Reading::new(Mode::Strict);
-        let source = zarr_kit::spec::metadata::draft::parse_array(&document, generation, &reading).unwrap();
+        let source = zarr_kit::metadata::draft::parse_array(&document, generation, &reading).unwrap();
         let error = message(convert_metadata(&source, Format::V3, &registry));
         assert!(error.contains("https://e.org/"), "{error}");
     }
@@ -168,7 +168,7 @@ fn members_of_v2_have_other_names() {
     let reading = Reading::new(Mode::Strict);
     let source = v2::parse_array(&value(&za()), None, &reading).unwrap();
     let draft = convert_metadata(&source, Format::V3Draft, context.registry()).unwrap();
-    let document = parsed(&zarr_kit::spec::metadata::draft::array_document(&draft).unwrap());
+    let document = parsed(&zarr_kit::metadata::draft::array_document(&draft).unwrap());
     let separator = document["chunk_grid"]["separator"].clone();
     let mut wanted = array_document(json!({}));
     wanted["chunk_grid"]["separator"] = separator;
@@ -205,7 +205,7 @@ fn text_in_layout_f_becomes_a_transposition_in_the_draft() {
     }
     let source = v2::parse_array(&value(&document), None, &Reading::new(Mode::Strict)).unwrap();
     let draft = convert_metadata(&source, Format::V3Draft, context.registry()).unwrap();
-    let document = parsed(&zarr_kit::spec::metadata::draft::array_document(&draft).unwrap());
+    let document = parsed(&zarr_kit::metadata::draft::array_document(&draft).unwrap());
     assert_eq!(document["chunk_memory_layout"], "C");
     let store = with_array(&document);
     let text = ["a", "b", "c", "d", "e", "f"];

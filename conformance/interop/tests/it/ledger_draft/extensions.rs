@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use zarr_kit::json as spec_json;
+use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_kit::spec::metadata::draft::EntryPoint;
 use zarr_kit::spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
-use zarr_kit::spec::{BoxError, Identifiers, Object, Reading, json as spec_json};
+use zarr_kit::spec::{BoxError, Identifiers, Object, Reading};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Registry, Selection, entry_point};
 
 use super::support::{
@@ -41,8 +42,8 @@ impl MetadataEncoding for Backwards {
 }
 
 fn with_backwards(registry: &mut Registry) {
-    let identifiers = Identifiers { uri: Some(BACKWARDS), name: "backwards", id: None, aliases: &[] };
-    registry.register(MetadataEncodingPlugin::new(identifiers, |_| Ok(Arc::new(Backwards)))).unwrap();
+    let identifiers = Identifiers { uri: Some(BACKWARDS), name: Some("backwards"), id: None, aliases: &[] };
+    registry.register(MetadataEncodingPlugin::new(identifiers, &|_| Ok(Arc::new(Backwards)))).unwrap();
 }
 
 /// Tests D3-META-13, D3-EXT-03.
@@ -100,8 +101,8 @@ struct Noted;
 impl Extension for Noted {}
 
 fn with_noted(registry: &mut Registry) {
-    let identifiers = Identifiers { uri: Some(NOTED), name: "", id: None, aliases: &[] };
-    let plugin = ExtensionPlugin::new(identifiers, |creation, place| {
+    let identifiers = Identifiers { uri: Some(NOTED), name: None, id: None, aliases: &[] };
+    let plugin = ExtensionPlugin::new(identifiers, &|creation, place| {
         let place = match place {
             ExtensionPlace::EntryPoint => "entry point".to_owned(),
             ExtensionPlace::Array(shape) => format!("array of shape {shape:?}"),
@@ -169,7 +170,7 @@ fn must_understand_decides_on_extensions_of_the_hierarchy() {
     let ignorable = with_extension(json!({"extension": "https://e.org/x/1", "must_understand": false}));
     let document = super::support::value(&ignorable);
     let reading = Reading::new(Mode::Strict);
-    let read: EntryPoint = zarr_kit::spec::metadata::draft::parse_entry_point(&document, &reading).unwrap();
+    let read: EntryPoint = zarr_kit::metadata::draft::parse_entry_point(&document, &reading).unwrap();
     let created = Hierarchy::create_draft(memory(), &context(), &read).unwrap();
     assert_eq!(get_json(&**created.store(), "zarr.json"), ignorable);
     let mut required = read;

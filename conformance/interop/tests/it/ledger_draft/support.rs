@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 pub(super) use zarr_conformance::hex;
 pub(super) use zarr_interop::memory;
+use zarr_kit::json as spec_json;
+use zarr_kit::spec::Key;
 use zarr_kit::spec::store::{Store, get_value};
-use zarr_kit::spec::{Key, json as spec_json};
 use zarr_kit::{Array, Context, Error, Hierarchy, Kind, Registry};
 
 pub(super) const GZIP: &str = "https://purl.org/zarr/spec/codecs/gzip/1.0";

@@ -14,12 +14,12 @@ pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
 
 /// Adds both.
 pub(super) fn register(registry: &mut Registry) {
-    let identifiers = |uri| Identifiers { uri: Some(uri), name: "", id: None, aliases: &[] };
-    let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), |_, _| {
+    let identifiers = |uri| Identifiers { uri: Some(uri), name: None, id: None, aliases: &[] };
+    let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), &|_, _| {
         Ok(StorageTransformer::Wrap(Arc::new(Identity)))
     });
     registry.register(identity).unwrap();
-    let tagging = StorageTransformerPlugin::new(identifiers(TAGGING), |creation, _| {
+    let tagging = StorageTransformerPlugin::new(identifiers(TAGGING), &|creation, _| {
         let tag = creation
             .configuration
             .as_object()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use zarr_kit::spec::metadata::NodeMetadata;
+use zarr_kit::metadata::NodeMetadata;
 use zarr_kit::{ArrayBuilder, Format, Hierarchy, Selection, convert_metadata};
 
 use super::stored;

@@ -36,8 +36,7 @@ fn an_unknown_codec_is_named_and_the_metadata_can_still_be_seen() {
         assert_eq!(problems[0].unknown.as_ref().unwrap().identifier, id);
         let wanted = "array / cannot be read or written: document `.zarray`: `compressor`: ";
         assert_eq!(stored.error(), format!("{wanted}codec `{id}` is unknown"));
-        let zarr_kit::spec::metadata::NodeMetadata::Array(metadata) = stored.open().metadata("").unwrap()
-        else {
+        let zarr_kit::metadata::NodeMetadata::Array(metadata) = stored.open().metadata("").unwrap() else {
             panic!("no array");
         };
         assert_eq!(metadata.shape, [6]);

@@ -89,7 +89,7 @@ impl Stored {
 
 /// A document as the framework takes it.
 pub(crate) fn spec_value(value: &Value) -> zarr_kit::spec::Value {
-    zarr_kit::spec::json::parse(value.to_string().as_bytes(), &zarr_kit::spec::json::ParseOptions::default())
+    zarr_kit::json::parse(value.to_string().as_bytes(), &zarr_kit::json::ParseOptions::default())
         .unwrap()
         .value
 }

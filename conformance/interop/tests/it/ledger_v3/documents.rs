@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zarr_kit::spec::registry::{Plugin, Table};
+use zarr_kit::spec::host::registry::Table;
+use zarr_kit::spec::plugin::Kind;
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Selection};
 
 use super::support::Stored;
@@ -175,8 +176,8 @@ fn is_registered_form(name: &str) -> bool {
             .all(|other| other.is_ascii_lowercase() || other.is_ascii_digit() || "-_.".contains(other))
 }
 
-fn names<P: Plugin>(table: &Table<P>) -> Vec<&'static str> {
-    table.iter().map(|plugin| plugin.identifiers().name).filter(|name| !name.is_empty()).collect()
+fn names<K: Kind + ?Sized>(table: &Table<K>) -> Vec<&'static str> {
+    table.iter().filter_map(|plugin| plugin.identifiers.name).collect()
 }
 
 /// Tests V3-EXT-10, V3-CONTRA-06, V3-CONTRA-02.

@@ -1,7 +1,7 @@
 //! `extensions.md`: names that nobody here has, structures, and the rules for all extensions.
 
 use serde_json::{Value, json};
-use zarr_kit::spec::registry::{CatalogueEntry, ExtensionPoint};
+use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint};
 use zarr_kit::{ArrayBuilder, Context, Error, Problem, Registry, Selection};
 
 use super::support::{Stored, all, hex, spec_value, to_hex};
@@ -316,10 +316,10 @@ fn older_uris_of_zarrs_are_read_and_never_written() {
         for name in names {
             let uri = format!("https://codec.zarrs.dev/{kind}/{name}");
             let plugin = codecs.find(zarr_kit::Format::V3, &uri, &reading).unwrap();
-            let written = plugin.identifiers.name.trim_start_matches("numcodecs.").replace('-', "_");
+            let written = plugin.identifiers.any().trim_start_matches("numcodecs.").replace('-', "_");
             assert_eq!(written, *name, "{uri}");
             // Each of them keeps the configuration that it has under its own name.
-            assert!(!plugin.identifiers.name.contains(':'));
+            assert!(!plugin.identifiers.any().contains(':'));
         }
     }
     let reordered = json!({"name": "https://codec.zarrs.dev/bytes_to_bytes/shuffle", "configuration": {"elementsize": 4}});

@@ -217,7 +217,10 @@ fn codecs_around_a_shard_act_on_all_of_it() {
 fn inner_chunks_divide_their_shard() {
     let array = shards(&[128, 128], &[64, 64], &[32, 2], &json!({})).array();
     let shard = array.codecs().shard().unwrap();
-    assert_eq!(zarr_kit::spec::chain::inner_grid_shape(&[64, 64], &shard.inner_shape).unwrap(), [2, 32]);
+    assert_eq!(
+        zarr_kit::spec::host::chain::inner_grid_shape(&[64, 64], &shard.inner_shape).unwrap(),
+        [2, 32]
+    );
     assert!(shards(&[4], &[4], &[2], &json!({})).strictly().try_array().is_ok());
     for wrong in [&[3][..], &[2, 2], &[0], &[8], &[]] {
         let error = shards(&[4], &[4], wrong, &json!({})).error();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use zarr_kit::spec::chain::ChainCreation;
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace};
 use zarr_kit::spec::grid::ChunkGrid;
+use zarr_kit::spec::host::chain::ChainCreation;
 use zarr_kit::spec::metadata_encoding::MetadataEncoding;
 use zarr_kit::spec::{
     About, ArrayRepresentation, Codec, CodecChain, Creation, DataType, Identifiers, Object, Reading,
@@ -49,7 +49,7 @@ impl Entry {
     fn of(identifiers: &Identifiers, object: &Object) -> Option<Self> {
         let text = |member| object.get(member).and_then(Value::as_str);
         let v3 = |name: &&str| {
-            !name.is_empty() && (*name == identifiers.name || identifiers.aliases.contains(name))
+            !name.is_empty() && (Some(*name) == identifiers.name || identifiers.aliases.contains(name))
         };
         let uri = |text: &&str| Some(*text) == identifiers.uri;
         let (format, identifier) = None

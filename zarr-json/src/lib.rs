@@ -1,0 +1,295 @@
+//! JSON for metadata documents: numbers keep their text and members their order.
+//!
+//! [`parse()`] reads strict JSON (RFC 8259) in UTF-8 and bounds the length, the nesting and the memory of a
+//! document. Input that a caller may refuse or accept, such as a repeated member, becomes a [`Remark`].
+//! [`to_vec`] and [`to_vec_pretty`] write. [`from_value`] and [`to_value`] convert to and from serde types.
+//! [`schema`] derives JSON Schemas from serde types, and [`printable()`] escapes foreign text in messages.
+//!
+//! Values of [`parse()`] and [`to_value`] nest at most [`MAX_DEPTH`] deep, so the recursion in this crate
+//! needs little stack, also when a value is dropped.
+//!
+//! `zarr-spec` re-exports [`Value`], [`Object`], [`Number`] and [`json!`]. This crate does not depend on it.
+
+mod de;
+mod decimal;
+mod member;
+mod memory;
+mod number;
+mod object;
+mod parse;
+mod parse_error;
+pub mod printable;
+pub mod schema;
+mod ser;
+#[cfg(test)]
+mod serde_tests;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+pub use de::{DeError, DeFault, from_value};
+pub use member::{Member, parse_member};
+pub use memory::{TooMuchMemory, ValueMemory};
+pub use number::Number;
+pub use object::{IntoIter, Iter, Object};
+pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, parse};
+pub use parse_error::{ParseError, ParseErrorKind};
+pub use printable::{printable, printable_path};
+pub use ser::{SerError, to_value};
+pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty};
+
+/// Makes a [`Value`](crate::Value) from JSON syntax.
+///
+/// Any expression that converts [`Into`] a value can be an element or the value of a member. The name of a member is a
+/// literal or an expression in parentheses.
+///
+/// ```
+/// let name = "level";
+/// let shape = [2_u64, 3];
+/// let value = zarr_json::json!({"id": "lz4", (name): -1, "rank": shape.len(), "list": [1 + 1, true, null]});
+/// assert_eq!(value.to_string(), r#"{"id":"lz4","level":-1,"rank":2,"list":[2,true,null]}"#);
+/// ```
+#[macro_export]
+macro_rules! json {
+    (null) => { $crate::Value::Null };
+    // Without recursion where every element is one token, since recursion in macros is limited.
+    ([$($element:tt),* $(,)?]) => { $crate::Value::Array(vec![$($crate::json!($element)),*]) };
+    ([$($elements:tt)+]) => { $crate::Value::Array($crate::json!(@elements [] $($elements)+)) };
+    ({$($name:tt : $value:tt),* $(,)?}) => { $crate::json!(@object [$(($name, $crate::json!($value)),)*]) };
+    ({$($members:tt)+}) => { $crate::json!(@members [] $($members)+) };
+
+    (@elements [$($made:tt)*]) => { vec![$($made)*] };
+    (@elements [$($made:tt)*] null $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!(null),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] [$($element:tt)*] $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!([$($element)*]),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] {$($element:tt)*} $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::json!({$($element)*}),] $($($rest)*)?)
+    };
+    (@elements [$($made:tt)*] $element:expr $(, $($rest:tt)*)?) => {
+        $crate::json!(@elements [$($made)* $crate::Value::from($element),] $($($rest)*)?)
+    };
+
+    (@members [$($made:tt)*]) => { $crate::json!(@object [$($made)*]) };
+    (@members [$($made:tt)*] $name:tt : null $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!(null)),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : [$($value:tt)*] $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!([$($value)*])),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : {$($value:tt)*} $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::json!({$($value)*})),] $($($rest)*)?)
+    };
+    (@members [$($made:tt)*] $name:tt : $value:expr $(, $($rest:tt)*)?) => {
+        $crate::json!(@members [$($made)* ($name, $crate::Value::from($value)),] $($($rest)*)?)
+    };
+
+    (@object [$(($name:tt, $value:expr),)*]) => {{
+        #[allow(unused_mut, unused_parens, reason = "an object without members; a name in parentheses")]
+        let object = {
+            let mut object = $crate::Object::new();
+            $(object.insert($name, $value);)*
+            object
+        };
+        $crate::Value::Object(object)
+    }};
+
+    ($value:expr) => { $crate::Value::from($value) };
+}
+
+/// A JSON value: numbers kept as their text, members in their order.
+///
+/// Two values are equal when they have the same text but for white space, escapes and the order of
+/// members, which carries no meaning. So `1` and `1.0` differ.
+///
+/// With serde, a value inside another type keeps the text of its numbers through [`from_value`] and
+/// [`to_value`]. Other formats, and serde's `flatten` and untagged enums, pass numbers as `u64`, `i64` or
+/// `f64`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    String(String),
+    /// An array.
+    Array(Vec<Value>),
+    /// An object.
+    Object(Object),
+}
+
+impl Value {
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The boolean, if this is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// The number, if this is one.
+    pub fn as_number(&self) -> Option<&Number> {
+        if let Self::Number(number) = self { Some(number) } else { None }
+    }
+
+    /// The number as [`Number::as_u64`].
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_number()?.as_u64()
+    }
+
+    /// The number as [`Number::as_i64`].
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.as_i64()
+    }
+
+    /// The number as [`Number::as_f64`].
+    pub fn as_f64(&self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    /// The string, if this is one.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(string) = self { Some(string) } else { None }
+    }
+
+    /// The elements, if this is an array.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        if let Self::Array(elements) = self { Some(elements) } else { None }
+    }
+
+    /// The object, if this is one.
+    pub fn as_object(&self) -> Option<&Object> {
+        if let Self::Object(object) = self { Some(object) } else { None }
+    }
+
+    /// The object, if this is one.
+    pub fn as_object_mut(&mut self) -> Option<&mut Object> {
+        if let Self::Object(object) = self { Some(object) } else { None }
+    }
+
+    /// The kind of value, as a message names it: "null", "a boolean", "a number", "a string", "an array"
+    /// or "an object".
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(_) => "a number",
+            Self::String(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    fn has_non_finite(&self) -> bool {
+        match self {
+            Self::Number(number) => !number.is_finite_token(),
+            Self::Array(elements) => elements.iter().any(Self::has_non_finite),
+            Self::Object(object) => object.values().any(Self::has_non_finite),
+            _ => false,
+        }
+    }
+
+    /// The JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
+    ///
+    /// Only [`ParseOptions::bare_non_finite`] lets them in.
+    pub fn find_non_finite(&self) -> Option<String> {
+        if !self.has_non_finite() {
+            return None;
+        }
+        let at = |step: &str, value: &Self| Some(inside(step, &value.find_non_finite()?));
+        match self {
+            Self::Number(number) if !number.is_finite_token() => Some(String::new()),
+            Self::Array(elements) => elements.iter().enumerate().find_map(|(i, v)| at(&i.to_string(), v)),
+            Self::Object(object) => object.iter().find_map(|(name, value)| at(name, value)),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(string: &str) -> Self {
+        Self::String(string.to_owned())
+    }
+}
+
+/// Conversions of the types that one variant holds.
+macro_rules! from_content {
+    ($($variant:ident: $type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(content: $type) -> Self {
+                Self::$variant(content)
+            }
+        }
+    )*};
+}
+from_content!(Bool: bool, Number: Number, String: String, Array: Vec<Value>, Object: Object);
+
+/// Conversions of integers.
+macro_rules! from_integer {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(integer: $type) -> Self {
+                Self::Number(Number::from(integer))
+            }
+        }
+    )*};
+}
+from_integer!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+/// Conversions of floats.
+macro_rules! from_float {
+    ($($type:ty: $number:ident),*) => {$(
+        /// The shortest text that gives the same float again. What JSON has no number for becomes the strings
+        /// "NaN", "Infinity" and "-Infinity", as fill values have them; the payload of a NaN is lost.
+        impl From<$type> for Value {
+            fn from(float: $type) -> Self {
+                match Number::$number(float) {
+                    Some(number) => Self::Number(number),
+                    None if float.is_nan() => Self::from("NaN"),
+                    None if float > 0.0 => Self::from("Infinity"),
+                    None => Self::from("-Infinity"),
+                }
+            }
+        }
+    )*};
+}
+from_float!(f32: from_f32, f64: from_f64);
+
+/// An array.
+impl<T: Into<Value>> FromIterator<T> for Value {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self::Array(elements.into_iter().map(Into::into).collect())
+    }
+}
+
+/// An object; of two members of one name, the last one stays.
+impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        Self::Object(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+/// The JSON pointer (RFC 6901) of what is at `path` in the member or element `step`.
+///
+/// Long names are cut, or a document could have a path of its own length for every remark.
+fn inside(step: &str, path: &str) -> String {
+    let (step, rest) = step.split_at(step.floor_char_boundary(MAX_STEP));
+    let cut = if rest.is_empty() { "" } else { "…" };
+    format!("/{}{cut}{path}", step.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The most bytes of a name that stand in a path.
+const MAX_STEP: usize = 200;
+
+/// "at /shape/0: " in front of a message; nothing for the whole document.
+fn write_place(f: &mut std::fmt::Formatter<'_>, path: &str) -> std::fmt::Result {
+    if path.is_empty() { Ok(()) } else { write!(f, "at {}: ", printable(path)) }
+}

@@ -1,0 +1,233 @@
+//! Members in document order.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::mem;
+use std::ops::Index;
+
+use super::Value;
+use super::text::Text;
+
+/// The members of a JSON object, in document order and each name once.
+///
+/// Two objects are equal when they have the same members, in whatever order.
+#[derive(Clone, Default)]
+pub struct Object {
+    members: Vec<(Text, Value)>,
+    /// The position of every name, once there are too many members for a linear search.
+    #[expect(clippy::box_collection, reason = "few objects have one, and the box keeps every value small")]
+    index: Option<Box<HashMap<Box<str>, usize>>>,
+}
+
+/// Up to this many members, a linear search is faster than a hash, and needs no memory.
+const MAX_UNINDEXED: usize = 32;
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether there is a member of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.position(name).is_some()
+    }
+
+    /// The value of the member of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        Some(&self.members[self.position(name)?].1)
+    }
+
+    /// The value of the member of this name.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let position = self.position(name)?;
+        Some(&mut self.members[position].1)
+    }
+
+    /// Sets a member: in its place if there is one of this name, whose value is returned, else at the end.
+    pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Option<Value> {
+        let (name, value) = (name.as_ref(), value.into());
+        if let Some(old) = self.get_mut(name) {
+            return Some(mem::replace(old, value));
+        }
+        self.append(name, value);
+        None
+    }
+
+    /// Adds a member whose name is not there yet.
+    pub(super) fn append(&mut self, name: &str, value: Value) {
+        if let Some(index) = &mut self.index {
+            index.insert(name.into(), self.members.len());
+        }
+        if self.members.len() == self.members.capacity() {
+            // One member is the most frequent number.
+            self.members.reserve_exact(self.members.len().max(1));
+        }
+        self.members.push((name.into(), value));
+        if self.index.is_none() && self.len() > MAX_UNINDEXED {
+            self.index = Some(Box::new(self.keys().map(Into::into).zip(0..).collect()));
+        }
+    }
+
+    /// Bytes that the members take outside of this, without those of their values and long names.
+    pub(super) fn heap_size(&self) -> usize {
+        /// Of the index, for each name that it has room for: the name's place, its position, and what marks it as taken.
+        const INDEXED: usize = 32;
+        /// Of the copy of a name there, besides the name.
+        const NAME: usize = 16;
+        let index = self.index.as_ref().map_or(0, |index| index.capacity() * INDEXED + index.len() * NAME);
+        self.members.capacity() * size_of::<(Text, Value)>() + index
+    }
+
+    /// Gives back memory for members that are not there.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.members.shrink_to_fit();
+    }
+
+    /// Takes a member out and keeps the order of the others, in time linear in their number.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let position = self.position(name)?;
+        if let Some(index) = &mut self.index {
+            index.remove(name);
+            index.values_mut().filter(|at| **at > position).for_each(|at| *at -= 1);
+        }
+        Some(self.members.remove(position).1)
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(self.members.iter())
+    }
+
+    /// The names in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The values in order.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
+        self.members.iter().map(|(_, value)| value)
+    }
+
+    /// The values in order.
+    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
+        self.members.iter_mut().map(|(_, value)| value)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(name).copied(),
+            None => self.members.iter().position(|(other, _)| other.as_bytes() == name.as_bytes()),
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
+    }
+}
+
+impl Eq for Object {}
+
+/// The value of the member of this name, null if there is none.
+impl Index<&str> for Object {
+    type Output = Value;
+
+    fn index(&self, name: &str) -> &Value {
+        self.get(name).unwrap_or(&Value::Null)
+    }
+}
+
+/// If a name occurs twice, the last value replaces the first one.
+impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        let mut object = Self::new();
+        object.extend(members);
+        object
+    }
+}
+
+impl<K: AsRef<str>, V: Into<Value>, const COUNT: usize> From<[(K, V); COUNT]> for Object {
+    fn from(members: [(K, V); COUNT]) -> Self {
+        members.into_iter().collect()
+    }
+}
+
+impl<K: AsRef<str>, V: Into<Value>> Extend<(K, V)> for Object {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, members: I) {
+        for (name, value) in members {
+            self.insert(name, value);
+        }
+    }
+}
+
+/// The members of an [`Object`] in order.
+#[derive(Debug, Clone)]
+pub struct Iter<'a>(std::slice::Iter<'a, (Text, Value)>);
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a str, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a str, &'a Value);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The members of an [`Object`] that is used up, in order.
+#[derive(Debug)]
+pub struct IntoIter(std::vec::IntoIter<(Text, Value)>);
+
+impl Iterator for IntoIter {
+    type Item = (String, Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(name, value)| (name.as_str().to_owned(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for IntoIter {}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = IntoIter;
+
+    fn into_iter(self) -> IntoIter {
+        IntoIter(self.members.into_iter())
+    }
+}

@@ -1,0 +1,488 @@
+//! Values from JSON text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::memory::{TooMuchMemory, ValueMemory};
+use super::number::{BARE_TOKENS, NumberFault, scan};
+use super::parse_error::{ParseError, ParseErrorKind};
+use super::{Number, Object, Value, inside};
+use crate::printable;
+
+/// The deepest nesting of arrays and objects that any [`Limits`] allow.
+pub const MAX_DEPTH: usize = 512;
+
+/// The most remarks that a [`Parsed`] keeps: the first ones.
+pub const MAX_REMARKS: usize = 100;
+
+/// What a document may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The length of the text in bytes; 16 MiB by default. The values may take four times as much memory, and 1 MiB:
+    /// [`ValueMemory`].
+    pub bytes: usize,
+    /// The nesting of arrays and objects; 128 by default. Above [`MAX_DEPTH`] it counts as that.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 16 << 20, depth: 128 }
+    }
+}
+
+/// How to read a document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ParseOptions {
+    /// What the document may take.
+    pub limits: Limits,
+    /// Whether `NaN`, `Infinity` and `-Infinity` may stand for a value, with a remark. False by default.
+    pub bare_non_finite: bool,
+}
+
+/// A document and what is odd about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The value of the document.
+    pub value: Value,
+    /// Oddities in the order they were seen, at most [`MAX_REMARKS`]. Where a bare `NaN` may stand here but
+    /// not there, ask [`Value::find_non_finite`] instead: it misses none.
+    pub remarks: Vec<Remark>,
+}
+
+/// Something about a document that a caller may refuse or let pass. Names above 200 bytes are cut in paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// The text starts with the byte order mark of UTF-8, which is skipped.
+    ByteOrderMark,
+    /// An object has two members of one name, of which the last one is kept in the place of the first.
+    DuplicateMember {
+        /// The JSON pointer of the member.
+        path: String,
+    },
+    /// A value that JSON has no number for.
+    BareNonFinite {
+        /// The JSON pointer of the value.
+        path: String,
+        /// `NaN`, `Infinity` or `-Infinity`.
+        token: &'static str,
+    },
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByteOrderMark => f.write_str("byte order mark before the document"),
+            Self::DuplicateMember { path } => write!(f, "member {} occurs twice", printable(path)),
+            Self::BareNonFinite { path, token } => {
+                write!(f, "{token} instead of a number at \"{}\"", printable(path))
+            }
+        }
+    }
+}
+
+/// Reads a JSON document (RFC 8259, UTF-8).
+///
+/// A member that occurs twice keeps its last value, in the first place. Takes time linear in the length.
+///
+/// # Errors
+///
+/// [`ParseError`] for whatever is not JSON, for half surrogate pairs, and past the limits.
+pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
+    let (value, remarks) = read(bytes, options, |parser| parser.value(Place::Document, 0))?;
+    Ok(Parsed { value, remarks })
+}
+
+/// What `value` makes of the one value of a document, and the remarks on it.
+pub(super) fn read<'t, T>(
+    bytes: &'t [u8],
+    options: &ParseOptions,
+    value: impl FnOnce(&mut Parser<'t>) -> Result<T, Fault>,
+) -> Result<(T, Vec<Remark>), ParseError> {
+    let fault = |(offset, kind)| ParseError::at(bytes, offset, kind);
+    let text = decode(bytes, options.limits.bytes).map_err(fault)?;
+    let mut parser = Parser {
+        text,
+        at: 0,
+        max_depth: options.limits.depth.min(MAX_DEPTH),
+        bare_non_finite: options.bare_non_finite,
+        remarks: Vec::new(),
+        memory: ValueMemory::of_documents(options.limits.bytes),
+    };
+    let value = parser.document(value).map_err(fault)?;
+    Ok((value, parser.remarks))
+}
+
+/// Bytes that mean something in a string: the quote, the backslash, control characters.
+static SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 32 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
+
+/// What is wrong, behind its offset in bytes.
+pub(super) type Fault = (usize, ParseErrorKind);
+
+/// The byte order mark.
+pub(super) const MARK: &str = "\u{feff}";
+
+fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
+    if bytes.len() > limit {
+        return Err((limit, ParseErrorKind::TooLong { size: bytes.len(), limit }));
+    }
+    // JSON starts with an ASCII character, so a zero byte beside it is the rest of a wider one.
+    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
+        return Err((0, ParseErrorKind::WideText));
+    }
+    std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), ParseErrorKind::InvalidUtf8))
+}
+
+pub(super) struct Parser<'t> {
+    text: &'t str,
+    /// Bytes that are done; always a character boundary where a method returns.
+    at: usize,
+    max_depth: usize,
+    bare_non_finite: bool,
+    remarks: Vec<Remark>,
+    memory: ValueMemory,
+}
+
+/// Where a value stands: a list through the stack, so that only remarks pay for paths.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'p> {
+    Document,
+    Element(&'p Place<'p>, usize),
+    Member(&'p Place<'p>, &'p str),
+}
+
+impl Place<'_> {
+    /// The JSON pointer.
+    fn path(&self) -> String {
+        let (mut place, mut path) = (self, String::new());
+        loop {
+            (place, path) = match place {
+                Place::Document => return path,
+                Place::Element(parent, position) => (*parent, inside(&position.to_string(), &path)),
+                Place::Member(parent, name) => (*parent, inside(name, &path)),
+            };
+        }
+    }
+}
+
+impl<'t> Parser<'t> {
+    fn document<T>(&mut self, value: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.eat(MARK) {
+            self.remarks.push(Remark::ByteOrderMark);
+        }
+        if self.next().is_none() {
+            return Err(self.fault(ParseErrorKind::Empty));
+        }
+        let value = value(self)?;
+        match self.next() {
+            None => Ok(value),
+            Some(_) => Err(self.misplaced(ParseErrorKind::AfterDocument)),
+        }
+    }
+
+    /// The value at the next character, inside of `depth` arrays and objects.
+    pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+        match self.next() {
+            Some(b'{') => self.object(place, depth + 1),
+            Some(b'[') => self.array(place, depth + 1),
+            Some(b'"') => {
+                let text = self.string()?;
+                self.counted(|memory| memory.string(text))
+            }
+            Some(b'0'..=b'9') => self.number(),
+            Some(_) => self.word(place),
+            None => Err(self.no_token("a value")),
+        }
+    }
+
+    /// What `count` gives, unless the values take too much memory with it.
+    pub(super) fn counted<T>(
+        &mut self,
+        count: impl FnOnce(&mut ValueMemory) -> Result<T, TooMuchMemory>,
+    ) -> Result<T, Fault> {
+        count(&mut self.memory).map_err(|error| self.fault(ParseErrorKind::TooMuchMemory(error)))
+    }
+
+    fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+        let mut object = Object::new();
+        self.members(depth, |parser, name| {
+            let member = Place::Member(&place, &name);
+            let value = parser.value(member, depth)?;
+            if let Some(first) = object.get_mut(&name) {
+                *first = value;
+                parser.remark(|| Remark::DuplicateMember { path: member.path() });
+            } else {
+                parser.counted(|memory| memory.append(&mut object, &name, value))?;
+            }
+            Ok(())
+        })?;
+        self.counted(|memory| memory.object(object))
+    }
+
+    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+        let mut elements = Vec::new();
+        self.elements(depth, |parser| {
+            let element = parser.value(Place::Element(&place, elements.len()), depth)?;
+            parser.counted(|memory| memory.push(&mut elements, element))
+        })?;
+        self.counted(|memory| memory.array(elements))
+    }
+
+    /// Takes an object, of whose members `member` takes the values.
+    pub(super) fn members(
+        &mut self,
+        depth: usize,
+        mut member: impl FnMut(&mut Self, Cow<'t, str>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.open(depth)?;
+        let mut comma = None;
+        while !self.close(b'}', comma)? {
+            if self.next() != Some(b'"') {
+                return Err(self.no_token("a member name in double quotes"));
+            }
+            let name = self.string()?;
+            if self.next() != Some(b':') {
+                return Err(self.no_token("':'"));
+            }
+            self.at += 1;
+            member(self, name)?;
+            comma = self.comma(b'}', "',' or '}'")?;
+        }
+        Ok(())
+    }
+
+    /// Takes an array, whose elements `element` takes.
+    pub(super) fn elements(
+        &mut self,
+        depth: usize,
+        mut element: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.open(depth)?;
+        let mut comma = None;
+        while !self.close(b']', comma)? {
+            element(self)?;
+            comma = self.comma(b']', "',' or ']'")?;
+        }
+        Ok(())
+    }
+
+    /// Takes an opening bracket.
+    fn open(&mut self, depth: usize) -> Result<(), Fault> {
+        if depth > self.max_depth {
+            return Err(self.fault(ParseErrorKind::TooDeep { limit: self.max_depth }));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes `bracket` if it is next; none may stand behind a comma, which was at `comma`.
+    fn close(&mut self, bracket: u8, comma: Option<usize>) -> Result<bool, Fault> {
+        if self.next() != Some(bracket) {
+            return Ok(false);
+        }
+        if let Some(offset) = comma {
+            return Err((offset, ParseErrorKind::TrailingComma));
+        }
+        self.at += 1;
+        Ok(true)
+    }
+
+    /// Takes the comma behind an element or a member and returns its offset; leaves `bracket`.
+    fn comma(&mut self, bracket: u8, expected: &'static str) -> Result<Option<usize>, Fault> {
+        match self.next() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(Some(self.at - 1))
+            }
+            Some(next) if next == bracket => Ok(None),
+            _ => Err(self.no_token(expected)),
+        }
+    }
+
+    /// A literal, a bare token or a number.
+    fn word(&mut self, place: Place<'_>) -> Result<Value, Fault> {
+        for (literal, value) in
+            [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
+        {
+            if self.eat(literal) {
+                return Ok(value);
+            }
+        }
+        for token in BARE_TOKENS {
+            if self.bytes().starts_with(token.as_bytes()) {
+                return self.bare(token, place);
+            }
+        }
+        self.number()
+    }
+
+    fn bare(&mut self, token: &'static str, place: Place<'_>) -> Result<Value, Fault> {
+        if !self.bare_non_finite {
+            return Err(self.fault(ParseErrorKind::BareNonFinite { token }));
+        }
+        self.at += token.len();
+        self.remark(|| Remark::BareNonFinite { path: place.path(), token });
+        Ok(Value::Number(Number::from_checked(token)))
+    }
+
+    fn number(&mut self) -> Result<Value, Fault> {
+        let number = Number::from_checked(self.number_text()?);
+        self.counted(|memory| memory.number(number))
+    }
+
+    pub(super) fn number_text(&mut self) -> Result<&'t str, Fault> {
+        match self.bytes() {
+            [b'-' | b'0'..=b'9', ..] => {}
+            [b'+', ..] => return Err(self.fault(ParseErrorKind::PlusSign)),
+            _ => return Err(self.no_token("a value")),
+        }
+        match scan(self.bytes()) {
+            Ok(length) => {
+                let number = &self.rest()[..length];
+                self.at += length;
+                Ok(number)
+            }
+            Err(NumberFault::LeadingZero) => Err(self.fault(ParseErrorKind::LeadingZero)),
+            Err(NumberFault::NoDigit(offset)) => {
+                self.at += offset;
+                Err(self.unexpected("a digit"))
+            }
+        }
+    }
+
+    /// A string, from quote to quote; borrowed where it has no escapes.
+    pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
+        self.at += 1;
+        let mut string = Cow::Borrowed(self.plain());
+        loop {
+            match self.bytes().first() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(string);
+                }
+                Some(b'\\') => string.to_mut().push(self.escape()?),
+                Some(&byte) => {
+                    return Err(self.fault(ParseErrorKind::ControlCharacter { found: char::from(byte) }));
+                }
+                None => return Err(self.unexpected("the end of a string")),
+            }
+            string += self.plain();
+        }
+    }
+
+    /// The characters of a string up to one that means something. None of those is a part of another one, so that none
+    /// is cut.
+    fn plain(&mut self) -> &'t str {
+        let count = self.bytes().iter().take_while(|byte| !SPECIAL[usize::from(**byte)]).count();
+        let plain = &self.rest()[..count];
+        self.at += count;
+        plain
+    }
+
+    /// The character of the escape whose backslash is next.
+    fn escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        let character = match self.bytes().get(1) {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            Some(_) => return Err((start, ParseErrorKind::InvalidEscape)),
+            None => return Err((start, ParseErrorKind::UnexpectedEnd { expected: "an escape" })),
+        };
+        self.at += 2;
+        Ok(character)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        let first = self.code_unit()?;
+        let has_second = (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u");
+        let second = if has_second { Some(self.code_unit()?) } else { None };
+        let mut characters = char::decode_utf16([first].into_iter().chain(second));
+        match (characters.next(), characters.next()) {
+            (Some(Ok(character)), None) => Ok(character),
+            _ => Err((start, ParseErrorKind::LoneSurrogate)),
+        }
+    }
+
+    /// The number in a `\u` escape.
+    fn code_unit(&mut self) -> Result<u16, Fault> {
+        let digits = self.rest().get(2..6).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let unit = unit.ok_or((self.at, ParseErrorKind::InvalidEscape))?;
+        self.at += 6;
+        Ok(unit)
+    }
+
+    /// The first byte behind white space, which is taken.
+    pub(super) fn next(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    /// Takes `expected` if it is next.
+    fn eat(&mut self, expected: &str) -> bool {
+        let found = self.bytes().starts_with(expected.as_bytes());
+        if found {
+            self.at += expected.len();
+        }
+        found
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn bytes(&self) -> &'t [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    fn remark(&mut self, remark: impl FnOnce() -> Remark) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(remark());
+        }
+    }
+
+    fn fault(&self, kind: ParseErrorKind) -> Fault {
+        (self.at, kind)
+    }
+
+    /// The same of what is next, unless that is a comment: no token begins like one.
+    fn misplaced(&self, kind: ParseErrorKind) -> Fault {
+        let is_comment = matches!(self.bytes(), [b'/', b'/' | b'*', ..]);
+        self.fault(if is_comment { ParseErrorKind::Comment } else { kind })
+    }
+
+    /// The fault that no token that may be next is.
+    fn no_token(&self, expected: &'static str) -> Fault {
+        self.misplaced(self.unexpected(expected).1)
+    }
+
+    /// The fault that something else, or nothing, stands where `expected` should.
+    fn unexpected(&self, expected: &'static str) -> Fault {
+        self.fault(match self.rest().chars().next() {
+            Some(found) => ParseErrorKind::UnexpectedCharacter { found, expected },
+            None => ParseErrorKind::UnexpectedEnd { expected },
+        })
+    }
+}

@@ -1,0 +1,432 @@
+//! Documents and keys of the v3 draft: the entry point `zarr.json`, arrays and groups.
+//!
+//! Source: the Zarr core protocol version 3.0, editor's draft with the state of December 2022 (generation B). What
+//! its text of May 2022 and zarr-python 2 have otherwise (generation A) is read and never written.
+
+use zarr_json::{Object, Value};
+
+use super::members::{
+    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
+    tolerate_for_compatibility, wrong,
+};
+use super::v2::hidden_filters;
+use super::write::{add_ignored, check_format, members, only_configuration, regular_chunk_shape, separator};
+use super::{ArrayMetadata, DocumentError, GroupMetadata};
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
+
+pub use super::draft_entry_point::{EntryPoint, Generation, entry_point_document, parse_entry_point};
+pub use super::draft_keys::{ENTRY_POINT, Keys};
+
+/// Reads the document of an array in a hierarchy of `generation`.
+///
+/// # Errors
+///
+/// [`DocumentError`] for a member that is missing, unknown, or not what it should be.
+pub fn parse_array(
+    document: &Value,
+    generation: Generation,
+    reading: &Reading,
+) -> Result<ArrayMetadata, DocumentError> {
+    let mut members = Members::of_document(document)?;
+    members.require(&["shape", "data_type", "chunk_grid", "fill_value"])?;
+    let shape = shape("shape", members.required("shape")?)?;
+    let mut data_type = DataTypeDocument::draft(members.required("data_type")?, reading)
+        .map_err(|invalid| DocumentError::member("data_type", invalid.to_string()))?;
+    let (chunk_grid, separator) = chunk_grid(members.required("chunk_grid")?, &shape, reading)?;
+    let memory_layout = memory_layout(&mut members, reading)?;
+    let fill_value = members.required("fill_value")?.clone();
+    if fill_value.is_null() && generation == Generation::B {
+        let reason = "is null; elements that were never written are undefined";
+        tolerate(reading, DocumentError::member("fill_value", reason))?;
+    }
+    let extensions = match members.optional("extensions") {
+        Some(value) => generic_extensions(value, reading)?,
+        // The writer of generation A takes it as empty in every mode (DX-A-12).
+        None if generation == Generation::A => Vec::new(),
+        None => {
+            tolerate(reading, DocumentError::member("extensions", "is missing"))?;
+            Vec::new()
+        }
+    };
+    let mut attributes = node_attributes(&mut members, reading)?;
+    let codecs = match generation {
+        Generation::A => {
+            check_dimension_separator(&mut members, &separator)?;
+            let codecs = older_codecs(&mut attributes, members.optional("compressor"))?;
+            if let (Some("|O"), Some(codec)) =
+                (data_type.type_name.as_ref().and_then(Value::as_str), codecs.first())
+            {
+                data_type = data_type.with_object_codec(&codec.identifier);
+            }
+            codecs
+        }
+        Generation::B => {
+            let codecs = members.optional("codecs").map(|value| codecs("codecs", value));
+            codecs.transpose()?.unwrap_or_default()
+        }
+    };
+    let mut storage_transformers =
+        members.optional("storage_transformers").map(transformers).transpose()?.unwrap_or_default();
+    if generation == Generation::A {
+        storage_transformers
+            .iter_mut()
+            .for_each(|transformer| pad_chunks_per_shard(transformer, shape.len()));
+    }
+    let dimension_names = later_dimension_names(&mut members, shape.len(), reading)?;
+    members.refuse_unknown()?;
+    Ok(ArrayMetadata {
+        format: Format::V3Draft,
+        shape,
+        data_type,
+        chunk_grid,
+        chunk_key_encoding: ExtensionDocument::new("default", object("separator", separator)),
+        memory_layout,
+        fill_value,
+        codecs,
+        has_compressor: false,
+        storage_transformers,
+        attributes,
+        dimension_names,
+        extensions,
+        ignored: Object::new(),
+    })
+}
+
+/// Reads the document of a group, which is the same in both generations.
+///
+/// # Errors
+///
+/// [`DocumentError`] for anything but `attributes`.
+pub fn parse_group(document: &Value, reading: &Reading) -> Result<GroupMetadata, DocumentError> {
+    let mut members = Members::of_document(document)?;
+    let attributes = node_attributes(&mut members, reading)?;
+    members.refuse_unknown()?;
+    Ok(GroupMetadata::new(Format::V3Draft, attributes))
+}
+
+/// The document of an array, as generation B has it.
+///
+/// # Errors
+///
+/// [`DocumentError`] for an array of another format, and for what generation B cannot express.
+pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
+    check_format(array.format, Format::V3Draft)?;
+    if array.dimension_names.is_some() {
+        return Err(DocumentError::member("dimension_names", "has no place in the v3 draft"));
+    }
+    if array.has_compressor {
+        return Err(DocumentError::member("compressor", "has no place in the v3 draft"));
+    }
+    let mut document = Object::new();
+    document.insert("shape", array.shape.iter().copied().collect::<Value>());
+    document.insert("data_type", data_type_value(&array.data_type)?);
+    document.insert("chunk_grid", chunk_grid_value(array)?);
+    document.insert("chunk_memory_layout", memory_layout_value(array.memory_layout.as_ref())?);
+    let codecs: Result<Vec<_>, _> = array.codecs.iter().map(codec_value).collect();
+    document.insert("codecs", Value::Array(codecs?));
+    document.insert("fill_value", array.fill_value.clone());
+    document.insert("extensions", array.extensions.iter().map(generic_extension_value).collect::<Value>());
+    document.insert("attributes", array.attributes.clone());
+    if !array.storage_transformers.is_empty() {
+        let transformers: Result<Vec<_>, _> =
+            array.storage_transformers.iter().map(typed_extension_value).collect();
+        document.insert("storage_transformers", Value::Array(transformers?));
+    }
+    add_ignored(&mut document, &array.ignored)?;
+    let document = Value::Object(document);
+    // Nothing is written that would not be read.
+    parse_array(&document, Generation::B, &Reading::new(Mode::Strict))?;
+    Ok(document)
+}
+
+/// The document of a group.
+///
+/// # Errors
+///
+/// [`DocumentError`] for a group of another format, and for what the draft cannot express.
+pub fn group_document(group: &GroupMetadata) -> Result<Value, DocumentError> {
+    check_format(group.format, Format::V3Draft)?;
+    let mut document = Object::new();
+    document.insert("attributes", group.attributes.clone());
+    add_ignored(&mut document, &group.ignored)?;
+    let document = Value::Object(document);
+    parse_group(&document, &Reading::new(Mode::Strict))?;
+    Ok(document)
+}
+
+fn object(name: &str, value: impl Into<Value>) -> Value {
+    members([(name, value)])
+}
+
+/// A missing `attributes` counts as none, unless documents are read strictly.
+fn node_attributes(members: &mut Members<'_, '_>, reading: &Reading) -> Result<Object, DocumentError> {
+    match members.optional("attributes") {
+        Some(value) => attributes(value),
+        None => {
+            tolerate(reading, DocumentError::member("attributes", "is missing"))?;
+            Ok(Object::new())
+        }
+    }
+}
+
+/// The data type, by the name that generation B has for it: typestrings are read and never written.
+fn data_type_value(data_type: &DataTypeDocument) -> Result<Value, DocumentError> {
+    let Some(text) = data_type.json.as_str() else { return Ok(data_type.json.clone()) };
+    if text.starts_with('>') {
+        let reason = format!("is \"{text}\"; in the v3 draft, a codec decides on the byte order");
+        return Err(DocumentError::member("data_type", reason));
+    }
+    Ok(match text {
+        "i1" => "int8",
+        "<i2" => "int16",
+        "<i4" => "int32",
+        "<i8" => "int64",
+        "u1" => "uint8",
+        "<u2" => "uint16",
+        "<u4" => "uint32",
+        "<u8" => "uint64",
+        "<f2" => "float16",
+        "<f4" => "float32",
+        "<f8" => "float64",
+        _ => text,
+    }
+    .into())
+}
+
+/// The grid and the separator of its keys.
+fn chunk_grid(
+    value: &Value,
+    array: &[u64],
+    reading: &Reading,
+) -> Result<(ExtensionDocument, String), DocumentError> {
+    const MEMBER: &str = "chunk_grid";
+    let mut members = Members::of_member(MEMBER, value)?;
+    if value.as_object().is_some_and(|object| object.contains("extension")) {
+        return Ok((typed_extension(MEMBER, value)?, "/".to_owned()));
+    }
+    let name = members.string("type")?;
+    if name != "regular" {
+        return Err(
+            members.error("type", format!("is \"{name}\", not \"regular\", and no extension is named"))
+        );
+    }
+    let path = members.path("chunk_shape");
+    // No chunk exists along such a dimension, so that any length fits (D3-SHAPE-06).
+    let zero = |error: DocumentError| {
+        reading.warn(error.to_string());
+        Ok(())
+    };
+    let chunk_shape = chunk_shape(&path, members.required("chunk_shape")?, array, zero)?;
+    let separator = match members.optional("separator") {
+        None => "/",
+        Some(Value::String(separator)) if matches!(separator.as_str(), "/" | ".") => separator,
+        Some(other) => return Err(wrong(&members.path("separator"), other, "\"/\" or \".\"")),
+    };
+    members.refuse_unknown()?;
+    let configuration = object("chunk_shape", chunk_shape.into_iter().collect::<Value>());
+    Ok((ExtensionDocument::new("regular", configuration), separator.to_owned()))
+}
+
+fn chunk_grid_value(array: &ArrayMetadata) -> Result<Value, DocumentError> {
+    let grid = &array.chunk_grid;
+    let separator = separator(&array.chunk_key_encoding, "default", "/")?;
+    if grid.type_name.is_none() {
+        return Ok(members([
+            ("type", Value::from("regular")),
+            ("chunk_shape", regular_chunk_shape(grid, Format::V3Draft)?.clone()),
+            ("separator", Value::String(separator)),
+        ]));
+    }
+    if separator != "/" {
+        let reason = "a grid of an extension has no separator, other than `/`, in the v3 draft";
+        return Err(DocumentError::member("chunk_key_encoding", reason));
+    }
+    typed_extension_value(grid)
+}
+
+/// Documents of January 2023, the end of generation B, have no layout (DX-GEN-06).
+fn memory_layout(
+    members: &mut Members<'_, '_>,
+    reading: &Reading,
+) -> Result<Option<ExtensionDocument>, DocumentError> {
+    const MEMBER: &str = "chunk_memory_layout";
+    match members.optional(MEMBER) {
+        None => {
+            tolerate_for_compatibility(reading, DocumentError::member(MEMBER, "is missing"))?;
+            Ok(None)
+        }
+        Some(Value::String(letter)) if matches!(letter.as_str(), "C" | "F") => {
+            Ok(Some(ExtensionDocument::new(letter, Value::Null)))
+        }
+        Some(value @ Value::Object(_)) => typed_extension(MEMBER, value).map(Some),
+        Some(other) => Err(wrong(MEMBER, other, "\"C\", \"F\" or an extension")),
+    }
+}
+
+fn memory_layout_value(layout: Option<&ExtensionDocument>) -> Result<Value, DocumentError> {
+    match layout {
+        None => Ok("C".into()),
+        Some(layout) if layout.type_name.is_some() => typed_extension_value(layout),
+        Some(layout) => {
+            let letter = only_configuration("chunk_memory_layout", layout, &[])?;
+            Ok(letter.identifier.as_str().into())
+        }
+    }
+}
+
+/// An extension and its `type`: a grid, a layout or a storage transformer.
+fn typed_extension<'p>(
+    place: impl Into<Place<'p>>,
+    value: &Value,
+) -> Result<ExtensionDocument, DocumentError> {
+    let mut members = Members::of_member(place, value)?;
+    members.require(&["extension", "type"])?;
+    let mut extension = ExtensionDocument::new(members.uri("extension")?, Value::Null);
+    extension.type_name = Some(members.required("type")?.clone());
+    extension.configuration = members.configuration()?;
+    members.refuse_unknown()?;
+    Ok(extension)
+}
+
+fn typed_extension_value(extension: &ExtensionDocument) -> Result<Value, DocumentError> {
+    let mut object = Object::new();
+    object.insert("extension", extension.identifier.as_str());
+    let Some(type_name) = &extension.type_name else {
+        return Err(DocumentError::member(&extension.identifier, "has no `type`, which the v3 draft wants"));
+    };
+    object.insert("type", type_name.clone());
+    if !extension.configuration.is_null() {
+        object.insert("configuration", extension.configuration.clone());
+    }
+    Ok(Value::Object(object))
+}
+
+fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    const MEMBER: &str = "storage_transformers";
+    let transformer = |(position, value)| typed_extension(Place::Element(MEMBER, position), value);
+    elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
+}
+
+/// A list of codecs, also inside of a configuration. `path` is what errors call it.
+///
+/// # Errors
+///
+/// For whatever is no list, and for an entry that has no URI or more than that and a configuration.
+pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    let codec = |(position, value)| codec(Place::Element(path, position), "type", value);
+    elements(path, value)?.iter().enumerate().map(codec).collect()
+}
+
+/// A codec, whose URI is in the member `name`: `type`, or in generation A `codec`.
+fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
+    let mut members = Members::of_member(place, value)?;
+    let uri = members.uri(name)?;
+    let codec = ExtensionDocument::new(uri, members.configuration()?);
+    members.refuse_unknown()?;
+    Ok(codec)
+}
+
+fn codec_value(codec: &ExtensionDocument) -> Result<Value, DocumentError> {
+    if codec.type_name.is_some() {
+        let reason = "a codec of the v3 draft has no type beside its URI";
+        return Err(DocumentError::member(&codec.identifier, reason));
+    }
+    let mut object = Object::new();
+    object.insert("type", codec.identifier.as_str());
+    if !codec.configuration.is_null() {
+        object.insert("configuration", codec.configuration.clone());
+    }
+    Ok(Value::Object(object))
+}
+
+/// The codecs of generation A: v2 filters that zarr-python hides in the attributes, then the compressor.
+fn older_codecs(
+    attributes: &mut Object,
+    compressor: Option<&Value>,
+) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    let mut codecs = match attributes.remove("filters") {
+        Some(filters) => hidden_filters("attributes.filters", &filters)?,
+        None => Vec::new(),
+    };
+    match compressor {
+        None | Some(Value::Null) => {}
+        Some(compressor) => codecs.push(codec(Place::Member("compressor"), "codec", compressor)?),
+    }
+    Ok(codecs)
+}
+
+/// zarr-python makes the last dimensions of an array from those of sub-arrays, and leaves these out here: shards do not
+/// divide along them (DX-SHARD-05).
+fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) {
+    if let Value::Object(configuration) = &mut transformer.configuration
+        && let Some(Value::Array(counts)) = configuration.get_mut("chunks_per_shard")
+        && counts.len() < dimensions
+    {
+        counts.resize(dimensions, Value::from(1));
+    }
+}
+
+/// zarr-python adds a `dimension_separator` to arrays of generation A.
+fn check_dimension_separator(members: &mut Members<'_, '_>, separator: &str) -> Result<(), DocumentError> {
+    match members.optional("dimension_separator") {
+        None => Ok(()),
+        Some(value) if value.as_str() == Some(separator) => Ok(()),
+        Some(other) => {
+            Err(wrong("dimension_separator", other, &format!("\"{separator}\" as in `chunk_grid.separator`")))
+        }
+    }
+}
+
+/// Documents of January 2023, the end of generation B, have names of dimensions (DX-GEN-06).
+fn later_dimension_names(
+    members: &mut Members<'_, '_>,
+    dimensions: usize,
+    reading: &Reading,
+) -> Result<Option<Vec<Option<String>>>, DocumentError> {
+    const MEMBER: &str = "dimension_names";
+    if !members.unknown().any(|(name, _)| name == MEMBER) {
+        return Ok(None);
+    }
+    tolerate_for_compatibility(reading, members.unknown_member(MEMBER))?;
+    dimension_names(members.required(MEMBER)?, dimensions, reading).map(Some)
+}
+
+/// The entries of `extensions`, in an array or in the entry point. What else is in an entry is ignored.
+pub(super) fn generic_extensions(
+    value: &Value,
+    reading: &Reading,
+) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    const MEMBER: &str = "extensions";
+    let extension = |(position, value)| {
+        let mut members = Members::of_member(Place::Element(MEMBER, position), value)?;
+        let uri = members.uri("extension")?;
+        let must_understand = members.required("must_understand")?;
+        let configuration = members.optional("configuration").cloned().unwrap_or(Value::Null);
+        let mut extension = ExtensionDocument::new(uri, configuration);
+        extension.must_understand = must_understand
+            .as_bool()
+            .ok_or_else(|| wrong(&members.path("must_understand"), must_understand, "true or false"))?;
+        extension.type_name = members.optional("type").cloned();
+        for (name, _) in members.unknown() {
+            reading.warn(format!("{}; it is ignored", members.unknown_member(name)));
+        }
+        Ok(extension)
+    };
+    elements(MEMBER, value)?.iter().enumerate().map(extension).collect()
+}
+
+/// An entry of `extensions`.
+pub(super) fn generic_extension_value(extension: &ExtensionDocument) -> Value {
+    let mut object = Object::new();
+    object.insert("extension", extension.identifier.as_str());
+    if let Some(type_name) = &extension.type_name {
+        object.insert("type", type_name.clone());
+    }
+    object.insert("must_understand", extension.must_understand);
+    if !extension.configuration.is_null() {
+        object.insert("configuration", extension.configuration.clone());
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,252 @@
+//! The entry point of a hierarchy of the draft: `zarr.json`.
+
+use semver::Version;
+use zarr_json::{Object, Value};
+
+use super::DocumentError;
+use super::draft::{generic_extension_value, generic_extensions};
+use super::identify::{Identified, identify};
+use super::members::{Members, tolerate, tolerate_for_compatibility, wrong};
+use super::write::add_ignored;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::{Format, Mode, Reading};
+use zarr_spec::host::registry::split_version;
+use zarr_spec::key::Key;
+
+/// What `zarr_format` says in hierarchies that are written here, version included.
+const URI: &str = "https://purl.org/zarr/spec/core/3.0";
+/// What zarr-python 2 writes instead.
+const OLDER_URI: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+/// What the keys of documents end in when they are JSON.
+const JSON_SUFFIX: &str = ".json";
+
+/// Which state of the draft a hierarchy follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Generation {
+    /// May to October 2022, and zarr-python 2.12 to 2.18: read only.
+    A,
+    /// December 2022 and January 2023: what is meant by "the draft".
+    B,
+}
+
+/// The entry point of a hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// As it stands in the document, so that a rewritten one says the same.
+    pub zarr_format: String,
+    /// The version at the end of `zarr_format`; the patch level is always 0.
+    pub version: Version,
+    /// Decides on keys and on the form of array documents.
+    pub generation: Generation,
+    /// How the documents of arrays and groups are written; `json` or an extension.
+    pub metadata_encoding: ExtensionDocument,
+    /// What the keys of those documents end in.
+    pub key_suffix: String,
+    /// Generic extensions of the whole hierarchy.
+    pub extensions: Vec<ExtensionDocument>,
+    /// Members that a newer minor version has brought.
+    pub ignored: Object,
+}
+
+impl EntryPoint {
+    /// That of a new hierarchy with JSON documents and without extensions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            zarr_format: URI.to_owned(),
+            version: Version::new(3, 0, 0),
+            generation: Generation::B,
+            metadata_encoding: json(),
+            key_suffix: JSON_SUFFIX.to_owned(),
+            extensions: Vec::new(),
+            ignored: Object::new(),
+        }
+    }
+
+    /// What zarr-python 2 means where it left the entry point out. Only compatibility mode opens such a hierarchy.
+    #[must_use]
+    pub fn missing() -> Self {
+        Self { zarr_format: OLDER_URI.to_owned(), generation: Generation::A, ..Self::new() }
+    }
+}
+
+impl Default for EntryPoint {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads an entry point. One of generation A is read with a warning, and not in strict mode.
+///
+/// # Errors
+///
+/// [`DocumentError`] for another format, generation or major version, for a member that is missing or not what it
+/// should be, and for an unknown one unless the minor version is newer than 0.
+pub fn parse_entry_point(document: &Value, reading: &Reading) -> Result<EntryPoint, DocumentError> {
+    let generation = match identify(document)? {
+        Identified::DraftA => Generation::A,
+        Identified::DraftB => Generation::B,
+        Identified::V3 => {
+            let reason = "is the integer 3: a node of final v3, not an entry point of the draft";
+            return Err(DocumentError::member("zarr_format", reason));
+        }
+    };
+    let mut members = Members::of_document(document)?;
+    members.require(&["zarr_format", "metadata_encoding", "extensions"])?;
+    let zarr_format = members.string("zarr_format")?;
+    let version = version(zarr_format, generation, reading)?;
+    let (metadata_encoding, key_suffix) = match generation {
+        Generation::A => older_metadata_encoding(&mut members, reading)?,
+        Generation::B => metadata_encoding(members.required("metadata_encoding")?)?,
+    };
+    check_suffix(&key_suffix)?;
+    let extensions = generic_extensions(members.required("extensions")?, reading)?;
+    let mut ignored = Object::new();
+    for (name, value) in members.unknown() {
+        if version.minor == 0 {
+            return Err(members.unknown_member(name));
+        }
+        reading.warn(format!(
+            "{}; it is ignored, as version {} is newer",
+            members.unknown_member(name),
+            version
+        ));
+        ignored.insert(name, value.clone());
+    }
+    Ok(EntryPoint {
+        zarr_format: zarr_format.to_owned(),
+        version,
+        generation,
+        metadata_encoding,
+        key_suffix,
+        extensions,
+        ignored,
+    })
+}
+
+/// The document of an entry point.
+///
+/// # Errors
+///
+/// [`DocumentError`] for generation A, which is read only, and for what strict reading would not accept.
+pub fn entry_point_document(entry_point: &EntryPoint) -> Result<Value, DocumentError> {
+    if entry_point.generation == Generation::A {
+        return Err(DocumentError::document(
+            "read-only dialect: hierarchies of generation A of the v3 draft are read and never written",
+        ));
+    }
+    let mut encoding = Object::new();
+    let ExtensionDocument { identifier, configuration, type_name, .. } = &entry_point.metadata_encoding;
+    match type_name {
+        None if entry_point.key_suffix != JSON_SUFFIX => {
+            let reason =
+                format!("is \"{}\"; `json` is written with \"{JSON_SUFFIX}\" alone", entry_point.key_suffix);
+            return Err(DocumentError::member("metadata_encoding.metadata_key_suffix", reason));
+        }
+        None => encoding.insert("type", identifier.as_str()),
+        Some(type_name) => {
+            encoding.insert("extension", identifier.as_str());
+            encoding.insert("type", type_name.clone())
+        }
+    };
+    encoding.insert("metadata_key_suffix", entry_point.key_suffix.as_str());
+    if !configuration.is_null() {
+        encoding.insert("configuration", configuration.clone());
+    }
+    let mut document = Object::new();
+    document.insert("zarr_format", entry_point.zarr_format.as_str());
+    document.insert("metadata_encoding", encoding);
+    document
+        .insert("extensions", entry_point.extensions.iter().map(generic_extension_value).collect::<Value>());
+    add_ignored(&mut document, &entry_point.ignored)?;
+    let document = Value::Object(document);
+    // Nothing is written that would not be read.
+    parse_entry_point(&document, &Reading::new(Mode::Strict))?;
+    Ok(document)
+}
+
+fn json() -> ExtensionDocument {
+    ExtensionDocument::new("json", Value::Null)
+}
+
+fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Version, DocumentError> {
+    let error = |reason: String| DocumentError::member("zarr_format", reason);
+    let Some((path, version)) = split_version(uri) else {
+        return Err(error(format!("is \"{uri}\", which does not end in a version such as /3.0")));
+    };
+    if version.major != 3 {
+        let (major, minor) = (version.major, version.minor);
+        return Err(error(format!(
+            "says version {major}.{minor}; only 3.0 and later versions 3.Y are known"
+        )));
+    }
+    let without_scheme = path.split_once("://").map_or(path, |(_, rest)| rest);
+    if !matches!(without_scheme, "purl.org/zarr/spec/core" | "purl.org/zarr/spec/protocol/core") {
+        return Err(error(format!("is \"{uri}\", not \"{URI}\"")));
+    }
+    if generation == Generation::A {
+        let reason = "is of generation A of the v3 draft (May to October 2022, zarr-python 2), which is read only, \
+                      and not in strict mode";
+        tolerate(reading, DocumentError::document(reason))?;
+    }
+    let is_usual = match generation {
+        Generation::A => path.starts_with("https://"),
+        Generation::B => path == "https://purl.org/zarr/spec/core",
+    };
+    if !is_usual {
+        let reason = format!("is \"{uri}\", where the text has \"{URI}\"");
+        tolerate_for_compatibility(reading, error(reason))?;
+    }
+    Ok(version)
+}
+
+fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), DocumentError> {
+    const MEMBER: &str = "metadata_encoding";
+    let mut members = Members::of_member(MEMBER, value)?;
+    let (name, suffix) = (members.string("type")?, members.string("metadata_key_suffix")?);
+    let encoding = match members.optional("extension") {
+        None if name == "json" => json(),
+        None => {
+            let reason = format!("is \"{name}\", not \"json\", and no extension is named");
+            return Err(members.error("type", reason));
+        }
+        Some(_) => ExtensionDocument {
+            identifier: members.uri("extension")?.to_owned(),
+            configuration: members.configuration()?,
+            type_name: Some(name.into()),
+            must_understand: true,
+        },
+    };
+    members.refuse_unknown()?;
+    Ok((encoding, suffix.to_owned()))
+}
+
+/// Generation A names the encoding by a URI, which is that of the core text for JSON.
+fn older_metadata_encoding(
+    members: &mut Members<'_, '_>,
+    reading: &Reading,
+) -> Result<(ExtensionDocument, String), DocumentError> {
+    let uri = members.string("metadata_encoding")?;
+    let suffix = members.string("metadata_key_suffix")?.to_owned();
+    let is_json = [URI, OLDER_URI].iter().any(|known| match (split_version(known), split_version(uri)) {
+        (Some((known, _)), Some((path, version))) => path == known && version.major == 3,
+        _ => false,
+    });
+    if is_json {
+        return Ok((json(), suffix));
+    }
+    let value = Value::from(uri);
+    tolerate(reading, wrong("metadata_encoding", &value, &format!("\"{URI}\", which stands for JSON")))?;
+    // Whoever looks for a plugin of that name says that there is none.
+    Ok((ExtensionDocument::new(uri, Value::Null), suffix))
+}
+
+/// A suffix is the end of a key, and stays in one segment: children are found by listing prefixes.
+fn check_suffix(suffix: &str) -> Result<(), DocumentError> {
+    let key = Key::checked(format!("a{suffix}"), Format::V3Draft);
+    if key.is_ok() && !suffix.contains('/') {
+        return Ok(());
+    }
+    let reason = format!("is {suffix:?}; only letters, digits and `.-_` can end the keys of documents");
+    Err(DocumentError::member("metadata_key_suffix", reason))
+}

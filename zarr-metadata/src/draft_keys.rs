@@ -1,0 +1,116 @@
+//! The keys of a hierarchy of the draft.
+
+use super::NodeKind;
+use super::draft_entry_point::{EntryPoint, Generation};
+use zarr_spec::format::Format;
+use zarr_spec::key::{Key, KeyError, Prefix};
+use zarr_spec::path::NodePath;
+
+/// The key of the entry point.
+pub const ENTRY_POINT: &str = "zarr.json";
+
+/// Where the documents and chunks of a hierarchy are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys {
+    generation: Generation,
+    suffix: String,
+}
+
+impl Keys {
+    /// As the entry point says.
+    #[must_use]
+    pub fn new(entry_point: &EntryPoint) -> Self {
+        Self { generation: entry_point.generation, suffix: entry_point.key_suffix.clone() }
+    }
+
+    /// The key of the array document at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If a name of the path is none in the draft.
+    pub fn array(&self, path: &NodePath) -> Result<Key, KeyError> {
+        self.document(path, NodeKind::Array)
+    }
+
+    /// The key of the group document at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If a name of the path is none in the draft.
+    pub fn group(&self, path: &NodePath) -> Result<Key, KeyError> {
+        self.document(path, NodeKind::Group)
+    }
+
+    /// What the keys of the chunks of the array at `path` begin with, and those of all arrays below a group.
+    ///
+    /// # Errors
+    ///
+    /// If a name of the path is none in the draft.
+    pub fn data_prefix(&self, path: &NodePath) -> Result<Prefix, KeyError> {
+        self.prefix("data", path)
+    }
+
+    /// What the keys of the documents of all nodes below `path` begin with.
+    ///
+    /// # Errors
+    ///
+    /// If a name of the path is none in the draft.
+    pub fn children_prefix(&self, path: &NodePath) -> Result<Prefix, KeyError> {
+        self.prefix("meta", path)
+    }
+
+    /// The node whose document has the key `key`, if it is the key of a document.
+    #[must_use]
+    pub fn node_of(&self, key: &Key) -> Option<(NodePath, NodeKind)> {
+        let key = key.as_str().strip_suffix(&self.suffix)?;
+        [NodeKind::Array, NodeKind::Group].into_iter().find_map(|kind| {
+            let name = kind_name(kind);
+            let place = match self.generation {
+                // Only the last occurrence belongs to the key: names may contain it too.
+                Generation::A => key.strip_suffix(name)?.strip_suffix('.')?.strip_prefix("meta/root")?,
+                Generation::B if key.strip_prefix("meta/") == Some(name) => "",
+                Generation::B => non_root(key.strip_suffix(name)?.strip_suffix('.')?.strip_prefix("meta")?)?,
+            };
+            // `/` stands before every name: what is left of `meta/foo` is `/foo`.
+            Some((NodePath::parse(non_slash(place)?, Format::V3Draft).ok()?, kind))
+        })
+    }
+
+    fn document(&self, path: &NodePath, kind: NodeKind) -> Result<Key, KeyError> {
+        let (name, suffix) = (kind_name(kind), &self.suffix);
+        let key = match self.generation {
+            Generation::A if path.is_root() => format!("meta/root.{name}{suffix}"),
+            Generation::A => format!("meta/root{path}.{name}{suffix}"),
+            Generation::B if path.is_root() => format!("meta/{name}{suffix}"),
+            Generation::B => format!("meta{path}.{name}{suffix}"),
+        };
+        Key::checked(key, Format::V3Draft)
+    }
+
+    fn prefix(&self, top: &str, path: &NodePath) -> Result<Prefix, KeyError> {
+        let root = match self.generation {
+            Generation::A => "/root",
+            Generation::B => "",
+        };
+        let path = if path.is_root() { String::new() } else { path.to_string() };
+        let key = Key::checked(format!("{top}{root}{path}"), Format::V3Draft)?;
+        Prefix::new(format!("{key}/"))
+    }
+}
+
+fn kind_name(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Array => "array",
+        NodeKind::Group => "group",
+    }
+}
+
+/// The place of a node that is not the root.
+fn non_root(place: &str) -> Option<&str> {
+    (!place.is_empty()).then_some(place)
+}
+
+/// A place that does not stand for the root by the name "".
+fn non_slash(place: &str) -> Option<&str> {
+    (place != "/").then_some(place)
+}

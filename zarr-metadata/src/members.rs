@@ -1,0 +1,303 @@
+//! Reading the members of an object one by one, so that what is left over is known.
+
+use std::fmt::{self, Write};
+
+use zarr_json::{Object, Value};
+
+use super::DocumentError;
+use zarr_spec::format::{Mode, Reading};
+
+/// The most dimensions that an array may have here, as NumPy had it for long.
+const MAX_DIMENSIONS: usize = 32;
+
+/// Members that an object rarely has more of.
+const USUAL_MEMBERS: usize = 12;
+
+/// The members of one object of a document, and which of them the reader knows.
+pub(super) struct Members<'a, 'p> {
+    object: &'a Object,
+    place: Place<'p>,
+    known: Vec<&'static str>,
+}
+
+/// Where in a document something stands: a path that is made only if somebody wants to see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'p> {
+    /// The document itself.
+    Document,
+    /// A member with this path.
+    Member(&'p str),
+    /// An element of the member with this path.
+    Element(&'p str, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Document => Ok(()),
+            Self::Member(path) => f.write_str(path),
+            Self::Element(path, position) => write!(f, "{path}[{position}]"),
+        }
+    }
+}
+
+impl<'p> From<&'p str> for Place<'p> {
+    fn from(path: &'p str) -> Self {
+        Self::Member(path)
+    }
+}
+
+impl<'a, 'p> Members<'a, 'p> {
+    /// Those of a whole document.
+    pub(super) fn of_document(document: &'a Value) -> Result<Self, DocumentError> {
+        let Some(object) = document.as_object() else {
+            return Err(DocumentError::document(format!("is {}, not an object", document.kind_name())));
+        };
+        Ok(Self { object, place: Place::Document, known: Vec::with_capacity(USUAL_MEMBERS) })
+    }
+
+    /// Those of an object at `place` in a document.
+    pub(super) fn of_member(place: impl Into<Place<'p>>, value: &'a Value) -> Result<Self, DocumentError> {
+        let place = place.into();
+        let Some(object) = value.as_object() else {
+            return Err(wrong(&place.to_string(), value, "an object"));
+        };
+        Ok(Self { object, place, known: Vec::new() })
+    }
+
+    /// Complains of all that are missing at once.
+    pub(super) fn require(&self, names: &[&str]) -> Result<(), DocumentError> {
+        let missing: Vec<&&str> = names.iter().filter(|name| !self.object.contains(name)).collect();
+        match missing.as_slice() {
+            [] => Ok(()),
+            [name] => Err(self.error(name, "is missing")),
+            names => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                Err(DocumentError {
+                    member: Some(self.place.to_string()).filter(|place| !place.is_empty()),
+                    reason: format!("members {} are missing", names.join(", ")),
+                })
+            }
+        }
+    }
+
+    /// The member of this name, if there is one.
+    pub(super) fn optional(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.known.push(name);
+        self.object.get(name)
+    }
+
+    /// The member of this name.
+    pub(super) fn required(&mut self, name: &'static str) -> Result<&'a Value, DocumentError> {
+        self.optional(name).ok_or_else(|| self.error(name, "is missing"))
+    }
+
+    /// The member of this name, which must be a string.
+    pub(super) fn string(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
+        let value = self.required(name)?;
+        value.as_str().ok_or_else(|| wrong(&self.path(name), value, "a string"))
+    }
+
+    /// The member of this name, which must be a URI.
+    pub(super) fn uri(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
+        let uri = self.string(name)?;
+        if is_uri(uri) { Ok(uri) } else { Err(self.error(name, format!("is \"{uri}\", which is no URI"))) }
+    }
+
+    /// The `configuration`, which must be an object where there is one; null otherwise.
+    pub(super) fn configuration(&mut self) -> Result<Value, DocumentError> {
+        match self.optional("configuration") {
+            None => Ok(Value::Null),
+            Some(value @ Value::Object(_)) => Ok(value.clone()),
+            Some(other) => Err(wrong(&self.path("configuration"), other, "an object")),
+        }
+    }
+
+    /// The path of a member of this object.
+    pub(super) fn path(&self, name: &str) -> String {
+        match self.place {
+            Place::Document => name.to_owned(),
+            place => format!("{place}.{name}"),
+        }
+    }
+
+    /// Something wrong with a member of this object.
+    pub(super) fn error(&self, name: &str, reason: impl Into<String>) -> DocumentError {
+        DocumentError::member(self.path(name), reason)
+    }
+
+    /// The members that nobody asked for.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.object.iter().filter(|(name, _)| !self.known.contains(name))
+    }
+
+    /// Complains of the first member that nobody asked for.
+    pub(super) fn refuse_unknown(&self) -> Result<(), DocumentError> {
+        match self.unknown().next() {
+            None => Ok(()),
+            Some((name, _)) => Err(self.unknown_member(name)),
+        }
+    }
+
+    /// What to say of a member that the format does not have here.
+    pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
+        self.error(name, format!("is no member here; there are {}", self.known.join(", ")))
+    }
+}
+
+/// A member that is of another kind than it should be.
+pub(super) fn wrong(path: &str, found: &Value, expected: &str) -> DocumentError {
+    DocumentError::member(path, format!("is {}, not {expected}", describe(found)))
+}
+
+/// A value as a message shows it: short ones as they stand, others by their kind.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) if number.text().len() <= 40 => number.text().to_owned(),
+        Value::String(text) if text.len() <= 200 => format!("\"{text}\""),
+        other => other.kind_name().to_owned(),
+    }
+}
+
+/// Lets pass what the text forbids, with a warning, unless documents are read strictly.
+pub(super) fn tolerate(reading: &Reading, error: DocumentError) -> Result<(), DocumentError> {
+    reading.tolerate(error.to_string()).map_err(|_same| error)
+}
+
+/// Lets pass a form of a neighbouring generation, with a warning, in compatibility mode alone.
+pub(super) fn tolerate_for_compatibility(
+    reading: &Reading,
+    mut error: DocumentError,
+) -> Result<(), DocumentError> {
+    if reading.mode() == Mode::Compatibility {
+        reading.warn(error.to_string());
+        return Ok(());
+    }
+    error.reason += " (compatibility mode reads it)";
+    Err(error)
+}
+
+/// Reads a version number in `zarr_format`: `2.0` for 2 is read with a warning.
+pub(super) fn zarr_format(
+    members: &mut Members<'_, '_>,
+    expected: u32,
+    reading: &Reading,
+) -> Result<(), DocumentError> {
+    let value = members.required("zarr_format")?;
+    if value.as_u64() == Some(u64::from(expected)) {
+        return Ok(());
+    }
+    let error = wrong("zarr_format", value, &format!("the integer {expected}"));
+    if value.as_f64() == Some(f64::from(expected)) { tolerate(reading, error) } else { Err(error) }
+}
+
+/// The attributes of a node.
+pub(super) fn attributes(value: &Value) -> Result<Object, DocumentError> {
+    value.as_object().cloned().ok_or_else(|| wrong("attributes", value, "an object"))
+}
+
+/// The elements of an array in a document.
+pub(super) fn elements<'a>(path: &str, value: &'a Value) -> Result<&'a [Value], DocumentError> {
+    value.as_array().ok_or_else(|| wrong(path, value, "an array"))
+}
+
+/// The shape of an array: lengths up to 2^63 - 1, of not too many dimensions.
+pub(super) fn shape(path: &str, value: &Value) -> Result<Vec<u64>, DocumentError> {
+    let lengths = elements(path, value)?;
+    if lengths.len() > MAX_DIMENSIONS {
+        let reason = format!("has {} dimensions; more than {MAX_DIMENSIONS} are unsupported", lengths.len());
+        return Err(DocumentError::member(path, reason));
+    }
+    lengths.iter().enumerate().map(|(dimension, value)| length(path, dimension, value)).collect()
+}
+
+fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentError> {
+    const LIMIT: u64 = i64::MAX.unsigned_abs();
+    let path = || Place::Element(path, dimension).to_string();
+    match (value.as_u64(), value) {
+        (Some(length), _) if length <= LIMIT => Ok(length),
+        (_, Value::Number(number)) if number.is_integer() && !number.text().starts_with('-') => {
+            let reason = format!("is {}; lengths above 2^63 - 1 are unsupported", describe(value));
+            Err(DocumentError::member(path(), reason))
+        }
+        _ => Err(wrong(&path(), value, "an integer from 0")),
+    }
+}
+
+/// The lengths of the chunks of an array of `shape`.
+///
+/// A length of 0 where the array has no elements either goes to `zero`; where that lets it pass, it becomes 1, so
+/// that no one has to divide by it.
+pub(super) fn chunk_shape(
+    path: &str,
+    value: &Value,
+    array: &[u64],
+    zero: impl Fn(DocumentError) -> Result<(), DocumentError>,
+) -> Result<Vec<u64>, DocumentError> {
+    let mut chunk = shape(path, value)?;
+    if chunk.len() != array.len() {
+        return Err(DocumentError::member(path, count_mismatch(chunk.len(), array.len())));
+    }
+    for (dimension, (length, &elements)) in chunk.iter_mut().zip(array).enumerate() {
+        if *length > 0 {
+            continue;
+        }
+        let error = DocumentError::member(
+            format!("{path}[{dimension}]"),
+            format!("is 0, where the array has {elements} elements; a chunk has 1 at least"),
+        );
+        if elements > 0 {
+            return Err(error);
+        }
+        zero(error)?;
+        *length = 1;
+    }
+    Ok(chunk)
+}
+
+/// "has 2 entries for 1 dimension".
+pub(super) fn count_mismatch(entries: usize, dimensions: usize) -> String {
+    let mut text = format!("has {entries} entr{}", if entries == 1 { "y" } else { "ies" });
+    // Writing to a `String` cannot fail.
+    let _infallible = write!(text, " for {dimensions} dimension{}", if dimensions == 1 { "" } else { "s" });
+    text
+}
+
+/// `dimension_names`: a string or null for each of `dimensions`.
+pub(super) fn dimension_names(
+    value: &Value,
+    dimensions: usize,
+    reading: &Reading,
+) -> Result<Vec<Option<String>>, DocumentError> {
+    const MEMBER: &str = "dimension_names";
+    let names = elements(MEMBER, value)?;
+    if names.len() != dimensions {
+        return Err(DocumentError::member(MEMBER, count_mismatch(names.len(), dimensions)));
+    }
+    let name = |(dimension, value): (usize, &Value)| match value {
+        Value::Null => Ok(None),
+        Value::String(name) => Ok(Some(name.clone())),
+        other => Err(wrong(&format!("{MEMBER}[{dimension}]"), other, "a string or null")),
+    };
+    let names = names.iter().enumerate().map(name).collect::<Result<Vec<_>, _>>()?;
+    for (dimension, name) in names.iter().enumerate() {
+        if let Some(name) = name
+            && names[..dimension].iter().flatten().any(|other| other == name)
+        {
+            reading.warn(format!("`{MEMBER}`: \"{name}\" names more than one dimension"));
+        }
+    }
+    Ok(names)
+}
+
+/// Whether `text` has the form of a URI: a scheme, a colon, and something behind it without blanks.
+pub(super) fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let scheme_character = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(scheme_character)
+        && !rest.is_empty()
+        && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
+}

@@ -1,0 +1,81 @@
+//! What the writers of all formats share.
+
+use zarr_json::{Object, Value};
+
+use super::DocumentError;
+use super::members::wrong;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::format::Format;
+
+/// An object of these members.
+pub(super) fn members<V: Into<Value>, const N: usize>(members: [(&str, V); N]) -> Value {
+    members.into_iter().collect()
+}
+
+/// Refuses metadata whose identifiers are those of another format.
+pub(super) fn check_format(found: Format, wanted: Format) -> Result<(), DocumentError> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(DocumentError::document(format!("metadata of {found} has no document in {wanted}; convert it first")))
+}
+
+/// Adds members that were ignored when the document was read.
+pub(super) fn add_ignored(document: &mut Object, ignored: &Object) -> Result<(), DocumentError> {
+    for (name, value) in ignored {
+        if document.insert(name, value.clone()).is_some() {
+            return Err(DocumentError::member(name, "cannot be both ignored and known"));
+        }
+    }
+    Ok(())
+}
+
+/// The `chunk_shape` of a regular grid.
+pub(super) fn regular_chunk_shape(grid: &ExtensionDocument, format: Format) -> Result<&Value, DocumentError> {
+    if grid.identifier != "regular" {
+        let reason = format!("{format} has no form of the chunk grid `{}`", grid.identifier);
+        return Err(DocumentError::member("chunk_grid", reason));
+    }
+    let configuration = &only_configuration("chunk_grid", grid, &["chunk_shape"])?.configuration;
+    let chunk_shape = configuration.as_object().and_then(|members| members.get("chunk_shape"));
+    chunk_shape.ok_or_else(|| DocumentError::member("chunk_grid.chunk_shape", "is missing"))
+}
+
+/// The separator of the chunk key encoding called `identifier`, the only one that the format has.
+pub(super) fn separator(
+    encoding: &ExtensionDocument,
+    identifier: &str,
+    default: &str,
+) -> Result<String, DocumentError> {
+    const MEMBER: &str = "chunk_key_encoding";
+    if encoding.identifier != identifier {
+        let reason = format!("is `{}`; this format has only that called `{identifier}`", encoding.identifier);
+        return Err(DocumentError::member(MEMBER, reason));
+    }
+    let configuration = &only_configuration(MEMBER, encoding, &["separator"])?.configuration;
+    match configuration.as_object().and_then(|members| members.get("separator")) {
+        None => Ok(default.to_owned()),
+        Some(Value::String(separator)) => Ok(separator.clone()),
+        Some(other) => Err(wrong("chunk_key_encoding.separator", other, "a string")),
+    }
+}
+
+/// Refuses an entry that has more than its identifier and these parameters: the format has no place for it.
+pub(super) fn only_configuration<'e>(
+    member: &str,
+    entry: &'e ExtensionDocument,
+    parameters: &[&str],
+) -> Result<&'e ExtensionDocument, DocumentError> {
+    if entry.type_name.is_some() {
+        return Err(DocumentError::member(format!("{member}.type"), "has no place in this format"));
+    }
+    let unknown = match &entry.configuration {
+        Value::Null => None,
+        Value::Object(members) => members.keys().find(|name| !parameters.contains(name)),
+        other => return Err(wrong(&format!("{member}.configuration"), other, "an object")),
+    };
+    match unknown {
+        Some(name) => Err(DocumentError::member(format!("{member}.{name}"), "has no place in this format")),
+        None => Ok(entry),
+    }
+}

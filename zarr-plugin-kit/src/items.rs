@@ -1,0 +1,194 @@
+//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`: each behind its length.
+//!
+//! A count of the elements comes first. It and the lengths are u32, little endian; a length counts bytes.
+
+use zarr_spec::Creation;
+use zarr_spec::codec::CodecError;
+use zarr_spec::output::Output;
+use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
+
+use crate::{NoConfiguration, array};
+
+/// Bytes of a count, and of a length.
+const WORD: usize = 4;
+/// Bytes of an offset in the decoded form.
+const OFFSET: usize = 8;
+/// Elements of at most so many bytes are copied as if they had just so many, which takes no loop and no call.
+const SHORT: usize = 32;
+
+/// The elements of a chunk as [`Elements::Variable`] has them: offsets that rise from 0 to the end of the payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Items<'a> {
+    offsets: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Items<'a> {
+    /// The elements that `decoded` holds, if it holds as many as `array` has.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Encode`]; [`CodecError::Unsupported`] for more than this machine can address.
+    pub fn new(array: &ArrayRepresentation, decoded: &'a [u8]) -> Result<Self, CodecError> {
+        Self::split(count(array)?, decoded).ok_or_else(|| {
+            CodecError::encode("the elements are not an offset each and the bytes they point to")
+        })
+    }
+
+    fn split(count: usize, decoded: &'a [u8]) -> Option<Self> {
+        let (offsets, payload) = decoded.split_at_checked((count + 1) * OFFSET)?;
+        let (first, _) = offsets.split_first_chunk::<OFFSET>()?;
+        let items = Self { offsets, payload };
+        let mut last = 0;
+        // Without a way out of the loop, several are compared at once.
+        let rising =
+            items.ends().fold(true, |rising, end| rising & (std::mem::replace(&mut last, end) <= end));
+        (*first == [0; OFFSET] && rising && last == payload.len()).then_some(items)
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (payload, mut start) = (self.payload, 0);
+        self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
+    }
+
+    /// Whether each of them is UTF-8. `as_text` looks at the bytes of all at once, which is quicker than at one element
+    /// after the other.
+    pub fn are_utf8(&self, as_text: impl FnOnce(&'a [u8]) -> Option<&'a str>) -> bool {
+        as_text(self.payload).is_some_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
+    }
+
+    /// Where each element ends. An offset that this machine cannot address is past every payload.
+    fn ends(&self) -> impl Iterator<Item = usize> + use<'a> {
+        let (offsets, _) = self.offsets.as_chunks::<OFFSET>();
+        let end = |&offset| usize::try_from(u64::from_ne_bytes(offset)).unwrap_or(usize::MAX);
+        offsets.iter().skip(1).map(end)
+    }
+}
+
+/// Refuses arrays of another data type than the one called `name`.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`].
+pub fn check_type(array: &ArrayRepresentation, name: &str) -> Result<(), CodecError> {
+    let other = array.data_type.name();
+    if other != name || array.data_type.elements() != Elements::Variable {
+        return Err(CodecError::Unsupported(format!("it encodes data type `{name}`, not `{other}`")));
+    }
+    Ok(())
+}
+
+/// Accepts a codec without configuration for an array of the data type called `name`.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`] for a configuration with members, [`CodecError::Unsupported`] for bytes and for
+/// other data types.
+pub fn check_creation(
+    creation: &Creation<'_>,
+    decoded: &Representation,
+    name: &str,
+) -> Result<(), CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    check_type(array(decoded)?, name)
+}
+
+/// Appends the encoded form of `decoded`, where `check` finds nothing wrong with the elements.
+///
+/// # Errors
+///
+/// As [`Items::new`], and [`CodecError::Encode`] with what `check` says; [`CodecError::TooLarge`].
+pub fn encode(
+    array: &ArrayRepresentation,
+    decoded: &[u8],
+    encoded: &mut Output<'_>,
+    check: impl FnOnce(Items<'_>) -> Result<(), &'static str>,
+) -> Result<(), CodecError> {
+    let items = Items::new(array, decoded)?;
+    check(items).map_err(CodecError::encode)?;
+    let too_many = |_| CodecError::encode("more than 2^32 - 1 elements, or bytes of an element");
+    let words = items.offsets.len() / OFFSET;
+    let number = u32::try_from(words - 1).map_err(too_many)?;
+    let size = items.payload.len().saturating_add(words * WORD);
+    let (head, mut rest) = encoded.spare(size)?[..size].split_at_mut(WORD);
+    head.copy_from_slice(&number.to_le_bytes());
+    let mut start = 0;
+    for end in items.ends() {
+        let (size, from) = (end - start, &items.payload[start..]);
+        let (length, bytes) = rest.split_at_mut(WORD);
+        length.copy_from_slice(&u32::try_from(size).map_err(too_many)?.to_le_bytes());
+        copy(from, bytes, size);
+        rest = &mut bytes[size..];
+        start = end;
+    }
+    encoded.advance(size);
+    Ok(())
+}
+
+/// Appends the decoded form of `encoded`, where `check` finds nothing wrong with the elements.
+///
+/// # Errors
+///
+/// [`CodecError::Corrupt`], also with what `check` says; [`CodecError::TooLarge`]; [`CodecError::Unsupported`] for
+/// more elements than this machine can address.
+pub fn decode(
+    array: &ArrayRepresentation,
+    encoded: &[u8],
+    decoded: &mut Output<'_>,
+    check: impl FnOnce(Items<'_>) -> Result<(), &'static str>,
+) -> Result<(), CodecError> {
+    let count = count(array)?;
+    let (number, mut rest) =
+        word(encoded).ok_or_else(|| CodecError::corrupt("there is no count of elements"))?;
+    if number != count {
+        return Err(CodecError::corrupt(format!("{number} elements in a chunk of {count}")));
+    }
+    // How many bytes the lengths leave is known before any of them is believed.
+    let size = count.checked_mul(WORD).and_then(|lengths| rest.len().checked_sub(lengths));
+    let size = size.ok_or_else(|| CodecError::corrupt("it ends before the last element"))?;
+    let table = (count + 1) * OFFSET;
+    let (offsets, payload) = decoded.spare(table.saturating_add(size))?[..table + size].split_at_mut(table);
+    let mut at = 0;
+    offsets[..OFFSET].fill(0);
+    for offset in offsets[OFFSET..].as_chunks_mut::<OFFSET>().0 {
+        let (length, bytes) = next_item(rest, payload.len() - at)?;
+        copy(bytes, &mut payload[at..], length);
+        rest = &bytes[length..];
+        at += length;
+        *offset = (at as u64).to_ne_bytes();
+    }
+    if at != size {
+        return Err(CodecError::corrupt(format!("{} bytes follow the last element", size - at)));
+    }
+    check(Items { offsets, payload }).map_err(CodecError::corrupt)?;
+    decoded.advance(table + size);
+    Ok(())
+}
+
+fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+    let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
+    count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+/// A little-endian number, and what follows it.
+fn word(encoded: &[u8]) -> Option<(usize, &[u8])> {
+    let (number, rest) = encoded.split_first_chunk::<WORD>()?;
+    Some((usize::try_from(u32::from_le_bytes(*number)).ok()?, rest))
+}
+
+/// The length of the next element, which is at most `left`, and its bytes with all that follows.
+#[inline]
+fn next_item(encoded: &[u8], left: usize) -> Result<(usize, &[u8]), CodecError> {
+    let item = word(encoded).filter(|&(length, rest)| length <= left && length <= rest.len());
+    item.ok_or_else(|| CodecError::corrupt("an element reaches past the end"))
+}
+
+/// Copies the first `size` bytes. What comes behind them in `to` is still to be written, and may change.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8], size: usize) {
+    match (from.first_chunk::<SHORT>(), to.first_chunk_mut::<SHORT>()) {
+        (Some(from), Some(to)) if size <= SHORT => *to = *from,
+        _ => to[..size].copy_from_slice(&from[..size]),
+    }
+}

@@ -1,0 +1,203 @@
+//! What the object codecs of v2 have in common that write arbitrary items, as JSON or in a form like it.
+//!
+//! A chunk is one document: the items as nested lists, one level for each dimension, and behind the last item of the
+//! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in a list of its own.
+//!
+//! An element of such an array is of variable size; its payload is the JSON text of the item. What Python's `json`
+//! writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`) may stand in it.
+
+use zarr_json::{Limits, ParseError, ParseOptions, Value};
+
+use crate::items::Items;
+use zarr_spec::codec::CodecError;
+use zarr_spec::output::{LimitExceeded, Output};
+use zarr_spec::representation::{ArrayRepresentation, Elements};
+
+/// The name of the data type whose elements are items.
+pub const DATA_TYPE: &str = "zarr-kit.json";
+
+/// The most bytes of an encoded chunk that are read: its items take several times as much memory.
+pub const MAX_ENCODED_SIZE: usize = 64 << 20;
+
+/// How deep one item may nest.
+pub const MAX_ITEM_DEPTH: usize = 128;
+
+/// Bytes of an offset in the decoded form.
+const OFFSET: usize = 8;
+
+/// The item that a payload stands for.
+///
+/// # Errors
+///
+/// If it is no JSON, or nests deeper than [`MAX_ITEM_DEPTH`].
+pub fn item(payload: &[u8]) -> Result<Value, ParseError> {
+    parse(payload, MAX_ITEM_DEPTH)
+}
+
+/// The document that JSON text stands for, of an array of `rank` dimensions.
+///
+/// # Errors
+///
+/// [`CodecError::Corrupt`] if it is no JSON or nests too deep; [`CodecError::TooLarge`] past [`MAX_ENCODED_SIZE`].
+pub fn parse_document(encoded: &[u8], rank: usize) -> Result<Value, CodecError> {
+    check_size(encoded)?;
+    parse(encoded, max_depth(rank)).map_err(CodecError::corrupt)
+}
+
+/// How deep the document of an array of `rank` dimensions may nest.
+#[must_use]
+pub fn max_depth(rank: usize) -> usize {
+    rank.max(1).saturating_add(MAX_ITEM_DEPTH).min(zarr_json::MAX_DEPTH)
+}
+
+/// Refuses a chunk that is too large to be taken apart.
+///
+/// # Errors
+///
+/// [`CodecError::TooLarge`] past [`MAX_ENCODED_SIZE`].
+pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
+    match encoded.len() {
+        0..=MAX_ENCODED_SIZE => Ok(()),
+        _ => Err(LimitExceeded { limit: MAX_ENCODED_SIZE }.into()),
+    }
+}
+
+/// The size that memory for the values of a chunk is counted by: see [`ValueMemory`](zarr_json::ValueMemory).
+#[must_use]
+pub fn counted_size(encoded: usize) -> usize {
+    encoded.max(Limits::default().bytes)
+}
+
+/// Refuses arrays whose elements are no items.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`].
+pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
+    let name = array.data_type.name();
+    if name != DATA_TYPE || array.data_type.elements() != Elements::Variable {
+        return Err(CodecError::Unsupported(format!("it encodes data type `{DATA_TYPE}`, not `{name}`")));
+    }
+    if array.shape.len() > zarr_json::MAX_DEPTH - MAX_ITEM_DEPTH {
+        return Err(CodecError::Unsupported(format!("{} dimensions are too many", array.shape.len())));
+    }
+    Ok(())
+}
+
+/// The document of a chunk: its items, the typestring and the shape.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Encode`] for elements that are no items.
+pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, CodecError> {
+    check_array(array)?;
+    let shape = lengths(array)?;
+    let wrong = |error| CodecError::encode(format!("an item is no JSON: {error}"));
+    let payloads = Items::new(array, decoded)?;
+    let mut items = payloads.iter().map(|payload| item(payload).map_err(wrong));
+    let mut list = match shape[..] {
+        [] => items.by_ref().take(1).collect::<Result<_, _>>()?,
+        _ => nested(&shape, &mut items)?,
+    };
+    list.push(Value::from("|O"));
+    list.push(array.shape.iter().copied().collect());
+    Ok(Value::Array(list))
+}
+
+/// The elements that a document holds, which must be the document of an array of that shape, or of the reverse shape:
+/// zarr-python writes the shape of a chunk in order F as that of the chunk in order C. Either way the items stand in
+/// stored order.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Corrupt`]; [`CodecError::TooLarge`].
+pub fn put_elements(
+    array: &ArrayRepresentation,
+    document: &Value,
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    check_array(array)?;
+    let mut shape = lengths(array)?;
+    let [list @ .., typestring, stored_shape] = document.as_array().unwrap_or_default() else {
+        return Err(CodecError::corrupt("there is no list that ends with a typestring and a shape"));
+    };
+    if typestring.as_str() != Some("|O") {
+        return Err(CodecError::corrupt(format!("items of {}, not objects", shown(typestring))));
+    }
+    let wanted: Value = array.shape.iter().copied().collect();
+    if *stored_shape != wanted {
+        let reversed: Value = array.shape.iter().rev().copied().collect();
+        if *stored_shape != reversed {
+            return Err(CodecError::corrupt(format!("items of shape {}, not {wanted}", shown(stored_shape))));
+        }
+        shape.reverse();
+    }
+    let mut items = Vec::new();
+    flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;
+    let (mut offsets, mut payload) = (vec![0; OFFSET], String::new());
+    for item in items {
+        payload.push_str(&zarr_json::to_item(item));
+        offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
+        if offsets.len().saturating_add(payload.len()) > decoded.remaining() {
+            break;
+        }
+    }
+    decoded.put(&offsets)?;
+    Ok(decoded.put(payload.as_bytes())?)
+}
+
+fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
+    let limits = Limits { bytes: counted_size(text.len()), depth };
+    Ok(zarr_json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
+}
+
+/// The shape, if not even lists without an item in them are more than a document may have.
+fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
+    let lists = array.shape.iter().take_while(|&&length| length > 0);
+    let lists =
+        lists.copied().try_fold(1, u64::checked_mul).filter(|&lists| lists <= MAX_ENCODED_SIZE as u64);
+    let lengths: Option<_> = array.shape.iter().map(|&length| usize::try_from(length).ok()).collect();
+    lists
+        .and(lengths)
+        .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+/// The items of one list of the outermost of the dimensions that are left.
+fn nested(
+    shape: &[usize],
+    items: &mut impl Iterator<Item = Result<Value, CodecError>>,
+) -> Result<Vec<Value>, CodecError> {
+    match *shape {
+        [] => Ok(Vec::new()),
+        [length] => items.take(length).collect(),
+        [length, ref rest @ ..] => (0..length).map(|_| nested(rest, items).map(Value::Array)).collect(),
+    }
+}
+
+fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -> Result<(), CodecError> {
+    let Some((&length, rest)) = shape.split_first() else { return Ok(()) };
+    if list.len() != length {
+        return Err(CodecError::corrupt(format!(
+            "a list of {} items where the shape has {length}",
+            list.len()
+        )));
+    }
+    if rest.is_empty() {
+        items.extend(list);
+        return Ok(());
+    }
+    list.iter().try_for_each(|inner| match inner {
+        Value::Array(inner) => flatten(inner, rest, items),
+        other => Err(CodecError::corrupt(format!("{} instead of a list of items", other.kind_name()))),
+    })
+}
+
+/// The value, or what kind it is of when it is long.
+fn shown(value: &Value) -> String {
+    let is_short = |value: &Value| match value {
+        Value::String(text) => text.len() < 100,
+        Value::Array(list) => list.len() < 20 && !list.iter().any(|item| item.as_number().is_none()),
+        _ => false,
+    };
+    if is_short(value) { value.to_string() } else { value.kind_name().to_owned() }
+}

@@ -1,0 +1,27 @@
+//! Helpers for authors of Zarr plugins. Contracts are in `zarr-spec`; nothing here is needed to implement one.
+//!
+//! | task | helper |
+//! |---|---|
+//! | compute with the numbers of an array | [`numbers`], [`Cast`], [`with_number!`] |
+//! | implement an array-to-array codec that maps numbers to numbers | [`Sides`] |
+//! | check that the decoded side is an array | [`array()`] |
+//! | read and write data type members of configurations | [`typestrings`] |
+//! | call a library that encodes and decodes a stream in pieces | [`stream`] |
+//! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
+//! | accept no configuration | [`NoConfiguration`] |
+//! | place a checksum before or after the bytes | [`ChecksumLocation`] |
+//! | read and write JSON | [`json`] |
+
+mod casts;
+mod configuration;
+pub mod items;
+pub mod json_items;
+pub mod numbers;
+mod sides;
+pub mod stream;
+pub mod typestrings;
+
+pub use casts::Cast;
+pub use configuration::{ChecksumLocation, NoConfiguration};
+pub use sides::{Sides, array};
+pub use zarr_json as json;

@@ -1,0 +1,122 @@
+//! The two sides of a codec that leaves as many numbers as it was given.
+
+use std::sync::Arc;
+
+use crate::numbers::{Number, Operand};
+use zarr_spec::codec::CodecError;
+use zarr_spec::data_type::DataType;
+use zarr_spec::output::Output;
+use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
+
+/// The array that a codec wants to be given.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] if the codec before it leaves bytes.
+pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
+    match decoded {
+        Representation::Array(array) => Ok(array),
+        Representation::Bytes(_) => {
+            Err(CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into()))
+        }
+    }
+}
+
+/// What the elements of both sides are: as many, in the same shape.
+///
+/// The procedures that it is given write all elements of a chunk, from the first slice to the second.
+#[derive(Debug, Clone)]
+pub struct Sides<N = Number> {
+    /// What is encoded.
+    pub decoded: N,
+    /// What comes out.
+    pub encoded: N,
+    /// The data type of that.
+    pub encoded_type: Arc<dyn DataType>,
+    /// The byte order of that, where the configuration declares it: in v2.
+    pub encoded_order: Option<ByteOrder>,
+}
+
+impl<N: Operand> Sides<N> {
+    /// Data type, fill value and byte order of the encoded side; the shape stays.
+    ///
+    /// # Errors
+    ///
+    /// Those of `encode`, and [`CodecError::Unsupported`] if `decoded` holds something else.
+    pub fn representation(
+        &self,
+        decoded: &ArrayRepresentation,
+        encode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
+    ) -> Result<ArrayRepresentation, CodecError> {
+        self.count(decoded)?;
+        let fill_value = decoded.fill_value.bytes();
+        if fill_value.len() != self.decoded.size() {
+            return Err(CodecError::Unsupported(format!("a fill value of {} bytes", fill_value.len())));
+        }
+        let mut encoded_fill_value = vec![0; self.encoded.size()];
+        encode(fill_value, &mut encoded_fill_value)?;
+        Ok(ArrayRepresentation {
+            shape: decoded.shape.clone(),
+            data_type: Arc::clone(&self.encoded_type),
+            fill_value: FillValue::new(encoded_fill_value),
+            byte_order: self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone()),
+        })
+    }
+
+    /// Encodes a chunk.
+    ///
+    /// # Errors
+    ///
+    /// Those of `encode`, and [`CodecError::Encode`] if `decoded` is not as many elements as `array` has.
+    pub fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        encode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
+    ) -> Result<(), CodecError> {
+        let count = self.count(array)?;
+        if decoded.len() != count * self.decoded.size() {
+            return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
+        }
+        let size = count * self.encoded.size();
+        encode(decoded, &mut encoded.spare(size)?[..size])?;
+        encoded.advance(size);
+        Ok(())
+    }
+
+    /// Decodes a chunk.
+    ///
+    /// # Errors
+    ///
+    /// Those of `decode`, and [`CodecError::Corrupt`] if `encoded` is not as many elements as `array` has.
+    pub fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        decode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
+    ) -> Result<(), CodecError> {
+        let count = self.count(array)?;
+        if encoded.len() != count * self.encoded.size() {
+            return Err(CodecError::corrupt(format!("{} bytes are not {count} elements", encoded.len())));
+        }
+        let size = count * self.decoded.size();
+        decode(encoded, &mut decoded.spare(size)?[..size])?;
+        decoded.advance(size);
+        Ok(())
+    }
+
+    /// The number of elements, when that is what `array` and both sides have.
+    fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
+        if N::of(&*array.data_type) != Some(self.decoded) {
+            let name = array.data_type.name();
+            return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
+        }
+        let largest = usize::MAX / self.decoded.size().max(self.encoded.size());
+        let count = array.element_count().filter(|&count| count <= largest);
+        count.ok_or_else(|| {
+            CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape))
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Data types as the configurations of numcodecs name them.
+
+use zarr_json::Value;
+
+use crate::numbers::Number;
+use zarr_spec::Creation;
+use zarr_spec::codec::CodecError;
+use zarr_spec::data_type::{Created, DataType, DataTypeDocument};
+use zarr_spec::format::Format;
+use zarr_spec::host::chain::has_byte_order;
+use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
+
+/// The data type that the member called `member` names by `text`: a typestring of v2, or one of NumPy's names, which
+/// final v3 has as well (EX-SEEN-03). v2 has only typestrings, so that names are tolerated there.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`].
+pub fn data_type(creation: &Creation<'_>, member: &str, text: &str) -> Result<Created, CodecError> {
+    let is_name = NAMES.contains(&text);
+    if is_name && creation.format == Format::V2 {
+        creation.reading.tolerate(format!("`{member}` is `{text}` instead of a typestring"))?;
+    }
+    let (format, document) = if is_name {
+        (Format::V3, DataTypeDocument::named(text))
+    } else {
+        (Format::V2, DataTypeDocument::v2(&Value::from(text), None, creation.reading)?)
+    };
+    creation
+        .registry
+        .data_type(format, &document, creation.reading)
+        .map_err(|error| CodecError::configuration(format!("`{member}`: {error}")))
+}
+
+const NAMES: [&str; 14] = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+/// Whether the byte orders of typestrings mean something: in v2, and for the filters of v2, by their names there, that
+/// the first generation of the draft hides among the attributes.
+#[must_use]
+pub fn have_orders(creation: &Creation<'_>) -> bool {
+    let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
+    creation.format == Format::V2 || is_older_draft
+}
+
+/// Checks a member that says again what the array holds. v2 says the byte order twice as well, and with another one
+/// the codec would calculate with other numbers.
+///
+/// # Errors
+///
+/// [`CodecError::InvalidConfiguration`].
+pub fn check_same(
+    creation: &Creation<'_>,
+    member: &str,
+    (dtype, order): (&dyn DataType, &ByteOrder),
+    array: &ArrayRepresentation,
+) -> Result<(), CodecError> {
+    let (name, array_name) = (dtype.name(), array.data_type.name());
+    if Number::or_time(&*array.data_type) != Number::or_time(dtype) {
+        return Err(CodecError::configuration(format!(
+            "`{member}` is `{name}`, and the chunk holds `{array_name}`"
+        )));
+    }
+    let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
+    if have_orders(creation) && ordered && *order != array.byte_order {
+        let (order, other) = (order_name(order), order_name(&array.byte_order));
+        return Err(CodecError::configuration(format!(
+            "`{member}` is {order} `{name}`, and the chunk is {other}"
+        )));
+    }
+    Ok(())
+}
+
+fn order_name(order: &ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Little => "little endian",
+        ByteOrder::Big => "big endian",
+        ByteOrder::Mixed(_) => "of mixed byte order",
+    }
+}
+
+/// The member called `name` of a document of `format`, for the data type of `side`. Only in v2 do the byte orders of
+/// typestrings mean something; elsewhere they are little.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`] for a type that v2 does not have.
+pub fn member(name: &str, side: &ArrayRepresentation, format: Format) -> Result<(String, Value), CodecError> {
+    let order = if format == Format::V2 { &side.byte_order } else { &ByteOrder::Little };
+    let document = side.data_type.document(Format::V2, order);
+    let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;
+    Ok((name.to_owned(), document.json))
+}

@@ -1,0 +1,12 @@
+//! What programs that read and write hierarchies use, and plugins do not: the codec chain and what it resolves to, and the
+//! registry of plugins. Metadata documents are in the crate `zarr-metadata`.
+//!
+//! | step | module |
+//! |---|---|
+//! | know the plugins of the program | [`registry`] |
+//! | create the codecs of an array | [`chain`] |
+//! | resolve the codecs for chunks of one shape | [`pipeline`] |
+
+pub mod chain;
+pub mod pipeline;
+pub mod registry;

@@ -1,0 +1,451 @@
+//! The plugins that a program knows: a plain value, collected from what is linked or added by hand.
+
+use std::fmt;
+use std::sync::Arc;
+
+use zarr_json::{Value, printable};
+
+use crate::codec::{Codec, CodecError, CodecPlugin};
+use crate::creation::{Creation, Resolve};
+use crate::data_type::{Created, DataType, DataTypeDocument, DataTypeError, DataTypePlugin};
+use crate::extension::{Extension, ExtensionDocument};
+use crate::format::{Format, Mode, Reading};
+use crate::grid::ChunkGrid;
+use crate::key_encoding::ChunkKeyEncoding;
+use crate::layout::MemoryLayout;
+use crate::metadata_encoding::MetadataEncoding;
+use crate::plugin::{Kind, Origin, Plugin};
+use crate::representation::Representation;
+use crate::store::StorePlugin;
+use crate::transformer::StorageTransformer;
+
+mod names;
+mod point;
+mod table;
+
+pub use names::{split_version, stands_for};
+pub use point::ExtensionPoint;
+use table::Missing;
+pub use table::Table;
+
+/// An identifier that no plugin of this program has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
+pub struct Unknown {
+    /// What it would have been.
+    pub point: ExtensionPoint,
+    /// As it stands in the document.
+    pub identifier: String,
+    /// "not in this build; …", if somebody has it; or why nobody has.
+    pub known_elsewhere: Option<String>,
+}
+
+/// Two plugins that claim one identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{point} `{}` is in both {first} and {second}", printable(.identifier))]
+pub struct DuplicateIdentifier {
+    /// What both are.
+    pub point: ExtensionPoint,
+    /// The name, URI or id.
+    pub identifier: String,
+    /// The crate that had it.
+    pub first: Origin,
+    /// The crate that came later.
+    pub second: Origin,
+}
+
+/// Who else has a plugin: what an umbrella crate says of its features, also of those that are off.
+#[derive(Debug, Clone, Copy)]
+pub struct CatalogueEntry {
+    /// What it is.
+    pub point: ExtensionPoint,
+    /// All its identifiers, in all formats. A `*` at the end stands for a number. Of a store: its type, and the
+    /// schemes of its URLs with their `:`; a `:` alone stands for paths.
+    pub identifiers: &'static [&'static str],
+    /// The feature that brings it.
+    pub feature: &'static str,
+    /// The crate that has the feature.
+    pub package: &'static str,
+}
+
+inventory::collect!(CatalogueEntry);
+
+/// The plugins that a program knows.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    codecs: Table<Codec>,
+    data_types: Table<dyn DataType>,
+    chunk_grids: Table<dyn ChunkGrid>,
+    chunk_key_encodings: Table<dyn ChunkKeyEncoding>,
+    memory_layouts: Table<MemoryLayout>,
+    metadata_encodings: Table<dyn MetadataEncoding>,
+    storage_transformers: Table<StorageTransformer>,
+    extensions: Table<dyn Extension>,
+    stores: Vec<StorePlugin>,
+    missing_stores: Missing,
+    elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// A kind of plugin that a [`Registry`] has a table of.
+pub trait Registered: Kind {
+    /// The table of this kind.
+    #[doc(hidden)]
+    fn table(registry: &mut Registry) -> &mut Table<Self>;
+}
+
+macro_rules! registered {
+    ($($kind:ty: $table:ident, $doc:literal;)*) => {
+        $(impl Registered for $kind {
+            fn table(registry: &mut Registry) -> &mut Table<Self> {
+                &mut registry.$table
+            }
+        })*
+
+        impl Registry {
+            /// Adds the plugins of all kinds that are linked into the program.
+            fn add_linked(&mut self) -> Result<(), DuplicateIdentifier> {
+                $(for plugin in inventory::iter::<Plugin<$kind>> {
+                    self.$table.add(*plugin)?;
+                })*
+                Ok(())
+            }
+
+            /// What is known of missing plugins.
+            fn missing(&mut self, point: ExtensionPoint) -> &mut Missing {
+                match point {
+                    $(<$kind>::POINT => &mut self.$table.missing,)*
+                    _ => &mut self.missing_stores,
+                }
+            }
+
+            $(
+                #[doc = $doc]
+                #[must_use]
+                pub fn $table(&self) -> &Table<$kind> {
+                    &self.$table
+                }
+            )*
+        }
+    };
+}
+
+registered! {
+    Codec: codecs, "All codecs.";
+    dyn DataType: data_types, "All data types.";
+    dyn ChunkGrid: chunk_grids, "All chunk grids.";
+    dyn ChunkKeyEncoding: chunk_key_encodings, "All chunk key encodings.";
+    MemoryLayout: memory_layouts, "All chunk memory layouts.";
+    dyn MetadataEncoding: metadata_encodings, "All metadata encodings.";
+    StorageTransformer: storage_transformers, "All storage transformers.";
+    dyn Extension: extensions, "All generic extensions.";
+}
+
+/// Who is asked for what a registry does not have: for a plugin that was loaded, the program that it was loaded into.
+///
+/// `creation` is as for the plugin itself, with the registry that does not have it.
+pub trait Elsewhere: fmt::Debug + Send + Sync {
+    /// A codec for what the codecs before it leave.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if nobody has it, and what its plugin says.
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
+
+    /// What documents of `to` call a codec, and its configuration there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Elsewhere::codec`], and where that format has no such codec.
+    fn translate(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError>;
+
+    /// A data type.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::Unknown`] if nobody has it, and what its plugin says.
+    fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError>;
+}
+
+impl Registry {
+    /// Without plugins.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// With every plugin that is linked into this program.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`]: registration has no order, so neither of the two could be preferred.
+    pub fn linked() -> Result<Self, DuplicateIdentifier> {
+        let mut registry = Self::empty();
+        for entry in inventory::iter::<CatalogueEntry> {
+            registry.add_catalogue_entry(*entry);
+        }
+        registry.add_linked()?;
+        inventory::iter::<StorePlugin>.into_iter().try_for_each(|plugin| registry.register_store(*plugin))?;
+        Ok(registry)
+    }
+
+    /// The same plugins, and somebody who is asked for codecs and data types that are not among them.
+    #[must_use]
+    pub fn with_elsewhere(&self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self.clone() }
+    }
+
+    /// Adds a plugin by hand.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`], naming both crates.
+    pub fn register<K: Registered + ?Sized>(&mut self, plugin: Plugin<K>) -> Result<(), DuplicateIdentifier> {
+        K::table(self).add(plugin)
+    }
+
+    /// Adds a store by hand.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateIdentifier`] for a type or URL scheme that is taken.
+    pub fn register_store(&mut self, plugin: StorePlugin) -> Result<(), DuplicateIdentifier> {
+        for store in &self.stores {
+            let scheme = store.schemes.iter().find(|scheme| plugin.schemes.contains(scheme));
+            let same = (store.name == plugin.name).then_some(&plugin.name).or(scheme);
+            if let Some(identifier) = same {
+                return Err(DuplicateIdentifier {
+                    point: ExtensionPoint::Store,
+                    identifier: (*identifier).to_owned(),
+                    first: store.origin,
+                    second: plugin.origin,
+                });
+            }
+        }
+        self.stores.push(plugin);
+        Ok(())
+    }
+
+    /// Says where plugins can be had that are not here.
+    pub fn add_catalogue_entry(&mut self, entry: CatalogueEntry) {
+        self.missing(entry.point).catalogue.push(entry);
+    }
+
+    /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Of a store it is the
+    /// type, or a scheme with its `:`.
+    pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
+        let hints = &mut self.missing(point).hints;
+        hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
+    }
+
+    /// All stores.
+    #[must_use]
+    pub fn stores(&self) -> &[StorePlugin] {
+        &self.stores
+    }
+
+    /// What to say of a type of stores, or of a scheme with its `:`, that no store here has.
+    #[must_use]
+    pub fn unknown_store(&self, identifier: &str) -> Unknown {
+        Unknown {
+            point: ExtensionPoint::Store,
+            identifier: identifier.to_owned(),
+            known_elsewhere: self.missing_stores.clause(identifier),
+        }
+    }
+
+    /// The plugin that serves a data type, by exact name, URI rule or pattern. Names such as `<f8`, which the
+    /// draft had before `float64`, lead to the type that v2 calls so.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`].
+    pub fn data_type_plugin(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<&DataTypePlugin, Unknown> {
+        let found = self.data_types.find(format, &document.identifier, reading);
+        found.or_else(|unknown| {
+            let index = self.data_types.ids.get(document.identifier.as_str());
+            match (format, index) {
+                (Format::V3Draft, Some(&index)) => Ok(&self.data_types.plugins[index]),
+                (Format::V2, _) => Err(unknown),
+                _ => self
+                    .data_types
+                    .iter()
+                    .find(|plugin| {
+                        plugin.identifiers.name.is_some_and(|name| stands_for(name, &document.identifier))
+                    })
+                    .ok_or(unknown),
+            }
+        })
+    }
+
+    /// What documents of `format` call a plugin of this registry, where they name plugins of its kind: in the draft a
+    /// plain name, if its text brings the plugin itself.
+    #[must_use]
+    pub fn name_in<K: Kind + ?Sized>(&self, plugin: &Plugin<K>, format: Format) -> Option<&'static str> {
+        if !K::POINT.is_named_in(format) {
+            return None;
+        }
+        let own = plugin.identifiers.in_format(format);
+        if own.is_some() || format != Format::V3Draft {
+            return own;
+        }
+        plugin.identifiers.name.filter(|name| match K::POINT {
+            ExtensionPoint::Codec => false,
+            ExtensionPoint::DataType => {
+                // One name stands for all names of a pattern such as `r*`.
+                let document = DataTypeDocument::named(&name.replace('*', "16"));
+                self.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
+            }
+            _ => true,
+        })
+    }
+
+    /// Returns the data type that a document names, and the byte order that the document declares.
+    ///
+    /// # Errors
+    ///
+    /// [`DataTypeError::Unknown`], and the error of the plugin.
+    pub fn data_type(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<Created, DataTypeError> {
+        let creation = Creation {
+            format,
+            identifier: &document.identifier,
+            configuration: &document.configuration,
+            type_name: document.type_name.as_ref(),
+            registry: self,
+            reading,
+        };
+        match (self.data_type_plugin(format, document, reading), &self.elsewhere) {
+            (Ok(plugin), _) => (plugin.create)(&creation),
+            (Err(_), Some(elsewhere)) => elsewhere.data_type(&creation),
+            (Err(unknown), None) => Err(DataTypeError::Unknown(unknown.to_string())),
+        }
+    }
+
+    /// Returns the codec that `creation` is for, created for what the codecs before it leave.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
+    pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
+        match (found, &self.elsewhere) {
+            (Ok(plugin), _) => (plugin.create)(creation, decoded),
+            (Err(_), Some(elsewhere)) => elsewhere.codec(creation, decoded),
+            (Err(unknown), None) => Err(CodecError::Unsupported(unknown.to_string())),
+        }
+    }
+
+    /// Returns how documents of `to` name and configure the codec that `creation` is for.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::Unsupported`] if it is unknown or has no identifier there, and the error of the plugin.
+    pub fn translated_codec(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError> {
+        let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
+        let plugin = match (found, &self.elsewhere) {
+            (Ok(plugin), _) => plugin,
+            (Err(_), Some(elsewhere)) => return elsewhere.translate(creation, decoded, to),
+            (Err(unknown), None) => return Err(CodecError::Unsupported(unknown.to_string())),
+        };
+        let preferred = plugin.identifiers.in_format(to).ok_or_else(|| {
+            CodecError::Unsupported(format!("{to} has no identifier for codec `{}`", creation.identifier))
+        })?;
+        if keeps_name(plugin, creation, preferred, to)
+            && self.accepts(plugin, creation.identifier, creation.configuration, decoded)
+        {
+            return Ok(ExtensionDocument::new(creation.identifier, creation.configuration.clone()));
+        }
+        let configuration = Value::Object(plugin.translate(creation, decoded, to)?);
+        let mut names = plugin.identifiers.aliases.iter().filter(|alias| !alias.contains(':'));
+        let name = match to {
+            Format::V3 if !self.accepts(plugin, preferred, &configuration, decoded) => {
+                names.find(|name| self.accepts(plugin, name, &configuration, decoded)).copied()
+            }
+            _ => None,
+        };
+        Ok(ExtensionDocument::new(name.unwrap_or(preferred), configuration))
+    }
+
+    /// Whether a strict reader of v3 accepts a codec by this name.
+    fn accepts(
+        &self,
+        plugin: &CodecPlugin,
+        identifier: &str,
+        configuration: &Value,
+        decoded: &Representation,
+    ) -> bool {
+        let creation = Creation {
+            format: Format::V3,
+            identifier,
+            configuration,
+            type_name: None,
+            registry: self,
+            reading: &Reading::new(Mode::Strict),
+        };
+        (plugin.create)(&creation, decoded).is_ok()
+    }
+}
+
+impl Resolve for Registry {
+    fn data_type(
+        &self,
+        format: Format,
+        document: &DataTypeDocument,
+        reading: &Reading,
+    ) -> Result<Created, DataTypeError> {
+        self.data_type(format, document, reading)
+    }
+
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+        self.codec(creation, decoded)
+    }
+
+    fn translated_codec(
+        &self,
+        creation: &Creation<'_>,
+        decoded: &Representation,
+        to: Format,
+    ) -> Result<ExtensionDocument, CodecError> {
+        self.translated_codec(creation, decoded, to)
+    }
+
+    fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown> {
+        // The caller that creates the codec receives the warnings.
+        self.codecs.find(format, identifier, &Reading::default()).err()
+    }
+
+    fn has_fallback(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+}
+
+/// Whether a document of v3 keeps the name of a codec although its plugin prefers another one: names of numcodecs and
+/// registered names mean the same codec, and not every reader knows both.
+fn keeps_name(plugin: &CodecPlugin, creation: &Creation<'_>, preferred: &str, to: Format) -> bool {
+    let given = creation.identifier;
+    let is_of_numcodecs = |name: &str| name.starts_with("numcodecs.");
+    (creation.format, to) == (Format::V3, Format::V3)
+        && given != preferred
+        && is_of_numcodecs(given) != is_of_numcodecs(preferred)
+        && plugin.identifiers.aliases.contains(&given)
+        && !given.contains(':')
+}

@@ -1,0 +1,190 @@
+//! The plugins of one kind, by identifier.
+
+use std::collections::HashMap;
+
+use super::names::{distance, split_version, stands_for};
+use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Unknown};
+use crate::format::{Format, Reading};
+use crate::plugin::{Kind, Plugin};
+
+/// What no program should have: codec and data type of v2's pickled objects (V2-OBJ-10).
+const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
+
+/// All plugins of one kind.
+#[derive(Debug)]
+pub struct Table<K: Kind + ?Sized> {
+    pub(super) plugins: Vec<Plugin<K>>,
+    /// Names of v3, and the plain names of the draft.
+    names: HashMap<&'static str, usize>,
+    uris: HashMap<&'static str, usize>,
+    pub(super) ids: HashMap<&'static str, usize>,
+    pub(super) missing: Missing,
+}
+
+/// What is known of plugins of one kind that are missing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Missing {
+    pub(super) catalogue: Vec<CatalogueEntry>,
+    /// Why identifiers cannot be used.
+    pub(super) hints: HashMap<String, String>,
+}
+
+impl Missing {
+    /// Returns the hint or the feature for `identifier`.
+    pub(super) fn clause(&self, identifier: &str) -> Option<String> {
+        self.hint(identifier).or_else(|| self.feature(identifier))
+    }
+
+    fn hint(&self, identifier: &str) -> Option<String> {
+        let of_a_pattern =
+            || self.hints.iter().find(|(known, _)| stands_for(known, identifier)).map(|(_, clause)| clause);
+        self.hints.get(identifier).or_else(of_a_pattern).cloned()
+    }
+
+    fn feature(&self, identifier: &str) -> Option<String> {
+        let has_it = |pattern: &&str| stands_for(pattern, identifier);
+        let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
+        let CatalogueEntry { feature, package, .. } = entry;
+        Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+    }
+}
+
+impl<K: Kind + ?Sized> Default for Table<K> {
+    fn default() -> Self {
+        Self {
+            plugins: Vec::new(),
+            names: HashMap::new(),
+            uris: HashMap::new(),
+            ids: HashMap::new(),
+            missing: Missing::default(),
+        }
+    }
+}
+
+impl<K: Kind + ?Sized> Clone for Table<K> {
+    fn clone(&self) -> Self {
+        Self {
+            plugins: self.plugins.clone(),
+            names: self.names.clone(),
+            uris: self.uris.clone(),
+            ids: self.ids.clone(),
+            missing: self.missing.clone(),
+        }
+    }
+}
+
+impl<K: Kind + ?Sized> Table<K> {
+    /// Every plugin, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Plugin<K>> {
+        self.plugins.iter()
+    }
+
+    /// The plugin that `identifier` stands for in documents of `format`.
+    ///
+    /// An exact match comes first. A URI is also known when path and major version agree; a newer minor version
+    /// is read with a warning. In the draft, what is no URI is a plain name, and for codecs an id of v2, which
+    /// documents of its first generation hold.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`], with the feature or crate that has it where that is known.
+    pub fn find(&self, format: Format, identifier: &str, reading: &Reading) -> Result<&Plugin<K>, Unknown> {
+        let is_uri = identifier.contains(':');
+        let exact = match format {
+            Format::V2 => self.ids.get(identifier),
+            Format::V3 if is_uri => self.uris.get(identifier),
+            Format::V3 => self.names.get(identifier),
+            Format::V3Draft if is_uri => self.uris.get(identifier),
+            Format::V3Draft if K::POINT == ExtensionPoint::Codec => self.ids.get(identifier),
+            Format::V3Draft => self.names.get(identifier),
+        };
+        let found = match exact {
+            Some(&index) => Some(index),
+            None if is_uri && format != Format::V2 => self.find_by_version(identifier, reading),
+            None => None,
+        };
+        found.map(|index| &self.plugins[index]).ok_or_else(|| self.unknown(identifier))
+    }
+
+    /// What to say of an identifier that nobody here has.
+    #[must_use]
+    pub fn unknown(&self, identifier: &str) -> Unknown {
+        let tables = [&self.names, &self.uris, &self.ids];
+        let is_of_another_format = tables.iter().any(|table| table.contains_key(identifier));
+        let known_elsewhere = if is_of_another_format {
+            Some("no identifier of this format, only of another".to_owned())
+        } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
+            Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
+        } else {
+            self.missing.clause(identifier)
+        };
+        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere }
+    }
+
+    /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.
+    #[must_use]
+    pub fn similar(&self, identifier: &str) -> Vec<&'static str> {
+        let given: Vec<char> = identifier.chars().collect();
+        let most = if given.len() < 6 { 1 } else { 2 };
+        let is_similar = |name: &&&str| {
+            let name: Vec<char> = name.chars().collect();
+            given.len() > 2 && (name.starts_with(&given) || distance(&given, &name) <= most)
+        };
+        let mut names: Vec<_> =
+            self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        // Who leaves out the size of a number means one of these: `float` is no `float8_e4m3`.
+        let lacks_number = |name: &&str| {
+            let rest = name.strip_prefix(identifier).unwrap_or_default();
+            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if names.iter().any(lacks_number) {
+            names.retain(lacks_number);
+        }
+        names
+    }
+
+    fn find_by_version(&self, uri: &str, reading: &Reading) -> Option<usize> {
+        let (path, version) = split_version(uri)?;
+        let (known, index, known_version) = self.uris.iter().find_map(|(known, &index)| {
+            let (known_path, known_version) = split_version(known)?;
+            (known_path == path && known_version.major == version.major).then_some((
+                known,
+                index,
+                known_version,
+            ))
+        })?;
+        if version > known_version {
+            reading.warn(format!("`{uri}` is newer than `{known}`, which is what this program knows"));
+        }
+        Some(index)
+    }
+
+    pub(super) fn add(&mut self, plugin: Plugin<K>) -> Result<(), DuplicateIdentifier> {
+        let identifiers = plugin.identifiers;
+        let (uris, names): (Vec<_>, Vec<_>) =
+            identifiers.aliases.iter().partition(|alias| alias.contains(':'));
+        let index = self.plugins.len();
+        let taken =
+            |table: &HashMap<&'static str, usize>, identifier: &'static str| match table.get(identifier) {
+                Some(&first) => Err(DuplicateIdentifier {
+                    point: K::POINT,
+                    identifier: identifier.to_owned(),
+                    first: self.plugins[first].origin,
+                    second: plugin.origin,
+                }),
+                None => Ok(()),
+            };
+        let names: Vec<_> = names.into_iter().copied().chain(identifiers.name).collect();
+        let uris: Vec<_> = uris.into_iter().copied().chain(identifiers.uri).collect();
+        names.iter().try_for_each(|name| taken(&self.names, name))?;
+        uris.iter().try_for_each(|uri| taken(&self.uris, uri))?;
+        identifiers.id.iter().try_for_each(|id| taken(&self.ids, id))?;
+        self.names.extend(names.into_iter().map(|name| (name, index)));
+        self.uris.extend(uris.into_iter().map(|uri| (uri, index)));
+        self.ids.extend(identifiers.id.map(|id| (id, index)));
+        self.plugins.push(plugin);
+        Ok(())
+    }
+}
