@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use zarr_conformance::stores::{MinimalStore, check_rules, check_store, cited_rows, rule_names};
 use zarr_spec::store::{
-    Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
+    Store, StoreError,
 };
-use zarr_spec::{ByteRange, Key, Output, Prefix};
+use zarr_spec::{Key, Output, Prefix};
 
 const ALL: Capabilities = Capabilities::ALL;
 
@@ -26,10 +27,10 @@ fn what_a_store_does_not_say_is_derived() {
 /// Tests D3-STORE-09, D3-STORE-24.
 #[test]
 fn a_store_that_lacks_a_capability_says_so() {
-    let read_only = Capabilities { writeable: false, erasable: false, ..ALL };
-    let write_only = Capabilities { readable: false, listable: false, ..ALL };
-    let like_zip = Capabilities { erasable: false, ..ALL };
-    let unlisted = Capabilities { listable: false, ..ALL };
+    let read_only = ALL.read_only();
+    let write_only = ALL.unreadable().unlistable();
+    let like_zip = ALL.unerasable();
+    let unlisted = ALL.unlistable();
     for capabilities in [read_only, write_only, like_zip, unlisted] {
         for (rule, verdict) in check_store(&minimal(capabilities)) {
             assert_eq!(verdict, Ok(()), "{rule}, {capabilities:?}");
@@ -37,7 +38,7 @@ fn a_store_that_lacks_a_capability_says_so() {
     }
     let store = MinimalStore::with_values(read_only, &[("k", b"v")]);
     let key = Key::new("k").unwrap();
-    let error = store.set(&key, b"w").unwrap_err();
+    let error = store.set(&key, b"w".into()).unwrap_err();
     assert_eq!(error.to_string(), "minimal: is not writeable");
     assert!(store.set_partial_values(&[(key.clone(), 0, b"w")]).is_err());
     assert_eq!(store.erase_prefix(&Prefix::root()).unwrap_err().to_string(), "minimal: is not erasable");
@@ -67,7 +68,7 @@ const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::KeysAreFolded, &["D3-STORE-06"]),
     (Fault::ErasesNeighbours, &["D3-STORE-22"]),
     (Fault::EraseDoesNothing, &["D3-STORE-19", "D3-STORE-21", "D3-STORE-24", "store-own-values-under-load"]),
-    (Fault::ListsBackwards, &["D3-STORE-25"]),
+    (Fault::ListsTwice, &["D3-STORE-25"]),
     (Fault::ListsTooMuch, &["D3-STORE-26", "D3-STORE-27"]),
     (Fault::DirectoryIsDeep, &["D3-STORE-29"]),
     (Fault::DropsRequests, &["D3-STORE-12"]),
@@ -85,7 +86,7 @@ enum Fault {
     KeysAreFolded,
     ErasesNeighbours,
     EraseDoesNothing,
-    ListsBackwards,
+    ListsTwice,
     ListsTooMuch,
     DirectoryIsDeep,
     DropsRequests,
@@ -126,56 +127,57 @@ impl Store for Faulty {
 
     fn capabilities(&self) -> Capabilities {
         match self.fault {
-            Fault::ClaimsToLackEverything => Capabilities { listable: false, erasable: false, ..ALL },
+            Fault::ClaimsToLackEverything => ALL.unlistable().unerasable(),
             _ => ALL,
         }
     }
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.store.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let limit = to.remaining();
-        let mut got = self.store.get(&self.key(key), range, to);
+        let mut got = self.store.get(&self.key(key), options, to);
         match (self.fault, &mut got) {
             (Fault::MissingIsEmpty, Ok(None)) => {
-                return Ok(Some(Got { contents: Contents::Written, size: 0, version: None }));
+                return Ok(Some(GetResult::new(Contents::Written, 0, None)));
             }
             (Fault::RangesPastTheEndAreMissing, Ok(Some(_))) if to.written().is_empty() => return Ok(None),
             (Fault::SizeIsThatOfThePart, Ok(Some(got))) => got.size = to.written().len() as u64,
             (Fault::LimitIsIgnored, Err(StoreError::TooLarge { .. })) => {
                 to.put(&vec![0; limit])
                     .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-                return Ok(Some(Got { contents: Contents::Written, size: limit as u64, version: None }));
+                return Ok(Some(GetResult::new(Contents::Written, limit as u64, None)));
             }
             _ => {}
         }
         got
     }
 
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         let delivered =
             requests.len() - usize::from(self.fault == Fault::DropsRequests && requests.len() > 1);
         let answer = move |(number, request): (usize, Request)| {
             let mut output = Output::at_most(request.limit);
-            let got = self.get(&request.key, request.range, &mut output);
-            (number, got.map(|got| got.map(|got| got.into_fetched(output))))
+            let got = self.get(&request.key, request.options, &mut output);
+            (number, got.map(|got| got.map(|got| got.into_response(output))))
         };
         assert!(budget <= 1 << 20);
         Box::new(requests.into_iter().enumerate().take(delivered).map(answer))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         let key = self.key(key);
         match self.fault {
             Fault::SetKeepsTheFirstValue if self.store.size(&key)?.is_some() => Ok(()),
             Fault::WritesInHalves => {
-                self.store.set(&key, &value[..value.len() / 2])?;
+                self.store.set(&key, (&value[..value.len() / 2]).into())?;
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 self.store.set(&key, value)
             }
@@ -196,16 +198,16 @@ impl Store for Faulty {
             Fault::ErasesNeighbours => key.as_str().starts_with(begins),
             _ => prefix.strip(key.as_str()).is_some(),
         };
-        let keys = self.store.list()?;
+        let store: &dyn Store = &self.store;
+        let keys = store.list()?;
         keys.iter().filter(|key| is_erased(key)).try_for_each(|key| self.erase(key))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         match self.fault {
-            Fault::ListsTooMuch => self.store.list(),
-            Fault::ListsBackwards => {
-                let keys = self.store.list_prefix(prefix)?;
-                Ok(keys.into_iter().rev().collect())
+            Fault::ListsTooMuch => self.store.list_prefix(&Prefix::root()),
+            Fault::ListsTwice => {
+                Ok(Box::new(self.store.list_prefix(prefix)?.chain(self.store.list_prefix(prefix)?)))
             }
             _ => self.store.list_prefix(prefix),
         }
@@ -214,7 +216,8 @@ impl Store for Faulty {
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         match self.fault {
             Fault::DirectoryIsDeep => {
-                Ok(Directory { keys: self.store.list_prefix(prefix)?, ..self.store.list_dir(prefix)? })
+                let keys = self.store.list_prefix(prefix)?.collect::<Result<_, _>>()?;
+                Ok(Directory::new(keys, self.store.list_dir(prefix)?.prefixes))
             }
             _ => self.store.list_dir(prefix),
         }

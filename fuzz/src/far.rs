@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
-use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+use zarr_kit::spec::store::{
+    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
+};
+use zarr_kit::spec::{Key, Output, Prefix};
 
 /// Another store. It answers at once, and one request after another.
 #[derive(Debug)]
@@ -18,15 +20,20 @@ impl Store for Far {
         self.0.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 4, join_gap: 8 }
+    fn read_hints(&self) -> ReadHints {
+        ReadHints::new(4, 8)
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(key, range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.0.get(key, options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.0.set(key, value)
     }
 
@@ -34,7 +41,7 @@ impl Store for Far {
         self.0.erase(key)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.0.list_prefix(prefix)
     }
 

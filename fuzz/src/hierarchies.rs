@@ -49,7 +49,7 @@ pub(crate) fn run(input: &[u8]) {
     let store = memory(context);
     while let Some((key, value, after)) = entry(rest) {
         if let Some(key) = str::from_utf8(key).ok().and_then(|key| Key::new(key).ok()) {
-            let set = store.set(&key, value);
+            let set = store.set(&key, value.into());
             assert!(set.is_ok(), "{key}: {set:?}");
         }
         rest = after;

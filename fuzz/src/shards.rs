@@ -150,7 +150,7 @@ fn array(key: &str, document: &str, shard_key: &str, shard: &[u8]) -> Array {
     let is_draft = key != "zarr.json";
     let entry_point = is_draft.then_some(("zarr.json", ENTRY_POINT.as_bytes()));
     for (key, value) in [(key, document.as_bytes()), (shard_key, shard)].into_iter().chain(entry_point) {
-        store.set(&Key::new(key).expect("a key"), value).expect("memory takes any value");
+        store.set(&Key::new(key).expect("a key"), value.into()).expect("memory takes any value");
     }
     let hierarchy = Hierarchy::open(store, &CONTEXT).expect("a hierarchy");
     hierarchy.array(if is_draft { "/a" } else { "/" }).expect("an array")

@@ -408,9 +408,11 @@ impl Hierarchy {
         let mut inside = BTreeSet::new();
         for array in self.walk(path)?.into_iter().filter(|node| node.kind == Kind::Array) {
             for prefix in self.inner.dialect.prefixes(&array.path)? {
-                let keys = self.store().list_prefix(&prefix)?;
-                let nodes = keys.iter().filter_map(|key| self.inner.dialect.node_with(key));
-                for node in nodes.filter(|node| snapshot::is_below(node, &array.path)) {
+                for key in self.store().list_sorted(&prefix)? {
+                    let node = self.inner.dialect.node_with(&key);
+                    let Some(node) = node.filter(|node| snapshot::is_below(node, &array.path)) else {
+                        continue;
+                    };
                     self.inner.access.warn(format!(
                         "there is a document of {node} inside of {}, which is an array",
                         array.path

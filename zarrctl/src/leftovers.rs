@@ -61,7 +61,7 @@ impl Reason {
 
 /// Finds them in a store that can list. `hierarchies` are all that are in the store.
 pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover>, Failure> {
-    let keys = store.list_prefix(&Prefix::root()).map_err(|error| Failure::Fault(error.into()))?;
+    let keys = store.list_sorted(&Prefix::root()).map_err(|error| Failure::Fault(error.into()))?;
     let mut found = without_document(store, &keys)?;
     let mut folders = BTreeMap::new();
     for hierarchy in hierarchies {
@@ -114,7 +114,7 @@ pub(crate) fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<u
 
 fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Failure> {
     let prefix = Prefix::new(folder).map_err(|error| Failure::Fault(error.into()))?;
-    store.list_prefix(&prefix).map_err(|error| Failure::Fault(error.into()))
+    store.list_sorted(&prefix).map_err(|error| Failure::Fault(error.into()))
 }
 
 /// The folder of the chunks of an array.
@@ -377,9 +377,9 @@ mod tests {
         let store = zarr_kit::open_store(context.registry(), "memory:").unwrap();
         let others = others.iter().map(|key| (*key, ""));
         for (key, value) in documents.iter().copied().chain(others) {
-            store.set(&Key::new(key).unwrap(), value.as_bytes()).unwrap();
+            store.set(&Key::new(key).unwrap(), value.as_bytes().into()).unwrap();
         }
-        let keys = store.list_prefix(&Prefix::root()).unwrap();
+        let keys = store.list_sorted(&Prefix::root()).unwrap();
         let found = without_document(&*store, &keys).unwrap();
         found.into_iter().map(|leftover| (leftover.folder, leftover.keys.len())).collect()
     }

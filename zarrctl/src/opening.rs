@@ -135,7 +135,7 @@ pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
 /// machine are listed a second time.
 pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed: &[Child]) {
     let store = hierarchy.store();
-    let is_local = store.capabilities().listable && store.manner().concurrency == 0;
+    let is_local = store.capabilities().listable && store.read_hints().max_concurrency == 0;
     if !hierarchy.is_consolidated() || !is_local {
         return;
     }

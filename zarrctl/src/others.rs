@@ -49,7 +49,7 @@ impl Others {
         if source.format() == Format::V3Draft || !store.capabilities().listable {
             return Ok(Self::default());
         }
-        let is_far = store.manner().concurrency > 0;
+        let is_far = store.read_hints().max_concurrency > 0;
         if is_far && groups.len() > MOST_FAR_GROUPS {
             warn(&too_many_groups(groups.len()));
             return Ok(Self::default());
@@ -96,7 +96,7 @@ impl Others {
             let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
             let Some(bytes) = get_value(from, key, LARGEST).map_err(failed)? else { continue };
             match to.size(key).map_err(failed)? {
-                None => to.set(key, &bytes).map_err(failed)?,
+                None => to.set(key, bytes.into()).map_err(failed)?,
                 Some(there) if there == bytes.len() as u64 => {}
                 Some(there) => warn(&format!(
                     "`{key}` is in the copy already, with {} instead of {}; it is left as it is",

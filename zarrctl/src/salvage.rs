@@ -76,6 +76,7 @@ pub(crate) fn stored(
     let keys = store.list_prefix(&prefix).map_err(|error| chain(&error))?;
     let mut sizes = Vec::new();
     for key in keys {
+        let key = key.map_err(|error| chain(&error))?;
         let Some(rest) = prefix.strip(key.as_str()) else { continue };
         let indices = encoding.decode(rest, metadata.shape.len());
         let indices = indices.map_err(|error| format!("key `{key}`: {}", chain(&*error)))?;

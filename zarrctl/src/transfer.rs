@@ -96,7 +96,7 @@ fn anew(
 
 /// Whether reading or writing is mostly waiting.
 fn is_far(array: &Array) -> bool {
-    array.hierarchy().store().manner().concurrency > 0
+    array.hierarchy().store().read_hints().max_concurrency > 0
 }
 
 /// Reads what `each` names while what was read before is written, in the same order.

@@ -51,8 +51,8 @@ fn context() -> Result<Context, Failure> {
 /// A store in memory with a group and an array in it.
 fn store(context: &Context, document: &str) -> Result<Arc<dyn Store>, Failure> {
     let store = open_store(context.registry(), "memory:")?;
-    store.set(&Key::new("zarr.json")?, documents::GROUP.as_bytes())?;
-    store.set(&Key::new("array/zarr.json")?, document.as_bytes())?;
+    store.set(&Key::new("zarr.json")?, documents::GROUP.as_bytes().into())?;
+    store.set(&Key::new("array/zarr.json")?, document.as_bytes().into())?;
     Ok(store)
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_kit::spec::store::{
-    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+    Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store, StoreError,
 };
-use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+use zarr_kit::spec::{Key, Output, Prefix};
 
 /// How often each operation was asked for, by its name.
 pub type Calls = BTreeMap<&'static str, usize>;
@@ -37,74 +37,34 @@ impl CountingStore {
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for CountingStore {
-    fn location(&self) -> String {
-        self.store.location()
-    }
+/// Counts a call and calls the other store.
+macro_rules! counted {
+    ($(fn $method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)*) => {
+        zarr_kit::spec::delegate_store! {
+            impl Store for CountingStore {
+                forward(self.store): describe, cache;
 
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
+                fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+                    self.count("get", requests.len());
+                    self.count("get_many", 1).get_many(requests, budget)
+                }
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
+                $(fn $method(&self, $($argument: $type),*) -> $returned {
+                    self.count(stringify!($method), 1).$method($($argument),*)
+                })*
+            }
+        }
+    };
+}
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.count("get", 1).get(key, range, to)
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        self.count("get", requests.len());
-        self.count("get_many", 1).get_many(requests, budget)
-    }
-
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.count("get", 1).get_once(key, range, to)
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        self.store.caching()
-    }
-
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.count("set", 1).set(key, value)
-    }
-
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        self.count("set_partial_values", 1).set_partial_values(values)
-    }
-
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.count("erase", 1).erase(key)
-    }
-
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        self.count("erase_values", 1).erase_values(keys)
-    }
-
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.count("erase_prefix", 1).erase_prefix(prefix)
-    }
-
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.count("list", 1).list()
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.count("list_prefix", 1).list_prefix(prefix)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.count("list_dir", 1).list_dir(prefix)
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.count("size", 1).size(key)
-    }
+counted! {
+    fn get(key: &Key, options: GetOptions, to: &mut Output<'_>) -> Result<Option<GetResult>, StoreError>;
+    fn size(key: &Key) -> Result<Option<u64>, StoreError>;
+    fn set(key: &Key, value: Payload<'_>) -> Result<(), StoreError>;
+    fn set_partial_values(values: &[(Key, u64, &[u8])]) -> Result<(), StoreError>;
+    fn erase(key: &Key) -> Result<(), StoreError>;
+    fn erase_values(keys: &[Key]) -> Result<(), StoreError>;
+    fn erase_prefix(prefix: &Prefix) -> Result<(), StoreError>;
+    fn list_prefix(prefix: &Prefix) -> Result<Keys<'_>, StoreError>;
+    fn list_dir(prefix: &Prefix) -> Result<Directory, StoreError>;
 }

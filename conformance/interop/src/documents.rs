@@ -231,8 +231,9 @@ impl Description {
         };
         for (key, document) in documents {
             let set = Key::new(key).map_err(|error| error.to_string());
-            let set = set
-                .and_then(|key| store.set(&key, document.to_string().as_bytes()).map_err(|e| e.to_string()));
+            let set = set.and_then(|key| {
+                store.set(&key, document.to_string().as_bytes().into()).map_err(|e| e.to_string())
+            });
             assert!(set.is_ok(), "{key}: {set:?}");
         }
     }

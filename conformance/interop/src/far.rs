@@ -7,8 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use zarr_kit::spec::store::{Capabilities, Delivery, Got, Manner, Request, Store, StoreError};
-use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+use zarr_kit::spec::store::{
+    Capabilities, CompletedRequest, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
+    Store, StoreError,
+};
+use zarr_kit::spec::{Key, Output, Prefix};
 
 /// What was asked of a [`FarStore`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct Trips {
 }
 
 /// What a [`FarStore`] does to its answers: the whole batch, and what it was going to answer one after another.
-type Spoil = dyn Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync;
+type Spoil = dyn Fn(&Inside, usize, CompletedRequest) -> Vec<CompletedRequest> + Send + Sync;
 
 /// What becomes of a value that is written, given how many were before.
 type SpoilSet = dyn Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync;
@@ -54,7 +57,7 @@ pub struct Inside {
     /// The store behind it.
     pub store: Arc<dyn Store>,
     delay: Duration,
-    manner: Manner,
+    hints: ReadHints,
     trips: Mutex<Trips>,
     spoil: Mutex<Option<Box<Spoil>>>,
     spoil_set: Mutex<Option<Arc<SpoilSet>>>,
@@ -91,11 +94,11 @@ impl fmt::Debug for Inside {
 impl FarStore {
     /// Around `store`; every request takes `delay`.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, delay: Duration, manner: Manner) -> Self {
+    pub fn new(store: Arc<dyn Store>, delay: Duration, hints: ReadHints) -> Self {
         Self(Arc::new(Inside {
             store,
             delay,
-            manner,
+            hints,
             trips: Mutex::default(),
             spoil: Mutex::default(),
             spoil_set: Mutex::default(),
@@ -111,7 +114,10 @@ impl FarStore {
     }
 
     /// Hands on what `spoil` makes of each answer of a batch, given the number of the batch.
-    pub fn spoil(&self, spoil: impl Fn(&Inside, usize, Delivery) -> Vec<Delivery> + Send + Sync + 'static) {
+    pub fn spoil(
+        &self,
+        spoil: impl Fn(&Inside, usize, CompletedRequest) -> Vec<CompletedRequest> + Send + Sync + 'static,
+    ) {
         *locked(&self.0.spoil) = Some(Box::new(spoil));
     }
 
@@ -174,11 +180,11 @@ impl Inside {
         trips.writing_bytes = trips.writing_bytes.saturating_sub(size);
     }
 
-    fn answers(&self, batch: usize, number: usize, request: &Request) -> Vec<Delivery> {
+    fn answers(&self, batch: usize, number: usize, request: &Request) -> Vec<CompletedRequest> {
         thread::sleep(self.delay);
         let mut output = Output::at_most(request.limit);
-        let got = self.store.get(&request.key, request.range, &mut output);
-        let delivery = (number, got.map(|got| got.map(|got| got.into_fetched(output))));
+        let got = self.store.get(&request.key, request.options, &mut output);
+        let delivery = (number, got.map(|got| got.map(|got| got.into_response(output))));
         match &*locked(&self.spoil) {
             Some(spoil) => spoil(self, batch, delivery),
             None => vec![delivery],
@@ -189,8 +195,8 @@ impl Inside {
 /// One batch on its way.
 struct Batch {
     state: Arc<(Mutex<State>, Condvar)>,
-    arriving: Receiver<(usize, Vec<Delivery>)>,
-    ready: VecDeque<Delivery>,
+    arriving: Receiver<(usize, Vec<CompletedRequest>)>,
+    ready: VecDeque<CompletedRequest>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -211,7 +217,7 @@ impl Batch {
         };
         let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let (send, arriving) = channel();
-        let threads = inside.manner.concurrency.max(1).min(requests.len());
+        let threads = inside.hints.max_concurrency.max(1).min(requests.len());
         let requests = Arc::new(requests);
         let threads = (0..threads).map(|_| {
             let inside = Arc::clone(inside);
@@ -222,7 +228,7 @@ impl Batch {
                 while let Some(number) = begin(&inside, &requests, &state, budget) {
                     let answers = inside.answers(batch, number, &requests[number]);
                     locked(&state.0).in_flight -= 1;
-                    if send.send((requests[number].expected, answers)).is_err() {
+                    if send.send((requests[number].expected_size, answers)).is_err() {
                         break;
                     }
                 }
@@ -248,7 +254,7 @@ fn begin(
     let mut state = locked(state);
     loop {
         let number = state.next;
-        let size = requests.get(number).filter(|_| !state.is_over)?.expected;
+        let size = requests.get(number).filter(|_| !state.is_over)?.expected_size;
         if state.bytes == 0 || state.bytes + size <= budget {
             state.next += 1;
             state.bytes += size;
@@ -264,9 +270,9 @@ fn begin(
 }
 
 impl Iterator for Batch {
-    type Item = Delivery;
+    type Item = CompletedRequest;
 
-    fn next(&mut self) -> Option<Delivery> {
+    fn next(&mut self) -> Option<CompletedRequest> {
         while self.ready.is_empty() {
             let (size, answers) = self.arriving.recv().ok()?;
             locked(&self.state.0).bytes -= size;
@@ -297,29 +303,31 @@ impl Store for FarStore {
         self.0.store.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.0.manner
+    fn read_hints(&self) -> ReadHints {
+        self.0.hints
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.alone(|store| store.get(key, range, to))
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.alone(|store| store.get(key, options, to))
     }
 
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         Box::new(Batch::new(&self.0, requests, budget))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        let number = self.0.begin_set(value.len());
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        let size = value.len();
+        let number = self.0.begin_set(size);
         thread::sleep(self.0.delay);
         let spoil = locked(&self.0.spoil_set).clone();
         let result = spoil.map_or(Ok(()), |spoil| spoil(number, key));
         let result = result.and_then(|()| self.0.store.set(key, value));
-        self.0.end_set(value.len());
+        self.0.end_set(size);
         result
     }
 
@@ -331,8 +339,9 @@ impl Store for FarStore {
         self.alone(|store| store.erase_values(keys))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.alone(|store| store.list_prefix(prefix))
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        self.alone(|_| ());
+        self.0.store.list_prefix(prefix)
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zarr_kit::spec::store::{Caching, Capabilities, Directory, Got, Manner, Store, StoreError};
-use zarr_kit::spec::{ByteRange, Key, Output, Prefix};
+use zarr_kit::spec::store::{ChunkCache, Request, Responses, Store, StoreError, rewrite_values};
+use zarr_kit::spec::{Key, Prefix};
 
 /// Another store, which takes a number of changes. Every call after these fails.
 ///
@@ -40,63 +40,45 @@ impl StoppingStore {
     }
 
     fn stopped() -> StoreError {
-        StoreError::Io {
-            operation: "writing",
-            place: "the store".to_owned(),
-            source: "it has stopped".into(),
-        }
+        StoreError::io("writing", "the store", "it has stopped")
     }
 }
 
-impl Store for StoppingStore {
-    fn location(&self) -> String {
-        self.store.location()
-    }
+zarr_kit::spec::delegate_store! {
+    impl Store for StoppingStore {
+        forward(self.store): describe;
+        forward(self.running()?): get, size, list;
+        forward(self.change()?): set, erase;
 
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.running()?.get(key, range, to)
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        Caching::None
-    }
-
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.change()?.set(key, value)
-    }
-
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.change()?.erase(key)
-    }
-
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        match self.is_reversed {
-            false => keys.iter().try_for_each(|key| self.erase(key)),
-            true => keys.iter().rev().try_for_each(|key| self.erase(key)),
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            match self.running() {
+                Ok(store) => store.get_many(requests, budget),
+                Err(_) => Box::new((0..requests.len()).map(|index| (index, Err(Self::stopped())))),
+            }
         }
-    }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.erase_values(&self.list_prefix(prefix)?)
-    }
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            None
+        }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.running()?.list_prefix(prefix)
-    }
+        fn caches_values(&self) -> bool {
+            false
+        }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.running()?.list_dir(prefix)
-    }
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            rewrite_values(self, values)
+        }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.running()?.size(key)
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            match self.is_reversed {
+                false => keys.iter().try_for_each(|key| self.erase(key)),
+                true => keys.iter().rev().try_for_each(|key| self.erase(key)),
+            }
+        }
+
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            let store: &dyn Store = self;
+            self.erase_values(&store.list_sorted(prefix)?)
+        }
     }
 }

@@ -44,7 +44,7 @@ fn an_intermediate_size_that_nothing_declares_is_at_most_twice_the_chunk_and_one
     for name in UNBOUNDED {
         let codec = (*name, json!({}));
         let (store, array) = array(4, &[codec.clone(), codec.clone()]);
-        store.set(&key("a/0"), &monotonous(16 << 20, &codec)).unwrap();
+        store.set(&key("a/0"), (&monotonous(16 << 20, &codec)).into()).unwrap();
         let mut result = Ok(());
         let taken = highest(|| result = array.read(&Selection::All).map(drop)).unwrap();
         let message = result.unwrap_err().to_string();
@@ -78,7 +78,7 @@ fn bytes_that_do_not_compress_pass_several_codecs() {
 /// The most memory that opening the hierarchy with this root document takes, besides the document itself.
 fn opening(document: &str) -> (usize, Result<(), String>) {
     let store = memory();
-    store.set(&key("zarr.json"), document.as_bytes()).unwrap();
+    store.set(&key("zarr.json"), document.as_bytes().into()).unwrap();
     let limits = Limits { document_size: document.len(), ..Limits::default() };
     let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
     let mut result = Ok(());

@@ -109,7 +109,7 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     let text = String::from_utf8(text.into()).unwrap();
     let transformer = r#"{"storage_transformers": [{"type": "complement", "configuration": {},
         "extension": "https://example.org/storage-transformers/complement/1.0"}], "#;
-    store.set(&document, text.replacen('{', transformer, 1).as_bytes()).unwrap();
+    store.set(&document, text.replacen('{', transformer, 1).as_bytes().into()).unwrap();
 
     let mut array = Hierarchy::open(store.clone(), &context).unwrap().array("/x").unwrap();
     array.write(&Selection::All, &[1, 2, 3, 4, 5, 6]).unwrap();

@@ -35,7 +35,7 @@ fn hierarchy(groups: usize, arrays: usize) -> (Arc<CountingStore>, Hierarchy) {
     let context = Context::linked().unwrap().with_one_thread();
     let store = open_store(context.registry(), "memory:").unwrap();
     let set = |key: String, document: &Value| {
-        store.set(&Key::new(key).unwrap(), document.to_string().as_bytes()).unwrap();
+        store.set(&Key::new(key).unwrap(), document.to_string().as_bytes().into()).unwrap();
     };
     let group = json!({"zarr_format": 3, "node_type": "group"});
     set("zarr.json".to_owned(), &group);

@@ -97,7 +97,7 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
         "codecs": [{"name": "example.pack12"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}},
                    {"name": "example.sum"}]
     }"#;
-    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes()).unwrap();
+    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes().into()).unwrap();
     let hierarchy = Hierarchy::open(store.clone(), &context).unwrap();
     let array = hierarchy.array("/").unwrap();
     let all: Vec<u8> = (0..35u16).flat_map(|number| (number * 100).to_ne_bytes()).collect();
@@ -113,7 +113,7 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     store.erase(&Key::new("k0-0").unwrap()).unwrap();
     let first = array.read(&Selection::parse("0, 0", array.shape()).unwrap()).unwrap();
     assert_eq!(first.bytes(), 4095u16.to_ne_bytes());
-    store.set(&Key::new("k1-1").unwrap(), b"damaged").unwrap();
+    store.set(&Key::new("k1-1").unwrap(), b"damaged".into()).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
     assert!(error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the checksum is 64"), "{error}");
 
@@ -127,7 +127,7 @@ fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document:
         r#"{"name": "example.halves", "configuration": {"overlap": 1}}"#,
     );
     assert_ne!(overlapping, document);
-    store.set(&Key::new("zarr.json").unwrap(), overlapping.as_bytes()).unwrap();
+    store.set(&Key::new("zarr.json").unwrap(), overlapping.as_bytes().into()).unwrap();
     let array = Hierarchy::open(store.clone(), context).unwrap().array("/").unwrap();
     let points = Selection::Coordinates(vec![vec![0, 0], vec![0, 6]]);
     for error in [
@@ -182,7 +182,7 @@ fn arrays_are_stored_as_by_linked_crates() {
 fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
     let context = Context::new(registry);
     let store = open_store(context.registry(), "memory:").unwrap();
-    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes()).unwrap();
+    store.set(&Key::new("zarr.json").unwrap(), document.as_bytes().into()).unwrap();
     let hierarchy = Hierarchy::open(store.clone(), &context).unwrap();
     let array = hierarchy.array("/").unwrap();
     array.write(&Selection::All, elements).unwrap();

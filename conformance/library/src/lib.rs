@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_kit::spec::store::{Capabilities, Contents, Directory, Got, Manner, Store, StoreError};
+use zarr_kit::spec::store::{
+    ChunkCache, Contents, GetOptions, GetResult, Payload, ReadHints, Request, Responses, Store, StoreError,
+    rewrite_values,
+};
 use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
-use zarr_kit::spec::{ByteRange, Creation, Example, Identifiers, Invalid, Key, Output, Prefix};
+use zarr_kit::spec::{Creation, Example, Identifiers, Invalid, Key, Output, Prefix, delegate_store};
 
 zarr_plugin::export_plugins!();
 
@@ -65,49 +68,55 @@ fn complement(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|byte| !byte).collect()
 }
 
-impl Store for ComplementStore {
-    fn location(&self) -> String {
-        self.next.location()
-    }
+delegate_store! {
+    impl Store for ComplementStore {
+        forward(self.next): location, capabilities, size, remove, list;
 
-    fn capabilities(&self) -> Capabilities {
-        self.next.capabilities()
-    }
-
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, ..self.next.manner() }
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        if !self.has(key) {
-            return self.next.get(key, range, to);
+        fn read_hints(&self) -> ReadHints {
+            ReadHints::new(0, self.next.read_hints().coalesce_gap)
         }
-        let mut stored = Output::at_most(to.remaining());
-        let Some(got) = self.next.get(key, range, &mut stored)? else { return Ok(None) };
-        let size = got.size;
-        let version = got.version.clone();
-        let put = to.put(&complement(&got.into_bytes(stored)));
-        put.map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-        Ok(Some(Got { contents: Contents::Written, size, version }))
-    }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        if self.has(key) { self.next.set(key, &complement(value)) } else { self.next.set(key, value) }
-    }
+        fn get(
+            &self,
+            key: &Key,
+            options: GetOptions,
+            to: &mut Output<'_>,
+        ) -> Result<Option<GetResult>, StoreError> {
+            if !self.has(key) {
+                return self.next.get(key, options, to);
+            }
+            let mut stored = Output::at_most(to.remaining());
+            let Some(found) = self.next.get(key, options, &mut stored)? else { return Ok(None) };
+            let size = found.size;
+            let version = found.version.clone();
+            let put = to.put(&complement(&found.into_bytes(stored)));
+            put.map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+            Ok(Some(GetResult::new(Contents::Written, size, version)))
+        }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.next.erase(key)
-    }
+        fn get_many(&self, requests: Vec<Request>, _budget: usize) -> Responses<'_> {
+            Box::new(requests.into_iter().enumerate().map(|(index, request)| {
+                let mut output = Output::at_most(request.limit);
+                let found = self.get(&request.key, request.options, &mut output);
+                (index, found.map(|found| found.map(|found| found.into_response(output))))
+            }))
+        }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.next.list_prefix(prefix)
-    }
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            None
+        }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.next.list_dir(prefix)
-    }
+        fn caches_values(&self) -> bool {
+            false
+        }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.next.size(key)
+        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+            let value = if self.has(key) { complement(&value).into() } else { value };
+            self.next.set(key, value)
+        }
+
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            rewrite_values(self, values)
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::store::{Capabilities, Contents, Got, Manner, Store, StoreError};
-use zarr_spec::{ByteRange, Key, Output, Prefix};
+use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreError};
+use zarr_spec::{Key, Output, Prefix};
 
 /// Values in memory, behind nothing but the methods that [`Store`] requires: everything else is derived. It reads
 /// whole values and cuts them, says no more than it must, and has only the capabilities it is told to have.
@@ -53,23 +53,24 @@ impl Store for MinimalStore {
         self.capabilities
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         self.need(self.capabilities.readable, "not readable")?;
         let values = self.values();
         let Some(value) = values.get(key) else { return Ok(None) };
         let size = value.len() as u64;
-        let part = range.within(size);
+        let part = options.range.within(size);
         // Neither end lies behind that of a value in memory.
         let [start, end] = [part.start, part.end].map(|at| usize::try_from(at).unwrap_or(value.len()));
         to.put(&value[start..end]).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-        Ok(Some(Got { contents: Contents::Written, size, version: None }))
+        Ok(Some(GetResult::new(Contents::Written, size, None)))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.need(self.capabilities.writeable, "not writeable")?;
         self.values().insert(key.clone(), value.to_vec());
         Ok(())
@@ -81,9 +82,11 @@ impl Store for MinimalStore {
         Ok(())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.need(self.capabilities.listable, "not listable")?;
-        Ok(self.values().keys().filter(|key| prefix.strip(key.as_str()).is_some()).cloned().collect())
+        let mut keys: Vec<Key> = self.values().keys().cloned().collect();
+        keys.retain(|key| prefix.strip(key.as_str()).is_some());
+        Ok(Box::new(keys.into_iter().map(Ok)))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use zarr_spec::store::{Contents, Got, Store, StoreError};
+use zarr_spec::store::{Contents, GetResult, Store, StoreError};
 use zarr_spec::{ByteRange, Key, Output, Prefix};
 
 pub(crate) struct Trial(pub(super) Arc<dyn Store>);
 
 impl Trial {
     pub(super) fn set(&self, at: &str, value: &[u8]) -> Result<(), String> {
-        self.0.set(&key(at)?, value).map_err(|error| format!("setting `{at}`: {error}"))
+        self.0.set(&key(at)?, value.into()).map_err(|error| format!("setting `{at}`: {error}"))
     }
 
     /// Sets every one of `keys` to its own text.
@@ -27,9 +27,9 @@ impl Trial {
     }
 
     /// The bytes of a value and what else the store says about it.
-    pub(super) fn got(&self, at: &str, range: ByteRange) -> Result<Option<(Vec<u8>, Got)>, String> {
+    pub(super) fn got(&self, at: &str, range: ByteRange) -> Result<Option<(Vec<u8>, GetResult)>, String> {
         let mut output = Output::at_most(usize::MAX);
-        let got = self.0.get(&key(at)?, range, &mut output);
+        let got = self.0.get(&key(at)?, range.into(), &mut output);
         let Some(got) = got.map_err(|error| format!("getting {range:?} of `{at}`: {error}"))? else {
             return same(&format!("bytes written for the missing key `{at}`"), output.written().len(), 0)
                 .map(|()| None);
@@ -63,7 +63,7 @@ impl Trial {
 
     pub(super) fn lists_below(&self, below: &str, wanted: &[&str]) -> Result<(), String> {
         let keys =
-            self.0.list_prefix(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
+            self.0.list_sorted(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
         same(&format!("list_prefix(\"{below}\")"), texts(&keys), owned(wanted))
     }
 
@@ -74,12 +74,8 @@ impl Trial {
         // Empty folders may be listed, too.
         let mut found = Vec::new();
         for listed in &directory.prefixes {
-            let is_empty = self
-                .0
-                .list_prefix(listed)
-                .map_err(|error| format!("listing `{listed}`: {error}"))?
-                .is_empty();
-            found.extend((!is_empty).then(|| listed.to_string()));
+            let key = self.0.any_key(listed).map_err(|error| format!("listing `{listed}`: {error}"))?;
+            found.extend(key.map(|_| listed.to_string()));
         }
         same(&format!("prefixes of list_dir(\"{below}\")"), found, owned(prefixes))
     }

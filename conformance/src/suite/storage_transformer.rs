@@ -210,7 +210,7 @@ fn key(text: &str) -> Result<Key, String> {
 
 /// Sets a key to its own text.
 fn set(store: &dyn Store, at: &str) -> Result<(), String> {
-    store.set(&key(at)?, at.as_bytes()).map_err(text)
+    store.set(&key(at)?, at.as_bytes().into()).map_err(text)
 }
 
 fn has(store: &dyn Store, at: &str) -> Result<(), String> {

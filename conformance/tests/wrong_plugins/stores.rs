@@ -9,7 +9,8 @@ use zarr_conformance::types::UINT64;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::store::{
-    Capabilities, Directory, Got, Manner, OpenStore, Store, StoreConfiguration, StoreError, StorePlugin,
+    Capabilities, Directory, GetOptions, GetResult, Keys, OpenStore, Payload, ReadHints, Store,
+    StoreConfiguration, StoreError, StorePlugin,
 };
 use zarr_spec::transformer::{
     ShardingTransformer, StorageTransformer, StorageTransformerPlugin, WrappingTransformer,
@@ -148,16 +149,21 @@ impl Store for Wrapped {
         self.next.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.next.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.next.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let range = if self.is("loses-ranges") { ByteRange::Full } else { range };
-        self.store(key).get(key, range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let options = if self.is("loses-ranges") { ByteRange::Full.into() } else { options };
+        self.store(key).get(key, options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         if self.is("drops-what-is-outside") && self.array.strip(key.as_str()).is_none() {
             return Ok(());
         }
@@ -168,17 +174,17 @@ impl Store for Wrapped {
         self.store(key).erase(key)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let mut keys = self.next.list_prefix(prefix)?;
-        keys.extend(self.aside.list_prefix(prefix)?);
-        keys.sort_unstable();
-        Ok(keys)
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        Ok(Box::new(self.next.list_prefix(prefix)?.chain(self.aside.list_prefix(prefix)?)))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        let keys = self.list_prefix(prefix)?;
-        let directory = zarr_spec::store::directory(prefix, &keys)?;
-        Ok(if self.is("lists-deep") { Directory { keys, ..directory } } else { directory })
+        let directory = zarr_spec::store::directory(prefix, self.list_prefix(prefix)?)?;
+        if !self.is("lists-deep") {
+            return Ok(directory);
+        }
+        let keys = self.list_prefix(prefix)?.collect::<Result<_, _>>()?;
+        Ok(Directory::new(keys, directory.prefixes))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

@@ -30,7 +30,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration,
+    StoreError, StorePlugin,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, printable_path, typetag};
 
@@ -150,30 +151,30 @@ impl Store for FilesystemStore {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
+    fn read_hints(&self) -> ReadHints {
         // A gap of 64 KiB is read in about the time that opening a file takes.
-        Manner { concurrency: 0, join_gap: 64 << 10 }
+        ReadHints::new(0, 64 << 10)
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let is_whole = options.range == ByteRange::Full;
+        let without_version = !options.may_cache && is_whole && to.remaining() <= reading::SMALL;
         self.paths.with(OsString::new, |path| {
             self.base.put_value(key, path)?;
-            reading::read(key, Path::new(path), range, to)
+            match without_version {
+                true => reading::read_small(key, Path::new(path), to),
+                false => reading::read(key, Path::new(path), options.range, to),
+            }
         })
     }
 
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        if range != ByteRange::Full || to.remaining() > reading::SMALL {
-            return self.get(key, range, to);
-        }
-        self.paths.with(OsString::new, |path| {
-            self.base.put_value(key, path)?;
-            reading::read_small(key, Path::new(path), to)
-        })
-    }
-
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.writers.with(Writer::default, |writer| self.write(key, value, writer))
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        self.writers.with(Writer::default, |writer| self.write(key, &value, writer))
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
@@ -184,8 +185,8 @@ impl Store for FilesystemStore {
         self.remove_below(prefix)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        listing::keys_below(&self.base, prefix)
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        Ok(Box::new(listing::KeysBelow::new(&self.base, prefix)?))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {

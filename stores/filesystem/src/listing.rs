@@ -1,8 +1,7 @@
 //! Which keys the files below a folder are.
 
-use std::fs::{self, DirEntry};
+use std::fs::{self, DirEntry, ReadDir};
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use zarr_spec::store::{Directory, StoreError};
@@ -11,19 +10,54 @@ use zarr_spec::{Key, Prefix};
 use crate::place::{Base, TEMPORARY, failed, parent};
 use crate::reading::is_absent;
 
-/// Every key below `prefix`, sorted.
-///
-/// # Errors
-///
-/// [`StoreError::Io`].
-pub(crate) fn keys_below(base: &Base, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-    let mut keys = Vec::new();
-    walk(base, prefix, &mut |key| {
-        keys.push(key);
-        ControlFlow::Continue(())
-    })?;
-    keys.sort_unstable();
-    Ok(keys)
+/// Every key below a prefix, in any order. One folder is open at a time.
+pub(crate) struct KeysBelow<'s> {
+    base: &'s Base,
+    open: Option<OpenFolder>,
+    /// Folders that are not listed yet, as prefixes.
+    folders: Vec<String>,
+}
+
+impl<'s> KeysBelow<'s> {
+    /// # Errors
+    ///
+    /// [`StoreError::Key`] for a prefix that the store cannot hold.
+    pub(crate) fn new(base: &'s Base, prefix: &Prefix) -> Result<Self, StoreError> {
+        base.folder(prefix)?;
+        Ok(Self { base, open: None, folders: vec![prefix.to_string()] })
+    }
+
+    /// The next entry of the open folder, or of the next one.
+    fn next_entry(&mut self) -> Result<Option<Found>, StoreError> {
+        loop {
+            if let Some(open) = &mut self.open
+                && let Some(found) = open.next(self.base)?
+            {
+                return Ok(Some(found));
+            }
+            let Some(folder) = self.folders.pop() else { return Ok(None) };
+            self.open = OpenFolder::open(self.base, folder)?;
+        }
+    }
+}
+
+impl Iterator for KeysBelow<'_> {
+    type Item = Result<Key, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.next_entry() {
+                Ok(Some(Found::Value(key))) => return Some(Ok(key)),
+                Ok(Some(Found::Folder(folder))) => self.folders.push(folder),
+                Ok(None) => return None,
+                Err(error) => {
+                    self.open = None;
+                    self.folders.clear();
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
 }
 
 /// Whether any key lies below `prefix`.
@@ -32,56 +66,28 @@ pub(crate) fn keys_below(base: &Base, prefix: &Prefix) -> Result<Vec<Key>, Store
 ///
 /// [`StoreError::Io`].
 pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> Result<bool, StoreError> {
-    let mut has_keys = false;
-    walk(base, prefix, &mut |_| {
-        has_keys = true;
-        ControlFlow::Break(())
-    })?;
-    Ok(has_keys)
+    Ok(KeysBelow::new(base, prefix)?.next().transpose()?.is_some())
 }
 
-/// What lies directly below `prefix`, sorted. A folder is listed without a look into it, whether it is empty or not.
+/// The keys and prefixes directly below `prefix`. A folder is listed without a look into it, whether it is empty or not.
 ///
 /// # Errors
 ///
 /// [`StoreError::Io`].
 pub(crate) fn directory(base: &Base, prefix: &Prefix) -> Result<Directory, StoreError> {
-    let mut directory = Directory::default();
     base.folder(prefix)?;
-    read_folder(base, prefix.as_str(), &mut |found| {
+    let mut keys = Vec::new();
+    let mut prefixes = Vec::new();
+    let mut open = OpenFolder::open(base, prefix.to_string())?;
+    while let Some(open) = &mut open
+        && let Some(found) = open.next(base)?
+    {
         match found {
-            Found::Value(key) => directory.keys.push(key),
-            Found::Folder(folder) => directory.prefixes.extend(Prefix::new(folder)),
-        }
-        ControlFlow::Continue(())
-    })?;
-    directory.keys.sort_unstable();
-    directory.prefixes.sort_unstable();
-    Ok(directory)
-}
-
-/// Visits every key below `prefix`, in no order, until told to stop. No folder stays open meanwhile.
-fn walk(
-    base: &Base,
-    prefix: &Prefix,
-    visit: &mut dyn FnMut(Key) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
-    base.folder(prefix)?;
-    let mut folders = vec![prefix.to_string()];
-    while let Some(folder) = folders.pop() {
-        let mut flow = ControlFlow::Continue(());
-        read_folder(base, &folder, &mut |found| {
-            match found {
-                Found::Value(key) => flow = visit(key),
-                Found::Folder(folder) => folders.push(folder),
-            }
-            flow
-        })?;
-        if flow.is_break() {
-            break;
+            Found::Value(key) => keys.push(key),
+            Found::Folder(folder) => prefixes.extend(Prefix::new(folder)),
         }
     }
-    Ok(())
+    Ok(Directory::new(keys, prefixes))
 }
 
 /// What an entry of a folder is to the store.
@@ -91,32 +97,38 @@ enum Found {
     Folder(String),
 }
 
-/// Visits what is in `folder`, a prefix, until told to stop. Nothing is in one that is not there.
-fn read_folder(
-    base: &Base,
-    folder: &str,
-    visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
-    let path = base.below(folder);
-    let listing = |error| failed("listing", &path, error);
-    let entries = match fs::read_dir(&path) {
-        Ok(entries) => entries,
-        Err(error) if is_absent(&error) => return Ok(()),
-        Err(error) => return Err(listing(error)),
-    };
-    for entry in entries {
-        let found = match entry.and_then(|entry| look_at(base, folder, &entry)) {
-            Ok(Some(found)) => found,
-            Ok(None) => continue,
-            // Others removed it meanwhile.
-            Err(error) if is_absent(&error) => continue,
-            Err(error) => return Err(listing(error)),
-        };
-        if visit(found).is_break() {
-            break;
+/// A folder that is being listed.
+struct OpenFolder {
+    /// As a prefix.
+    folder: String,
+    path: PathBuf,
+    entries: ReadDir,
+}
+
+impl OpenFolder {
+    /// `None` if there is no such folder.
+    fn open(base: &Base, folder: String) -> Result<Option<Self>, StoreError> {
+        let path = base.below(&folder);
+        match fs::read_dir(&path) {
+            Ok(entries) => Ok(Some(Self { folder, path, entries })),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(failed("listing", &path, error)),
         }
     }
-    Ok(())
+
+    /// The next entry that the store shows.
+    fn next(&mut self, base: &Base) -> Result<Option<Found>, StoreError> {
+        for entry in &mut self.entries {
+            match entry.and_then(|entry| look_at(base, &self.folder, &entry)) {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => {}
+                // Others removed it meanwhile.
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(failed("listing", &self.path, error)),
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Nothing for what the store does not show: temporary files, names that are no keys, links to nothing or in a circle.

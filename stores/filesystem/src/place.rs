@@ -92,7 +92,7 @@ pub(crate) fn parent(text: &str) -> Option<&str> {
 
 /// A failure of the file system.
 pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> StoreError {
-    StoreError::Io { operation, place: printable_path(path).to_string(), source: error.into() }
+    StoreError::io(operation, printable_path(path).to_string(), error)
 }
 
 /// A key that the store cannot have as things are.

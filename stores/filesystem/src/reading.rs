@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use zarr_spec::store::{Contents, Got, StoreError};
+use zarr_spec::store::{Contents, GetResult, StoreError};
 use zarr_spec::{ByteRange, Key, Output};
 
 use crate::place::failed;
@@ -24,7 +24,7 @@ pub(crate) fn read(
     path: &Path,
     range: ByteRange,
     to: &mut Output<'_>,
-) -> Result<Option<Got>, StoreError> {
+) -> Result<Option<GetResult>, StoreError> {
     if let ByteRange::Range { size: 0, .. } = range {
         // Whoever asks for no bytes wants to know the size and the version.
         return Ok(state(path)?.map(State::with_contents));
@@ -41,13 +41,17 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// As [`read`].
-pub(crate) fn read_small(key: &Key, path: &Path, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+pub(crate) fn read_small(
+    key: &Key,
+    path: &Path,
+    to: &mut Output<'_>,
+) -> Result<Option<GetResult>, StoreError> {
     let Some(file) = opened(path)? else { return Ok(None) };
     let room = to.remaining();
     let spare = to.spare(room).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
     // Folders and pipes cannot be read like this; any other failure happens again below.
     let size = read_beginning(&file, &mut spare[..room]).unwrap_or(0);
-    let whole = Got { contents: Contents::Written, size: size as u64, version: None };
+    let whole = GetResult::new(Contents::Written, size as u64, None);
     if size > 0 && size + 1 == room {
         to.advance(size);
         return Ok(Some(whole));
@@ -98,7 +102,7 @@ fn read_file(
     (path, file): (&Path, &File),
     range: ByteRange,
     to: &mut Output<'_>,
-) -> Result<Option<Got>, StoreError> {
+) -> Result<Option<GetResult>, StoreError> {
     let Some(state) = state_of(path, file)? else { return Ok(None) };
     let part = range.within(state.size);
     let too_large = |source| StoreError::TooLarge { key: key.to_string(), source };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use zarr_spec::store::{Contents, Got, Version};
+use zarr_spec::store::{Contents, GetResult, Version};
 
 enum Kind {
     File,
@@ -45,8 +45,8 @@ impl State {
     }
 
     /// The answer to whoever asked for contents that were written to his output.
-    pub(crate) fn with_contents(self) -> Got {
-        Got { contents: Contents::Written, size: self.size, version: self.version }
+    pub(crate) fn with_contents(self) -> GetResult {
+        GetResult::new(Contents::Written, self.size, self.version)
     }
 
     /// That of an open file.

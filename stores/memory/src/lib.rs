@@ -13,10 +13,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bytes::Bytes;
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
-    Version, check_overlaps, put_at,
+    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration,
+    StoreError, StorePlugin, Version, check_overlaps, put_at,
 };
-use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("memory", &["memory"], &open)
@@ -43,16 +43,14 @@ struct Value {
     version: u64,
 }
 
+/// The number of keys that a listing copies at a time.
+const PAGE: usize = 1000;
+
 impl MemoryStore {
     /// Without any value.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Stores a value without copying it.
-    pub fn set_shared(&self, key: &Key, value: Bytes) {
-        self.change().set(key.clone(), value);
     }
 
     // No code of others runs under the lock, and no change is made in steps: what a panic left behind is sound.
@@ -74,14 +72,15 @@ impl Store for MemoryStore {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let values = self.values();
         let Some(Value { bytes, version }) = values.by_key.get(key) else { return Ok(None) };
-        let part = range.within(bytes.len() as u64);
+        let part = options.range.within(bytes.len() as u64);
         let limit = LimitExceeded { limit: to.remaining() };
         let too_large = || StoreError::TooLarge { key: key.to_string(), source: limit };
         let start = usize::try_from(part.start).map_err(|_| too_large())?;
@@ -89,16 +88,14 @@ impl Store for MemoryStore {
         if end - start > limit.limit {
             return Err(too_large());
         }
-        Ok(Some(Got {
-            contents: Contents::Shared(bytes.slice(start..end)),
-            size: bytes.len() as u64,
-            version: Some(Version::new(version.to_le_bytes())),
-        }))
+        let contents = Contents::Shared(bytes.slice(start..end));
+        let version = Version::new(version.to_le_bytes());
+        Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(version))))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        // Copied before anybody waits. A new value of the same key needs no other memory.
-        let bytes = Bytes::copy_from_slice(value);
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        // Copied before the lock is taken. A new value of the same key needs no other memory.
+        let bytes = value.into_bytes();
         let mut stored = self.change();
         if let Some(bytes) = stored.replace(key, bytes) {
             stored.set(key.clone(), bytes);
@@ -139,22 +136,35 @@ impl Store for MemoryStore {
 
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         let mut stored = self.change();
-        let keys: Vec<Key> = stored.below(prefix.as_str()).cloned().collect();
+        let all = Bound::Included(prefix.to_string());
+        let keys: Vec<Key> = stored.below(prefix, &all).cloned().collect();
         for key in keys {
             stored.by_key.remove(&key);
         }
         Ok(())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(self.values().below(prefix.as_str()).cloned().collect())
+    /// Copies some keys at a time: the caller may change the store while it takes them.
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        let prefix = prefix.clone();
+        let mut from = Bound::Included(prefix.to_string());
+        let mut page = Vec::new().into_iter();
+        Ok(Box::new(std::iter::from_fn(move || {
+            if page.len() == 0 {
+                let keys: Vec<Key> = self.values().below(&prefix, &from).take(PAGE).cloned().collect();
+                from = Bound::Excluded(keys.last()?.to_string());
+                page = keys.into_iter();
+            }
+            page.next().map(Ok)
+        })))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         let stored = self.values();
         let mut directory = Directory::default();
         let mut from = Bound::Included(prefix.as_str().to_owned());
-        while let Some(key) = stored.first_below(prefix, &from) {
+        loop {
+            let Some(key) = stored.below(prefix, &from).next() else { return Ok(directory) };
             let rest = prefix.strip(key.as_str()).unwrap_or_default();
             from = match rest.split_once('/') {
                 None => {
@@ -169,7 +179,6 @@ impl Store for MemoryStore {
                 }
             };
         }
-        Ok(directory)
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
@@ -191,17 +200,11 @@ impl Values {
         self.by_key.insert(key, Value { bytes, version: self.sets });
     }
 
-    /// The keys that begin with `prefix`, sorted.
-    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Key> {
-        let keys = self.by_key.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-        keys.map(|(key, _)| key).take_while(move |key| key.as_str().starts_with(prefix))
-    }
-
-    /// The first key from `from` on, if it begins with `prefix`.
-    fn first_below(&self, prefix: &Prefix, from: &Bound<String>) -> Option<&Key> {
+    /// The keys from `from` on that begin with `prefix`, sorted.
+    fn below(&self, prefix: &Prefix, from: &Bound<String>) -> impl Iterator<Item = &Key> {
         let from = from.as_ref().map(String::as_str);
-        let (key, _) = self.by_key.range::<str, _>((from, Bound::Unbounded)).next()?;
-        key.as_str().starts_with(prefix.as_str()).then_some(key)
+        let keys = self.by_key.range::<str, _>((from, Bound::Unbounded)).map(|(key, _)| key);
+        keys.take_while(|key| key.as_str().starts_with(prefix.as_str()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::vec;
 
 use tokio::task::JoinSet;
-use zarr_spec::store::{Delivery, Fetched, Request, StoreError};
+use zarr_spec::store::{CompletedRequest, Request, Response, StoreError};
 
 use crate::fetch::Part;
 use crate::room::Room;
@@ -34,7 +34,7 @@ pub(crate) struct Batch<'s> {
 }
 
 /// The bytes that were expected, and what came.
-type Answer = (usize, Delivery);
+type Answer = (usize, CompletedRequest);
 
 impl<'s> Batch<'s> {
     pub(crate) fn new(store: &'s RemoteStore, requests: Vec<Request>, budget: usize) -> Self {
@@ -48,18 +48,19 @@ impl<'s> Batch<'s> {
     fn begin(&mut self) {
         let (count, bytes, learned) = (self.count, self.bytes, &self.learned);
         let has_room = |(_, next): &(usize, Request)| {
-            let all = (count + 1, bytes.saturating_add(next.expected));
+            let all = (count + 1, bytes.saturating_add(next.expected_size));
             count == 0 || count < CONCURRENCY && learned.fits(all)
         };
         let Some((number, request)) = self.waiting.next_if(has_room) else { return };
         self.count += 1;
-        self.bytes = self.bytes.saturating_add(request.expected);
+        self.bytes = self.bytes.saturating_add(request.expected_size);
         self.ask(number, request);
         self.begin();
     }
 
     fn ask(&mut self, number: usize, request: Request) {
-        let Request { key, range, limit, expected, once: _ } = request;
+        let Request { key, options, limit, expected_size: expected, .. } = request;
+        let range = options.range;
         let place = self.store.inside.place.url_of(key.as_str());
         let promise = Promise { send: self.send.clone(), expected, number, place, is_kept: false };
         match self.store.runtime.handle() {
@@ -73,16 +74,16 @@ impl<'s> Batch<'s> {
             }
             Err(source) => {
                 let place = promise.place.clone();
-                promise.keep(Err(StoreError::Io { operation: "reading", place, source }));
+                promise.keep(Err(StoreError::io("reading", place, source)));
             }
         }
     }
 }
 
 impl Iterator for Batch<'_> {
-    type Item = Delivery;
+    type Item = CompletedRequest;
 
-    fn next(&mut self) -> Option<Delivery> {
+    fn next(&mut self) -> Option<CompletedRequest> {
         self.begin();
         if self.count == 0 {
             return None;
@@ -91,7 +92,7 @@ impl Iterator for Batch<'_> {
         let (expected, delivery) = self.receive.recv().ok()?;
         self.count -= 1;
         self.bytes = self.bytes.saturating_sub(expected);
-        if let (_, Ok(Some(Fetched { bytes, .. }))) = &delivery {
+        if let (_, Ok(Some(Response { bytes, .. }))) = &delivery {
             self.room.give_back(bytes.len());
             self.learned.note(expected, bytes.len());
         }
@@ -138,12 +139,12 @@ struct Promise {
 }
 
 impl Promise {
-    fn keep(mut self, answer: Result<Option<Fetched>, StoreError>) {
+    fn keep(mut self, answer: Result<Option<Response>, StoreError>) {
         self.is_kept = true;
         self.send(answer);
     }
 
-    fn send(&self, answer: Result<Option<Fetched>, StoreError>) {
+    fn send(&self, answer: Result<Option<Response>, StoreError>) {
         // Nobody is there if the batch was dropped.
         let _sent = self.send.send((self.expected, (self.number, answer)));
     }
@@ -153,7 +154,7 @@ impl Drop for Promise {
     fn drop(&mut self) {
         if !self.is_kept {
             let place = self.place.clone();
-            self.send(Err(StoreError::Io { operation: "reading", place, source: NO_ANSWER.into() }));
+            self.send(Err(StoreError::io("reading", place, NO_ANSWER)));
         }
     }
 }

@@ -162,7 +162,7 @@ impl StoreConfiguration for HttpConfiguration {
             .with_retry(policy())
             .with_http_connector(Connector::new(self.redirects));
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
-        let read_alone = Capabilities { readable: true, writeable: false, listable: false, erasable: false };
+        let read_alone = Capabilities::READ_ONLY.unlistable();
         let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
         // A server has no buckets that could be missing.
         store.inside.is_there.store(true, Ordering::Relaxed);

@@ -1,9 +1,11 @@
 //! What went wrong, in words that say what can be done about it.
 
 use std::error::Error as _;
+use std::io;
 
 use object_store::Error;
-use zarr_spec::store::StoreError;
+use object_store::client::{HttpError, HttpErrorKind};
+use zarr_spec::store::{IoKind, StoreError};
 
 use crate::client::Seen;
 
@@ -39,7 +41,37 @@ pub(crate) fn failed(
         told.push_str("; ");
         told.push_str(&advice);
     }
-    StoreError::Io { operation, place, source: told.into() }
+    StoreError::io(operation, place, told).with_kind(kind(error, seen))
+}
+
+/// What a program can do about `error`.
+fn kind(error: &Error, seen: Option<&Seen>) -> IoKind {
+    if matches!(error, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) {
+        return IoKind::NotPermitted;
+    }
+    match seen.map_or(0, |seen| seen.answer().status) {
+        401 | 403 => return IoKind::NotPermitted,
+        429 | 503 => return IoKind::Throttled,
+        408 | 504 => return IoKind::TimedOut,
+        _ => {}
+    }
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        if let Some(http) = one.downcast_ref::<HttpError>() {
+            match http.kind() {
+                HttpErrorKind::Connect => return IoKind::Unreachable,
+                HttpErrorKind::Timeout => return IoKind::TimedOut,
+                _ => {}
+            }
+        }
+        if let Some(io) =
+            one.downcast_ref::<io::Error>().map(IoKind::of).filter(|kind| *kind != IoKind::Other)
+        {
+            return io;
+        }
+        cause = one.source();
+    }
+    IoKind::Other
 }
 
 /// What the error and its causes say, each once.

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, GetResult, ObjectMeta};
-use zarr_spec::store::{Fetched, StoreError, Version};
-use zarr_spec::{ByteRange, Key, LimitExceeded};
+use zarr_spec::store::{Response, StoreError, Version};
+use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
 use crate::Inside;
 use crate::body::{Failed, collected};
@@ -48,7 +48,7 @@ struct Refused {
 
 impl Inside {
     /// As [`zarr_spec::store::Store::get`].
-    pub(crate) async fn fetch(&self, part: &Part) -> Result<Option<Fetched>, StoreError> {
+    pub(crate) async fn fetch(&self, part: &Part) -> Result<Option<Response>, StoreError> {
         let path = self.place.of_key(&part.key)?;
         let known = self.ranges.load(Ordering::Relaxed);
         match part.range {
@@ -76,7 +76,7 @@ impl Inside {
         path: &Path,
         range: GetRange,
         if_match: Option<String>,
-    ) -> Result<Option<Fetched>, StoreError> {
+    ) -> Result<Option<Response>, StoreError> {
         let is_from_the_end = matches!(range, GetRange::Suffix(_));
         let options = GetOptions { range: Some(range), if_match, ..GetOptions::default() };
         let Refused { error, seen } = match self.ask(path, options).await {
@@ -98,7 +98,7 @@ impl Inside {
         // Nothing to answer with, or so another program than a server says.
         if answer.status == 416 || answer.status == 0 && matches!(error, Error::Generic { .. }) {
             let state = match answer.size {
-                Some(size) => Some(Fetched { bytes: Bytes::new(), size, version: None }),
+                Some(size) => Some(Response::new(Bytes::new(), size, None)),
                 None => self.state(part, path).await?.map(|state| of(&state, Bytes::new())),
             };
             if state.as_ref().is_none_or(|state| part.range.within(state.size).is_empty()) {
@@ -109,7 +109,7 @@ impl Inside {
     }
 
     /// Asks for the size first.
-    async fn by_size(&self, part: &Part, path: &Path) -> Result<Option<Fetched>, StoreError> {
+    async fn by_size(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
         for attempt in 1.. {
             let Some(state) = self.state(part, path).await? else { return Ok(None) };
             let range = part.range.within(state.size);
@@ -133,7 +133,7 @@ impl Inside {
     }
 
     /// Asks for everything, and reads as far as what is wanted goes.
-    async fn whole(&self, part: &Part, path: &Path) -> Result<Option<Fetched>, StoreError> {
+    async fn whole(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
         match self.ask(path, GetOptions::default()).await {
             Ok(got) => self.received(part, got).await.map(Some),
             Err(Refused { error, seen }) if self.is_missing(&error, &seen) => Ok(None),
@@ -142,7 +142,7 @@ impl Inside {
     }
 
     /// What is wanted, out of what comes.
-    async fn received(&self, part: &Part, got: GetResult) -> Result<Fetched, StoreError> {
+    async fn received(&self, part: &Part, got: GetResult) -> Result<Response, StoreError> {
         let (comes, state) = (got.range.clone(), got.meta.clone());
         let wanted = part.range.within(state.size);
         let too_large = || StoreError::TooLarge {
@@ -153,11 +153,8 @@ impl Inside {
         if size > part.limit {
             return Err(too_large());
         }
-        let wrong = |source| StoreError::Io {
-            operation: "reading",
-            place: self.place.url_of(part.key.as_str()),
-            source,
-        };
+        let wrong =
+            |source: BoxError| StoreError::io("reading", self.place.url_of(part.key.as_str()), source);
         let skip = skipped(&comes, &wanted).map_err(|reason| wrong(reason.into()))?;
         let stream: BoxStream<'static, _> = got.into_stream();
         let taken = match &part.room {
@@ -230,8 +227,8 @@ fn skipped(comes: &Range<u64>, wanted: &Range<u64>) -> Result<u64, String> {
     before.ok_or_else(|| format!("bytes {wanted:?} were asked for, and bytes {comes:?} came"))
 }
 
-fn of(state: &ObjectMeta, bytes: Bytes) -> Fetched {
-    Fetched { bytes, size: state.size, version: version(state) }
+fn of(state: &ObjectMeta, bytes: Bytes) -> Response {
+    Response::new(bytes, state.size, version(state))
 }
 
 /// The entity tag, else the time and the size. A time of 0 stands for none.

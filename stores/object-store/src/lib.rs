@@ -31,17 +31,18 @@ mod runtime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8};
 
-use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectStore, ObjectStoreExt};
 use zarr_spec::store::{
-    Capabilities, Delivery, Directory, Fetched, Got, Manner, Request, Store, StoreError, StorePlugin,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store,
+    StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Example, Key, Output, Prefix};
+use zarr_spec::{BoxError, ByteRange, Example, Key, Output, Prefix};
 
 use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration};
 use failure::failed;
 use fetch::Part;
+use listing::Listing;
 use place::Place;
 use runtime::Runtime;
 
@@ -97,7 +98,7 @@ const HTTP_EXAMPLES: &[Example] =
 const CONCURRENCY: usize = 64;
 
 /// Bytes that come in about the time that a request takes to be answered: 20 ms at 100 Mbit/s.
-const JOIN_GAP: u64 = 256 << 10;
+const COALESCE_GAP: u64 = 256 << 10;
 
 /// A store that is far away.
 #[derive(Debug)]
@@ -153,7 +154,7 @@ impl RemoteStore {
     where
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let ended = |source| StoreError::Io { operation, place: self.location(), source };
+        let ended = |source: BoxError| StoreError::io(operation, self.location(), source);
         self.runtime.wait(ask(Arc::clone(&self.inside))).map_err(ended)?
     }
 }
@@ -167,29 +168,31 @@ impl Store for RemoteStore {
         self.capabilities
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: CONCURRENCY, join_gap: JOIN_GAP }
+    fn read_hints(&self) -> ReadHints {
+        ReadHints::new(CONCURRENCY, COALESCE_GAP)
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let part = Part { key: key.clone(), range, limit: to.remaining(), room: None };
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let part = Part { key: key.clone(), range: options.range, limit: to.remaining(), room: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
-        Ok(fetched.map(Got::from))
+        Ok(fetched.map(GetResult::from))
     }
 
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         Box::new(batch::Batch::new(self, requests, budget))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         if !self.capabilities.writeable {
             return Err(self.refuse("not writeable"));
         }
-        let (key, value) = (key.clone(), Bytes::copy_from_slice(value));
+        let key = key.clone();
+        let value = value.into_bytes();
         self.wait("writing", |inside| async move {
             let put = inside.store.put(&inside.place.of_key(&key)?, value.into()).await;
             put.map(drop).map_err(|error| failed("writing", inside.place.url_of(key.as_str()), &error, None))
@@ -237,12 +240,11 @@ impl Store for RemoteStore {
         })
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         if !self.capabilities.listable {
             return Err(self.refuse("not listable"));
         }
-        let prefix = prefix.clone();
-        self.wait("listing", |inside| async move { inside.keys_below(&prefix).await })
+        Ok(Box::new(Listing::begin(self, prefix)?))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
@@ -256,6 +258,6 @@ impl Store for RemoteStore {
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, room: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
-        Ok(fetched.map(|Fetched { size, .. }| size))
+        Ok(fetched.map(|fetched| fetched.size))
     }
 }

@@ -1,22 +1,89 @@
 //! What keys there are, and erasing them in bulk.
 
+use std::vec;
+
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
+use object_store::ObjectMeta;
 use object_store::path::Path;
 use zarr_spec::store::{Directory, StoreError};
 use zarr_spec::{ByteRange, Key, Prefix};
 
 use crate::fetch::Part;
-use crate::{CONCURRENCY, Inside, failure};
+use crate::{CONCURRENCY, Inside, RemoteStore, failure};
+
+/// The number of objects in memory at a time: services send as many with one response.
+const PAGE: usize = 1000;
+
+/// Every key that begins with a prefix. The next response is requested when all keys of the last one are taken.
+pub(crate) struct Listing<'s> {
+    store: &'s RemoteStore,
+    prefix: Prefix,
+    keys: vec::IntoIter<Key>,
+    /// `None` at the end.
+    objects: Option<Objects>,
+}
+
+/// Objects as they are listed, as many together as a response has.
+type Objects = BoxStream<'static, Vec<object_store::Result<ObjectMeta>>>;
+
+/// Keys, and the objects that follow them.
+struct Page {
+    keys: Vec<Key>,
+    objects: Option<Objects>,
+}
+
+impl<'s> Listing<'s> {
+    /// Waits for the first response.
+    ///
+    /// # Errors
+    ///
+    /// Those of the service.
+    pub(crate) fn begin(store: &'s RemoteStore, prefix: &Prefix) -> Result<Self, StoreError> {
+        let below = prefix.clone();
+        let Page { keys, objects } = store.wait("listing", |inside| async move {
+            let path = inside.place.of_prefix(&below)?;
+            let objects = inside.store.list(path.as_ref()).ready_chunks(PAGE).boxed();
+            inside.page(&below, objects).await
+        })?;
+        Ok(Self { store, prefix: prefix.clone(), keys: keys.into_iter(), objects })
+    }
+}
+
+impl Iterator for Listing<'_> {
+    type Item = Result<Key, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(key) = self.keys.next() {
+                return Some(Ok(key));
+            }
+            let objects = self.objects.take()?;
+            let prefix = self.prefix.clone();
+            let page =
+                self.store.wait("listing", |inside| async move { inside.page(&prefix, objects).await });
+            match page {
+                Ok(Page { keys, objects }) => {
+                    self.keys = keys.into_iter();
+                    self.objects = objects;
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
 
 impl Inside {
-    /// Every key that begins with `prefix`, sorted.
-    pub(crate) async fn keys_below(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let below = self.place.of_prefix(prefix)?;
-        let wrong = |error| failure::failed("listing", self.place.url_of(prefix.as_str()), &error, None);
-        let (mut keys, mut empty) = (Vec::new(), Vec::new());
-        let mut listed = self.store.list(below.as_ref());
-        while let Some(object) = listed.try_next().await.map_err(wrong)? {
+    /// The keys of the next response of a listing.
+    async fn page(&self, prefix: &Prefix, mut objects: Objects) -> Result<Page, StoreError> {
+        let Some(listed) = objects.next().await else {
+            return Ok(Page { keys: Vec::new(), objects: None });
+        };
+        let mut keys = Vec::with_capacity(listed.len());
+        let mut empty = Vec::new();
+        for object in listed {
+            let wrong = |error| failure::failed("listing", self.place.url_of(prefix.as_str()), &error, None);
+            let object = object.map_err(wrong)?;
             let key = self.place.key(&object.location).filter(|key| prefix.strip(key.as_str()).is_some());
             match key {
                 Some(key) if object.size == 0 => empty.push(key),
@@ -25,8 +92,7 @@ impl Inside {
             }
         }
         keys.extend(self.values_among(empty).await?);
-        keys.sort_unstable();
-        Ok(keys)
+        Ok(Page { keys, objects: Some(objects) })
     }
 
     /// Of objects without bytes, those that are values: an object that stands for a folder is called `a/b/`, and is listed
@@ -40,20 +106,17 @@ impl Inside {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// What lies directly below `prefix`.
+    /// The keys and prefixes directly below `prefix`.
     pub(crate) async fn directory(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         let below = self.place.of_prefix(prefix)?;
         let listed = self.store.list_with_delimiter(below.as_ref()).await;
         let listed = listed
             .map_err(|error| failure::failed("listing", self.place.url_of(prefix.as_str()), &error, None))?;
         let keys = listed.objects.iter().filter_map(|object| self.place.key(&object.location));
-        let mut keys: Vec<Key> = keys.filter(|key| prefix.strip(key.as_str()).is_some()).collect();
+        let keys = keys.filter(|key| prefix.strip(key.as_str()).is_some());
         let folders = listed.common_prefixes.iter().filter_map(|path| self.place.folder(path));
-        let mut prefixes: Vec<Prefix> =
-            folders.filter(|folder| folder.parent().as_ref() == Some(prefix)).collect();
-        keys.sort_unstable();
-        prefixes.sort_unstable();
-        Ok(Directory { keys, prefixes })
+        let prefixes = folders.filter(|folder| folder.parent().as_ref() == Some(prefix));
+        Ok(Directory::new(keys.collect(), prefixes.collect()))
     }
 
     /// Erases objects, many with a request where the service has such requests.

@@ -12,7 +12,7 @@ use object_store::memory::InMemory;
 use tokio::runtime::Builder;
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{
-    Capabilities, Contents, Fetched, Request, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, Contents, Request, Response, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_object_store::RemoteStore;
@@ -57,9 +57,9 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-fn part(store: &dyn Store, name: &str, range: ByteRange) -> Result<Option<Fetched>, StoreError> {
+fn part(store: &dyn Store, name: &str, range: ByteRange) -> Result<Option<Response>, StoreError> {
     let mut output = Output::at_most(1000);
-    Ok(store.get(&key(name), range, &mut output)?.map(|got| got.into_fetched(output)))
+    Ok(store.get(&key(name), range.into(), &mut output)?.map(|got| got.into_response(output)))
 }
 
 fn refused<T>(result: Result<T, StoreError>) -> String {
@@ -104,7 +104,7 @@ fn a_store_works_and_ends_inside_of_somebody_elses_runtime() {
     for builder in [&mut Builder::new_current_thread(), &mut Builder::new_multi_thread()] {
         builder.build().unwrap().block_on(async {
             let store = bucket(&server, "");
-            store.set(&key("k"), b"v").unwrap();
+            store.set(&key("k"), b"v".into()).unwrap();
             assert_eq!(get_value(&*store, &key("k"), 1).unwrap().unwrap(), b"v"[..]);
             let mut many = store.get_many(vec![Request::new(key("k"), ByteRange::Full, 1)], 1);
             assert_eq!(many.next().unwrap().1.unwrap().unwrap().bytes, b"v"[..]);
@@ -127,7 +127,7 @@ fn every_character_of_a_key_arrives() {
     let mut names: Vec<String> = characters.map(|one| format!("a{one}b/{one}{one}{one}")).collect();
     names.extend(["%2e%2e/%2F", "a%20b", "...", "a/.b", "+", "~", "e\u{301}"].map(str::to_owned));
     for name in &names {
-        store.set(&key(name), name.as_bytes()).unwrap();
+        store.set(&key(name), name.as_bytes().into()).unwrap();
         assert!(objects.lock().unwrap().contains_key(&format!("p/{name}")), "{name}");
         for store in [&store, &plain] {
             assert_eq!(get_value(&**store, &key(name), 100).unwrap().unwrap(), name.as_bytes(), "{name}");
@@ -196,11 +196,8 @@ fn a_server_that_knows_no_ranges_is_read_from_the_start() {
         assert_eq!(part(&*store, "v", ByteRange::From(20)).unwrap().unwrap().bytes, "");
         let seen: Vec<_> = server.take().iter().map(|line| line.replace("/v", "/")).collect();
         assert_eq!(seen[..asked.len()], *asked);
-        assert_eq!(
-            store.capabilities(),
-            Capabilities { writeable: false, listable: false, erasable: false, ..Capabilities::ALL }
-        );
-        assert!(refused(store.set(&key("v"), b"")).ends_with("is not writeable"));
+        assert_eq!(store.capabilities(), Capabilities::READ_ONLY.unlistable());
+        assert!(refused(store.set(&key("v"), b"".into())).ends_with("is not writeable"));
         assert!(refused(store.list()).ends_with("is not listable"));
         assert!(refused(store.erase(&key("v"))).ends_with("is not erasable"));
     }
@@ -280,7 +277,7 @@ fn a_bucket_that_is_not_there_is_no_missing_key() {
         refused(store.size(&key("v"))),
         refused(get_value(&*store, &key("v"), 100)),
         refused(part(&*store, "v", ByteRange::Last(1))),
-        refused(store.set(&key("v"), b"v")),
+        refused(store.set(&key("v"), b"v".into())),
         refused(store.list()),
         refused(store.list_dir(&Prefix::root())),
         refused(store.erase(&key("v"))),
@@ -306,8 +303,9 @@ fn objects_that_stand_for_folders_are_no_values() {
 }
 
 fn requests(count: usize, expected: usize) -> Vec<Request> {
-    let request =
-        |number: usize| Request { expected, ..Request::new(key(&number.to_string()), ByteRange::Full, 100) };
+    let request = |number: usize| {
+        Request::new(key(&number.to_string()), ByteRange::Full, 100).with_expected_size(expected)
+    };
     (0..count).map(request).collect()
 }
 
@@ -395,7 +393,7 @@ fn what_is_more_than_was_expected_waits_for_room() {
     let store = opened(&server.url()).unwrap();
     let request = |number: usize| {
         let request = Request::new(key(&number.to_string()), ByteRange::Full, SIZE);
-        Request { expected: 0, ..request }
+        request.with_expected_size(0)
     };
     let mut deliveries = store.get_many((0..4).map(request).collect(), SIZE);
     assert!(deliveries.next().unwrap().1.is_ok());
@@ -422,13 +420,14 @@ fn who_stops_taking_stops_the_requests() {
 #[test]
 fn what_comes_in_one_piece_is_shared() {
     let store = RemoteStore::new(Arc::new(InMemory::new()), "objects://memory", "").unwrap();
-    store.set(&key("v"), &[7; 1000]).unwrap();
+    store.set(&key("v"), (&[7; 1000]).into()).unwrap();
     let mut output = Output::at_most(1000);
-    let pointers =
-        [0, 1].map(|_| match store.get(&key("v"), ByteRange::Full, &mut output).unwrap().unwrap().contents {
+    let pointers = [0, 1].map(|_| {
+        match store.get(&key("v"), ByteRange::Full.into(), &mut output).unwrap().unwrap().contents {
             Contents::Shared(bytes) => bytes.as_ptr() as usize,
             Contents::Written => panic!("the bytes were copied"),
-        });
+        }
+    });
     assert_eq!(pointers[0], pointers[1]);
 }
 

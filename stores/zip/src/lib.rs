@@ -24,11 +24,11 @@ use bytes::Bytes;
 use rawzip::{FileReader, ReaderAt};
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
-    Version,
+    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store,
+    StoreConfiguration, StoreError, StorePlugin, Version,
 };
 use zarr_spec::{
-    BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
+    BoxError, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
 };
 
 mod directory;
@@ -69,11 +69,7 @@ impl ZipStore {
     /// [`StoreError::Io`] if there is no file or it cannot be read, [`StoreError::Invalid`] for what is no whole archive.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let opening = |error: io::Error| StoreError::Io {
-            operation: "opening",
-            place: printable_path(path).to_string(),
-            source: error.into(),
-        };
+        let opening = |error: io::Error| StoreError::io("opening", printable_path(path).to_string(), error);
         let file = File::open(path).map_err(opening)?;
         let state = file.metadata().map_err(opening)?;
         if !state.is_file() {
@@ -133,22 +129,26 @@ impl Store for ZipStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { readable: true, writeable: false, listable: true, erasable: false }
+        Capabilities::READ_ONLY
     }
 
-    fn manner(&self) -> Manner {
+    fn read_hints(&self) -> ReadHints {
         // The file is open: a read takes about as long as copying this much does.
-        Manner { concurrency: 0, join_gap: 16 << 10 }
+        ReadHints::new(0, 16 << 10)
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let Some(entry) = self.entries.find(key) else { return Ok(None) };
-        let reading =
-            |source| StoreError::Io { operation: "reading", place: format!("{}/{key}", self.name), source };
+        let reading = |source: BoxError| StoreError::io("reading", format!("{}/{key}", self.name), source);
         if let Form::Refused(reason) = entry.form() {
             return Err(reading(reason.to_string().into()));
         }
-        let part = range.within(entry.size());
+        let part = options.range.within(entry.size());
         if part.end - part.start > to.remaining() as u64 {
             let source = LimitExceeded { limit: to.remaining() };
             return Err(StoreError::TooLarge { key: key.to_string(), source });
@@ -159,14 +159,10 @@ impl Store for ZipStore {
             version[8 * number..][..8].copy_from_slice(&part.to_le_bytes());
         }
         version[24..].copy_from_slice(&entry.crc32().to_le_bytes());
-        Ok(Some(Got {
-            contents: Contents::Written,
-            size: entry.size(),
-            version: Some(Version::new(version)),
-        }))
+        Ok(Some(GetResult::new(Contents::Written, entry.size(), Some(Version::new(version)))))
     }
 
-    fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, _key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
         Err(StoreError::not_supported(self, "not writeable"))
     }
 
@@ -186,8 +182,8 @@ impl Store for ZipStore {
         Err(StoreError::not_supported(self, "not erasable"))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(self.entries.below(prefix).iter().map(|entry| entry.key().clone()).collect())
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        Ok(Box::new(self.entries.below(prefix).iter().map(|entry| Ok(entry.key().clone()))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {

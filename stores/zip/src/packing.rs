@@ -47,7 +47,7 @@ pub fn pack(
     comment: &str,
     progress: &mut dyn FnMut(Packed),
 ) -> Result<usize, StoreError> {
-    let mut keys = store.list_prefix(prefix)?;
+    let mut keys = store.list_sorted(prefix)?;
     keys.sort_by_cached_key(|key| rank(prefix.strip(key.as_str()).unwrap_or_default()));
     let mut archive = ZipArchiveWriter::new(to);
     archive.set_comment(comment);
@@ -81,7 +81,7 @@ fn add(
     loop {
         let mut output = buffer.output(PIECE);
         let range = ByteRange::Range { offset: done, size: PIECE as u64 };
-        let got = store.get(key, range, &mut output)?.ok_or_else(changed)?;
+        let got = store.get(key, range.into(), &mut output)?.ok_or_else(changed)?;
         let bytes = match &got.contents {
             Contents::Written => output.written(),
             Contents::Shared(bytes) => bytes,
@@ -124,5 +124,5 @@ fn path_of(name: &str) -> Result<EntryPath<'_>, Invalid> {
 }
 
 fn failed(place: &str, source: BoxError) -> StoreError {
-    StoreError::Io { operation: "packing", place: place.to_owned(), source }
+    StoreError::io("packing", place, source)
 }

@@ -14,7 +14,8 @@ use flate2::write::DeflateEncoder;
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::holds_every_rule;
 use zarr_spec::store::{
-    Capabilities, Directory, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration,
+    StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};
@@ -102,7 +103,7 @@ fn value(store: &dyn Store, at: &str) -> Result<Option<Bytes>, StoreError> {
 
 fn part(store: &dyn Store, at: &str, range: ByteRange) -> Vec<u8> {
     let mut output = Output::at_most(1 << 20);
-    let got = store.get(&key(at), range, &mut output).unwrap().unwrap();
+    let got = store.get(&key(at), range.into(), &mut output).unwrap().unwrap();
     got.into_bytes(output).to_vec()
 }
 
@@ -158,15 +159,20 @@ impl Store for Repacked {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        self.archive().manner()
+    fn read_hints(&self) -> ReadHints {
+        self.archive().read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.archive().get(key, range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.archive().get(key, options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.change(|| self.values.set(key, value))
     }
 
@@ -174,8 +180,9 @@ impl Store for Repacked {
         self.change(|| self.values.erase(key))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.archive().list_prefix(prefix)
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        let keys: Vec<_> = self.archive().list_prefix(prefix)?.collect();
+        Ok(Box::new(keys.into_iter()))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
@@ -215,7 +222,7 @@ fn parts_of_stored_and_deflated_values_are_those_of_the_whole() {
             let wanted = usize::try_from(wanted.start).unwrap()..usize::try_from(wanted.end).unwrap();
             assert_eq!(part(&store, at, range), bytes[wanted], "{range:?} of {at}");
         }
-        let small = store.get(&key(at), ByteRange::Full, &mut Output::at_most(299_999));
+        let small = store.get(&key(at), ByteRange::Full.into(), &mut Output::at_most(299_999));
         assert!(matches!(small, Err(StoreError::TooLarge { .. })), "{small:?}");
     }
     assert_eq!(value(&store, "none").unwrap().unwrap(), b""[..]);
@@ -262,7 +269,8 @@ fn keys_are_the_names_of_entries() {
     assert_eq!(foo.keys, [key("foo/.zarray"), key("foo/bar!")]);
     assert_eq!(foo.prefixes, [Prefix::new("foo/bar/").unwrap()]);
     let nowhere = Prefix::new("fo/").unwrap();
-    assert_eq!((store.list_prefix(&nowhere).unwrap(), store.list_dir(&nowhere).unwrap()), Default::default());
+    assert!(store.list_prefix(&nowhere).unwrap().next().is_none());
+    assert_eq!(store.list_dir(&nowhere).unwrap(), Default::default());
     assert_eq!(value(&store, "foo/bar/0.0").unwrap().unwrap(), b"foo/bar/0.0"[..]);
     let erased = store.erase(&key("z"));
     assert!(matches!(erased, Err(StoreError::NotSupported { quality: "not erasable", .. })), "{erased:?}");
@@ -312,7 +320,7 @@ fn what_cannot_be_read_says_why_and_is_listed() {
         stored("good", &bytes),
     ];
     let store = open(archive(&entries, b""));
-    assert_eq!(store.list().unwrap().len(), entries.len());
+    assert_eq!((&store as &dyn Store).list().unwrap().len(), entries.len());
     for (at, reason) in [
         ("encrypted", "it is encrypted"),
         ("lzma", "compressed with LZMA (method 14), and only stored and deflated"),
@@ -464,7 +472,7 @@ fn what_cannot_be_packed_is_an_error() {
     let source = MinimalStore::with_values(Capabilities::ALL, &[("é:é", b"1")]);
     let refused = pack(&source, &Prefix::root(), &mut Vec::new(), "", &mut |_| ()).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)) && refused.to_string().contains("`é:é`"), "{refused}");
-    let blind = MinimalStore::with_values(Capabilities { listable: false, ..Capabilities::ALL }, &[]);
+    let blind = MinimalStore::with_values(Capabilities::ALL.unlistable(), &[]);
     let refused = pack(&blind, &Prefix::root(), &mut Vec::new(), "", &mut |_| ());
     assert!(matches!(refused, Err(StoreError::NotSupported { quality: "not listable", .. })), "{refused:?}");
     let long = "x".repeat(65536);
@@ -497,7 +505,7 @@ fn a_description_a_url_and_what_is_none_are_told_apart() {
         assert_eq!(value(&*store, "k").unwrap().unwrap(), b"v"[..]);
         assert!(store.location().starts_with("zip:/") && store.location().ends_with("/a b%20c.zip"));
         assert!(by_url(&store.location()).is_ok());
-        let can = Capabilities { writeable: false, erasable: false, ..Capabilities::ALL };
+        let can = Capabilities::ALL.read_only();
         assert_eq!(store.capabilities(), can);
     }
     assert!(described(r#"{"type": "zip"}"#).unwrap_err().contains("path"));
@@ -515,7 +523,8 @@ fn a_description_a_url_and_what_is_none_are_told_apart() {
 fn versions_tell_values_apart() {
     let store = open(archive(&[stored("a", b"1"), stored("b", b"1"), stored("c", b"2")], b""));
     let version = |at: &str| {
-        let got = store.get(&key(at), ByteRange::Range { offset: 0, size: 0 }, &mut Output::at_most(0));
+        let got =
+            store.get(&key(at), ByteRange::Range { offset: 0, size: 0 }.into(), &mut Output::at_most(0));
         got.unwrap().unwrap().version.unwrap()
     };
     assert_eq!(version("a"), version("a"));

@@ -5,7 +5,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_spec::store::{Begun, Changes, ChunkName, Version};
+use zarr_spec::store::Version;
+use zarr_spec::store::cache::{ChangeCount, ChunkId, ReadStart};
 use zarr_spec::{ByteRange, Bytes, Key, Prefix};
 
 use crate::lru::Lru;
@@ -42,7 +43,7 @@ pub(crate) struct Kept {
     size: usize,
     items: Lru<Item>,
     values: HashMap<Key, Value>,
-    /// Changes that were begun, ended or noticed so far.
+    /// ChangeCount that were begun, ended or noticed so far.
     changes: [u64; COUNTERS],
     uses: u64,
 }
@@ -99,12 +100,12 @@ impl Kept {
     }
 
     /// When this is.
-    pub(crate) fn now(&self) -> Begun {
-        Begun(self.uses)
+    pub(crate) fn now(&self) -> ReadStart {
+        ReadStart(self.uses)
     }
 
-    pub(crate) fn changes(&self, key: &Key) -> Changes {
-        Changes(self.changes[self.counter(key)])
+    pub(crate) fn changes(&self, key: &Key) -> ChangeCount {
+        ChangeCount(self.changes[self.counter(key)])
     }
 
     /// The bytes in `range` of a value, out of a part that has them all, and the state of the value.
@@ -127,7 +128,7 @@ impl Kept {
     }
 
     /// A decoded chunk.
-    pub(crate) fn find_chunk(&mut self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+    pub(crate) fn find_chunk(&mut self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
         match &self.items.get(slot)?.what {
             // Mostly it is the very same text.
@@ -139,7 +140,14 @@ impl Kept {
     }
 
     /// Keeps what was read of a value, and its state, unless it was changed since there were `changes`.
-    pub(crate) fn keep(&mut self, key: &Key, range: ByteRange, bytes: Bytes, state: State, changes: Changes) {
+    pub(crate) fn keep(
+        &mut self,
+        key: &Key,
+        range: ByteRange,
+        bytes: Bytes,
+        state: State,
+        changes: ChangeCount,
+    ) {
         if changes != self.changes(key) {
             return;
         }
@@ -158,7 +166,7 @@ impl Kept {
     }
 
     /// Whether a chunk of so many bytes fits without what was used after `begun`.
-    pub(crate) fn has_room_for(&self, key: &Key, size: usize, begun: Begun) -> bool {
+    pub(crate) fn has_room_for(&self, key: &Key, size: usize, begun: ReadStart) -> bool {
         self.has_room(cost(key, size), begun)
     }
 
@@ -166,19 +174,19 @@ impl Kept {
     /// what was used after `begun`.
     pub(crate) fn keep_chunk(
         &mut self,
-        chunk: &ChunkName<'_>,
+        chunk: &ChunkId<'_>,
         bytes: Bytes,
-        changes: Changes,
-        begun: Begun,
+        changes: ChangeCount,
+        begun: ReadStart,
     ) -> bool {
-        let &ChunkName { key, number, decoding } = chunk;
+        let &ChunkId { key, number, decoding, .. } = chunk;
         changes != self.changes(key)
             || (self.has_room(cost(key, bytes.len()), begun)
                 && self.insert(key, What::Chunk(Chunk { number, decoding: Arc::clone(decoding), bytes })))
     }
 
     /// Keeps that a key has no value, unless it was changed since there were `changes`.
-    pub(crate) fn keep_missing(&mut self, key: &Key, changes: Changes) {
+    pub(crate) fn keep_missing(&mut self, key: &Key, changes: ChangeCount) {
         if changes == self.changes(key) {
             self.note_missing(key);
             self.insert(key, What::Missing);
@@ -229,7 +237,7 @@ impl Kept {
     }
 
     /// Whether so many bytes fit without what was used after `begun`.
-    fn has_room(&self, cost: usize, begun: Begun) -> bool {
+    fn has_room(&self, cost: usize, begun: ReadStart) -> bool {
         let mut room = self.limit.saturating_sub(self.size);
         let mut old = self.items.iter().map(|(_, item)| item).take_while(|item| item.used <= begun.0);
         while room < cost {

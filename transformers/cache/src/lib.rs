@@ -19,9 +19,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
+use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
-    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Fetched,
-    Got, Manner, Request, Store, StoreConfiguration, StoreError, StorePlugin,
+    Contents, DescribedStore, GetOptions, GetResult, Payload, Request, Response, Responses, Store,
+    StoreConfiguration, StoreError, StorePlugin,
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -109,47 +110,52 @@ impl CacheStore {
         result
     }
 
-    /// A value or a part of one, out of what is kept or from the store.
-    fn read(
+    /// Reads a value or a part of one from the store.
+    fn fetch(
         &self,
-        (key, range): (&Key, ByteRange),
+        key: &Key,
+        options: GetOptions,
         to: &mut Output<'_>,
-        keeps: bool,
-        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
-    ) -> Result<Option<Got>, StoreError> {
-        let (found, changes) = {
-            let mut kept = self.kept();
-            (kept.find(key, range), kept.changes(key))
-        };
-        match found {
-            Found::Kept((bytes, _)) if bytes.len() > to.remaining() => {
-                return Err(too_large(key, to.remaining()));
-            }
-            Found::Kept((bytes, State { size, version })) => {
-                return Ok(Some(Got { contents: Contents::Shared(bytes), size, version }));
-            }
-            Found::Missing => return Ok(None),
-            Found::Unknown => {}
-        }
+        changes: ChangeCount,
+    ) -> Result<Option<GetResult>, StoreError> {
         let before = to.written().len();
-        let Some(got) = get(&*self.store, to)? else {
+        let Some(found) = self.store.get(key, self.inner_options(options), to)? else {
             self.note_missing(key, changes);
             return Ok(None);
         };
-        let bytes = match &got.contents {
+        let bytes = match &found.contents {
             Contents::Shared(bytes) => bytes,
             Contents::Written => &to.written()[before..],
         };
-        let state = State { size: got.size, version: got.version.clone() };
-        match self.own(bytes).filter(|_| keeps) {
-            Some(bytes) => self.kept().keep(key, range, bytes, state, changes),
+        let state = State { size: found.size, version: found.version.clone() };
+        self.note(key, options, bytes, state, changes);
+        Ok(Some(found))
+    }
+
+    /// Retains bytes that were fetched, or only compares the state of the value.
+    fn note(&self, key: &Key, options: GetOptions, bytes: &[u8], state: State, changes: ChangeCount) {
+        match self.own(bytes).filter(|_| self.retains(options)) {
+            Some(bytes) => self.kept().keep(key, options.range, bytes, state, changes),
             None => self.kept().note_state(key, &state),
         }
-        Ok(Some(got))
+    }
+
+    /// Whether encoded bytes are retained. Of chunks that an engine decodes, this cache or one inside of it retains the
+    /// decoded bytes instead.
+    fn retains(&self, options: GetOptions) -> bool {
+        options.may_cache || self.chunks == Chunks::Encoded
+    }
+
+    /// A cache inside of one of decoded chunks retains the encoded bytes.
+    fn inner_options(&self, options: GetOptions) -> GetOptions {
+        match self.chunks {
+            Chunks::Encoded => options,
+            Chunks::Decoded => GetOptions::new(options.range),
+        }
     }
 
     /// What is missing has no parts, and the cache may keep just that.
-    fn note_missing(&self, key: &Key, changes: Changes) {
+    fn note_missing(&self, key: &Key, changes: ChangeCount) {
         match self.keeps_missing {
             true => self.kept().keep_missing(key, changes),
             false => self.kept().note_missing(key),
@@ -157,12 +163,14 @@ impl CacheStore {
     }
 
     /// What `request` asks for, if it is kept.
-    fn find(&self, request: &Request) -> Option<Result<Option<Fetched>, StoreError>> {
-        match self.kept().find(&request.key, request.range) {
+    fn find(&self, request: &Request) -> Option<Result<Option<Response>, StoreError>> {
+        match self.kept().find(&request.key, request.options.range) {
             Found::Kept((bytes, _)) if bytes.len() > request.limit => {
                 Some(Err(too_large(&request.key, request.limit)))
             }
-            Found::Kept((bytes, State { size, version })) => Some(Ok(Some(Fetched { bytes, size, version }))),
+            Found::Kept((bytes, State { size, version })) => {
+                Some(Ok(Some(Response::new(bytes, size, version))))
+            }
             Found::Missing => Some(Ok(None)),
             Found::Unknown => None,
         }
@@ -184,153 +192,152 @@ fn too_large(key: &Key, limit: usize) -> StoreError {
     StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for CacheStore {
-    fn location(&self) -> String {
-        self.store.location()
-    }
+/// A request that the store is asked, and what is known of its value.
+struct Asked {
+    index: usize,
+    key: Key,
+    options: GetOptions,
+    changes: ChangeCount,
+}
 
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
+zarr_spec::delegate_store! {
+    impl Store for CacheStore {
+        forward(self.store): describe, list;
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.read((key, range), to, true, |store, to| store.get(key, range, to))
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        let (mut here, mut asked, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, mut request) in requests.into_iter().enumerate() {
-            match self.find(&request) {
-                Some(found) => here.push((number, found)),
-                None => {
-                    // As in `get_once`: of such bytes, the decoded chunks are kept.
-                    let keeps = !request.once || self.chunks == Chunks::Encoded;
-                    request.once &= self.chunks == Chunks::Encoded;
-                    let changes = self.kept().changes(&request.key);
-                    numbers.push((number, request.key.clone(), request.range, keeps, changes));
-                    asked.push(request);
+        fn get(
+            &self,
+            key: &Key,
+            options: GetOptions,
+            to: &mut Output<'_>,
+        ) -> Result<Option<GetResult>, StoreError> {
+            let (found, changes) = {
+                let mut kept = self.kept();
+                (kept.find(key, options.range), kept.changes(key))
+            };
+            match found {
+                Found::Kept((bytes, _)) if bytes.len() > to.remaining() => {
+                    Err(too_large(key, to.remaining()))
                 }
+                Found::Kept((bytes, State { size, version })) => {
+                    Ok(Some(GetResult::new(Contents::Shared(bytes), size, version)))
+                }
+                Found::Missing => Ok(None),
+                Found::Unknown => self.fetch(key, options, to, changes),
             }
         }
-        if asked.is_empty() {
-            return Box::new(here.into_iter());
-        }
-        let fetched = self.store.get_many(asked, budget).filter_map(move |(place, delivered)| {
-            let (number, key, range, keeps, changes) = numbers.get(place)?;
-            match &delivered {
-                Ok(Some(Fetched { bytes, size, version })) => {
-                    let state = State { size: *size, version: version.clone() };
-                    match self.own(bytes).filter(|_| *keeps) {
-                        Some(bytes) => self.kept().keep(key, *range, bytes, state, *changes),
-                        None => self.kept().note_state(key, &state),
+
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            let mut here = Vec::new();
+            let mut asked = Vec::new();
+            let mut inner_requests = Vec::new();
+            for (index, mut request) in requests.into_iter().enumerate() {
+                if let Some(found) = self.find(&request) {
+                    here.push((index, found));
+                    continue;
+                }
+                let changes = self.kept().changes(&request.key);
+                asked.push(Asked { index, key: request.key.clone(), options: request.options, changes });
+                request.options = self.inner_options(request.options);
+                inner_requests.push(request);
+            }
+            if asked.is_empty() {
+                return Box::new(here.into_iter());
+            }
+            let fetched = self.store.get_many(inner_requests, budget);
+            let fetched = fetched.filter_map(move |(number, completed)| {
+                let Asked { index, key, options, changes } = asked.get(number)?;
+                match &completed {
+                    Ok(Some(Response { bytes, size, version, .. })) => {
+                        let state = State { size: *size, version: version.clone() };
+                        self.note(key, *options, bytes, state, *changes);
                     }
+                    Ok(None) => self.note_missing(key, *changes),
+                    Err(_) => {}
                 }
-                Ok(None) => self.note_missing(key, *changes),
-                Err(_) => {}
+                Some((*index, completed))
+            });
+            Box::new(here.into_iter().chain(fetched))
+        }
+
+        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+            if !self.keeps_missing {
+                return self.store.size(key);
             }
-            Some((*number, delivered))
-        });
-        Box::new(here.into_iter().chain(fetched))
-    }
-
-    /// The chunks that are decoded of these bytes are kept here, or by a store inside of this one.
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        match self.chunks {
-            Chunks::Encoded => self.read((key, range), to, true, |store, to| store.get_once(key, range, to)),
-            Chunks::Decoded => self.read((key, range), to, false, |store, to| store.get(key, range, to)),
+            let (found, changes) = {
+                let mut kept = self.kept();
+                (kept.find(key, ByteRange::From(0)), kept.changes(key))
+            };
+            if found == Found::Missing {
+                return Ok(None);
+            }
+            let size = self.store.size(key)?;
+            if size.is_none() {
+                self.note_missing(key, changes);
+            }
+            Ok(size)
         }
-    }
 
-    fn caching(&self) -> Caching<'_> {
-        match (self.chunks, self.store.caching()) {
-            (Chunks::Decoded, _) => Caching::Decoded(self),
-            (Chunks::Encoded, Caching::Decoded(chunks)) => Caching::Decoded(chunks),
-            (Chunks::Encoded, Caching::None | Caching::Encoded) => Caching::Encoded,
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            match self.chunks {
+                Chunks::Decoded => Some(self),
+                Chunks::Encoded => self.store.chunk_cache(),
+            }
         }
-    }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.change(|kept| kept.change(key), |store| store.set(key, value))
-    }
-
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        let forget = |kept: &mut Kept| values.iter().for_each(|(key, ..)| kept.change(key));
-        self.change(forget, |store| store.set_partial_values(values))
-    }
-
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.change(|kept| kept.change(key), |store| store.erase(key))
-    }
-
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let forget = |kept: &mut Kept| keys.iter().for_each(|key| kept.change(key));
-        self.change(forget, |store| store.erase_values(keys))
-    }
-
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.change(|kept| kept.change_below(prefix), |store| store.erase_prefix(prefix))
-    }
-
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.store.list()
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.store.list_prefix(prefix)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.store.list_dir(prefix)
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        if !self.keeps_missing {
-            return self.store.size(key);
+        fn caches_values(&self) -> bool {
+            true
         }
-        let (found, changes) = {
-            let mut kept = self.kept();
-            (kept.find(key, ByteRange::From(0)), kept.changes(key))
-        };
-        if found == Found::Missing {
-            return Ok(None);
+
+        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+            self.change(|kept| kept.change(key), |store| store.set(key, value))
         }
-        let size = self.store.size(key)?;
-        if size.is_none() {
-            self.note_missing(key, changes);
+
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            let forget = |kept: &mut Kept| values.iter().for_each(|(key, ..)| kept.change(key));
+            self.change(forget, |store| store.set_partial_values(values))
         }
-        Ok(size)
+
+        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+            self.change(|kept| kept.change(key), |store| store.erase(key))
+        }
+
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            let forget = |kept: &mut Kept| keys.iter().for_each(|key| kept.change(key));
+            self.change(forget, |store| store.erase_values(keys))
+        }
+
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            self.change(|kept| kept.change_below(prefix), |store| store.erase_prefix(prefix))
+        }
     }
 }
 
-/// Chunks of this store alone: one that it is around has its own.
+/// The chunks of this store: one that it is around has its own.
 impl ChunkCache for CacheStore {
-    fn begin(&self) -> Begun {
+    fn begin_read(&self) -> ReadStart {
         self.kept().now()
     }
 
-    fn changes(&self, key: &Key) -> Changes {
+    fn change_count(&self, key: &Key) -> ChangeCount {
         self.kept().changes(key)
     }
 
-    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+    fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         self.kept().find_chunk(chunk)
     }
 
-    fn has_room(&self, chunk: &ChunkName<'_>, size: usize, begun: Begun) -> bool {
-        self.kept().has_room_for(chunk.key, size, begun)
+    fn has_capacity(&self, chunk: &ChunkId<'_>, size: usize, start: ReadStart) -> bool {
+        self.kept().has_room_for(chunk.key, size, start)
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, changes: Changes, begun: Begun) -> bool {
-        self.kept().keep_chunk(chunk, decoded, changes, begun)
+    fn insert_chunk(
+        &self,
+        chunk: &ChunkId<'_>,
+        decoded: Bytes,
+        changes: ChangeCount,
+        start: ReadStart,
+    ) -> bool {
+        self.kept().keep_chunk(chunk, decoded, changes, start)
     }
 }
 
@@ -342,7 +349,7 @@ struct CacheConfiguration {
     chunks: Chunks,
     #[serde(default)]
     missing: bool,
-    store: Box<dyn StoreConfiguration>,
+    store: DescribedStore,
 }
 
 #[typetag::deserialize(name = "cache")]
@@ -374,17 +381,17 @@ fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
             store.location()
         )));
     }
-    let reason = match (chunks, store.caching()) {
-        (_, Caching::None) | (Chunks::Decoded, Caching::Encoded) => return Ok(()),
-        (Chunks::Encoded, Caching::Encoded) => {
+    let reason = match (chunks, store.chunk_cache().is_some(), store.caches_values()) {
+        (_, false, false) | (Chunks::Decoded, false, true) => return Ok(()),
+        (Chunks::Encoded, false, true) => {
             "both keep encoded values, and the inner one is only asked for what the outer one lost: \
              use one cache with the `bytes` of both"
         }
-        (Chunks::Encoded, Caching::Decoded(_)) => {
+        (Chunks::Encoded, true, _) => {
             "the inner one keeps decoded chunks, and those are found before any encoded one is asked for: \
              the one with `\"chunks\": \"decoded\"` has to be the outer one"
         }
-        (Chunks::Decoded, Caching::Decoded(_)) => {
+        (Chunks::Decoded, true, _) => {
             "both are for decoded chunks, and the inner one would get none: use one cache with the `bytes` of both"
         }
     };

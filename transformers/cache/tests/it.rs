@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::{described, empty, filled, has_no_url, holds_every_rule, key, value};
+use zarr_spec::store::cache::{ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
-    Begun, Caching, Capabilities, ChunkCache, ChunkName, Contents, Got, Manner, Request, Store, StoreError,
+    Capabilities, Contents, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Store, StoreError,
     Version, get_value,
 };
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix};
@@ -59,19 +60,24 @@ impl Store for Versioned {
         self.store.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.store.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
-        let got = self.store.get(key, range, to)?;
+        let got = self.store.get(key, options, to)?;
         // As good as an etag of the value.
         let whole = get_value(&*self.store, key, usize::MAX)?;
-        Ok(got.map(|got| Got { version: whole.map(|whole| Version::new(&whole)), ..got }))
+        Ok(got.map(|got| GetResult::new(got.contents, got.size, whole.map(|whole| Version::new(&whole)))))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.store.set(key, value)
     }
 
@@ -79,7 +85,7 @@ impl Store for Versioned {
         self.store.erase(key)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.store.list_prefix(prefix)
     }
 
@@ -90,7 +96,7 @@ impl Store for Versioned {
 
 fn part(store: &dyn Store, at: &str, range: ByteRange) -> Vec<u8> {
     let mut output = Output::at_most(100);
-    let got = store.get(&key(at), range, &mut output).unwrap().unwrap();
+    let got = store.get(&key(at), range.into(), &mut output).unwrap().unwrap();
     match got.contents {
         Contents::Shared(bytes) => bytes.to_vec(),
         Contents::Written => output.into_written(),
@@ -127,7 +133,7 @@ fn what_was_read_is_not_read_again() {
         assert_eq!(many(&store, &[("a", MIDDLE), ("a", ByteRange::Full)])[0].as_deref(), Some(&b"234"[..]));
     }
     assert_eq!(inside.reads(), 0);
-    assert!(store.get(&key("a"), ByteRange::Full, &mut Output::at_most(9)).is_err());
+    assert!(store.get(&key("a"), ByteRange::Full.into(), &mut Output::at_most(9)).is_err());
 
     assert_eq!(part(&store, "d/b", ByteRange::Last(1)), b"2");
     assert_eq!(part(&store, "d/b", ByteRange::From(1)), b"2");
@@ -155,7 +161,7 @@ fn only_what_is_not_kept_is_asked_for_in_a_batch() {
 
 /// All that concern `a`.
 const CHANGES: [fn(&dyn Store); 5] = [
-    |store| store.set(&key("a"), b"new").unwrap(),
+    |store| store.set(&key("a"), b"new".into()).unwrap(),
     |store| store.set_partial_values(&[(key("a"), 0, b"new")]).unwrap(),
     |store| store.erase(&key("a")).unwrap(),
     |store| store.erase_values(&[key("a")]).unwrap(),
@@ -178,7 +184,7 @@ fn own_changes_are_seen_at_once() {
 fn parts_of_another_version_are_forgotten() {
     let (inside, store) = cached(10_000);
     assert_eq!(part(&store, "a", MIDDLE), b"234");
-    inside.set(&key("a"), b"abcdefghij").unwrap();
+    inside.set(&key("a"), b"abcdefghij".into()).unwrap();
     assert_eq!(part(&store, "a", MIDDLE), b"234", "nobody told");
     assert_eq!(part(&store, "a", ByteRange::Last(2)), b"ij");
     assert_eq!(part(&store, "a", MIDDLE), b"cde");
@@ -188,13 +194,14 @@ fn parts_of_another_version_are_forgotten() {
 fn the_bound_holds_and_what_was_used_last_stays() {
     let inside = Arc::new(Versioned::new(empty()));
     for number in 0..10 {
-        inside.set(&key(&format!("k{number}")), &[number; 1000]).unwrap();
+        inside.set(&key(&format!("k{number}")), (&[number; 1000]).into()).unwrap();
     }
     let limit = 5000;
     let store = CacheStore::new(Arc::<Versioned>::clone(&inside), limit);
     let mut destination = [0; 1000];
     let mut read = |number: u8| {
-        let got = store.get(&key(&format!("k{number}")), ByteRange::Full, &mut Output::to(&mut destination));
+        let got =
+            store.get(&key(&format!("k{number}")), ByteRange::Full.into(), &mut Output::to(&mut destination));
         assert_eq!(got.unwrap().unwrap().size, 1000);
         assert!(store.size_in_memory() <= limit);
         inside.reads()
@@ -206,13 +213,13 @@ fn the_bound_holds_and_what_was_used_last_stays() {
     assert_eq!(read(9), 0);
     assert_eq!(read(1), 1, "it made way");
     let nothing = CacheStore::new(inside, 999);
-    drop(nothing.get(&key("k0"), ByteRange::Full, &mut Output::at_most(1000)).unwrap());
+    drop(nothing.get(&key("k0"), ByteRange::Full.into(), &mut Output::at_most(1000)).unwrap());
     assert_eq!(nothing.size_in_memory(), 0);
 }
 
 /// Names of chunks of one decoding.
-fn chunk<'a>(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> ChunkName<'a> {
-    ChunkName { key, number, decoding }
+fn chunk<'a>(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> ChunkId<'a> {
+    ChunkId::new(key, number, decoding)
 }
 
 #[test]
@@ -220,23 +227,23 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     let (_, cache) = cached(10_000);
     let cache = cache.with_decoded_chunks();
     let (a, d, zstd, gzip): (_, _, Arc<str>, Arc<str>) = (key("a"), key("d/b"), "zstd".into(), "gzip".into());
-    let (changes, begun) = (cache.changes(&a), cache.begin());
-    assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
-    assert!(cache.keep(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
-    assert!(cache.keep(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
+    let (changes, begun) = (cache.change_count(&a), cache.begin_read());
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
+    assert!(cache.insert_chunk(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
+    assert!(cache.insert_chunk(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
     // Another text that says the same is as good.
     for decoding in [&zstd, &"zstd".into()] {
-        assert_eq!(cache.find(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
-        assert_eq!(cache.find(&chunk(&a, 7, decoding)).as_deref(), Some(&b"seven"[..]));
+        assert_eq!(cache.get_chunk(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
+        assert_eq!(cache.get_chunk(&chunk(&a, 7, decoding)).as_deref(), Some(&b"seven"[..]));
     }
     for other in [chunk(&a, 1, &zstd), chunk(&a, 0, &gzip), chunk(&d, 0, &zstd)] {
-        assert_eq!(cache.find(&other), None);
+        assert_eq!(cache.get_chunk(&other), None);
     }
     // Of two decodings of one chunk, the last one stays.
-    assert!(cache.keep(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, begun));
-    assert_eq!(cache.find(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
-    assert_eq!(cache.find(&chunk(&a, 0, &zstd)), None);
-    assert_eq!(cache.find(&chunk(&a, 7, &zstd)).as_deref(), Some(&b"seven"[..]));
+    assert!(cache.insert_chunk(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, begun));
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
+    assert_eq!(cache.get_chunk(&chunk(&a, 7, &zstd)).as_deref(), Some(&b"seven"[..]));
 }
 
 #[test]
@@ -245,27 +252,37 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
         let (_, cache) = cached(10_000);
         let cache = cache.with_decoded_chunks();
         let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
-        let (changes, begun) = (cache.changes(&a), cache.begin());
-        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
-        assert!(cache.keep(&chunk(&d, 0, &decoding), Bytes::from_static(b"other"), cache.changes(&d), begun));
+        let (changes, begun) = (cache.change_count(&a), cache.begin_read());
+        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
+        assert!(cache.insert_chunk(
+            &chunk(&d, 0, &decoding),
+            Bytes::from_static(b"other"),
+            cache.change_count(&d),
+            begun
+        ));
         change(&cache);
-        assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
+        assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
         // Who fetched before it comes too late, and may still keep what follows.
-        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
-        assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
-        assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"new"), cache.changes(&a), begun));
-        assert_eq!(cache.find(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
+        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
+        assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
+        assert!(cache.insert_chunk(
+            &chunk(&a, 0, &decoding),
+            Bytes::from_static(b"new"),
+            cache.change_count(&a),
+            begun
+        ));
+        assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
     }
     let (_, cache) = cached(10_000);
     let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
-    assert!(cache.keep(
+    assert!(cache.insert_chunk(
         &chunk(&d, 0, &decoding),
         Bytes::from_static(b"other"),
-        cache.changes(&d),
-        cache.begin()
+        cache.change_count(&d),
+        cache.begin_read()
     ));
-    cache.set(&a, b"new").unwrap();
-    assert_eq!(cache.find(&chunk(&d, 0, &decoding)).as_deref(), Some(&b"other"[..]));
+    cache.set(&a, b"new".into()).unwrap();
+    assert_eq!(cache.get_chunk(&chunk(&d, 0, &decoding)).as_deref(), Some(&b"other"[..]));
 }
 
 #[test]
@@ -274,53 +291,64 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
     let cache = cache.with_decoded_chunks();
     let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
     assert_eq!(part(&cache, "a", ByteRange::Last(2)), b"89");
-    let changes = cache.changes(&a);
-    assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, cache.begin()));
+    let changes = cache.change_count(&a);
+    assert!(cache.insert_chunk(
+        &chunk(&a, 0, &decoding),
+        Bytes::from_static(b"old"),
+        changes,
+        cache.begin_read()
+    ));
     assert_eq!(part(&cache, "a", MIDDLE), b"234");
-    assert!(cache.find(&chunk(&a, 0, &decoding)).is_some());
-    inside.set(&a, b"abcdefghij").unwrap();
-    assert!(cache.find(&chunk(&a, 0, &decoding)).is_some(), "nobody told");
-    let got = cache.get_once(&a, ByteRange::From(5), &mut Output::at_most(9)).unwrap().unwrap();
+    assert!(cache.get_chunk(&chunk(&a, 0, &decoding)).is_some());
+    inside.set(&a, b"abcdefghij".into()).unwrap();
+    assert!(cache.get_chunk(&chunk(&a, 0, &decoding)).is_some(), "nobody told");
+    let got =
+        cache.get(&a, GetOptions::uncached(ByteRange::From(5)), &mut Output::at_most(9)).unwrap().unwrap();
     assert_eq!(got.size, 10);
-    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None);
-    assert!(cache.keep(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, cache.begin()));
-    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it was fetched before");
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
+    assert!(cache.insert_chunk(
+        &chunk(&a, 0, &decoding),
+        Bytes::from_static(b"old"),
+        changes,
+        cache.begin_read()
+    ));
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None, "it was fetched before");
 }
 
 #[test]
 fn a_read_makes_way_for_others_and_not_for_itself() {
     let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
     let (keys, decoding): (Vec<Key>, Arc<str>) = ((0..9).map(|n| key(&format!("k{n}"))).collect(), "".into());
-    let keep = |number: usize, begun: Begun| {
-        let kept = cache.keep(
+    let keep = |number: usize, begun: ReadStart| {
+        let kept = cache.insert_chunk(
             &chunk(&keys[number], 0, &decoding),
             vec![0; 2000].into(),
-            cache.changes(&keys[number]),
+            cache.change_count(&keys[number]),
             begun,
         );
         assert!(cache.size_in_memory() <= 10_000);
         kept
     };
-    let found = |number: usize| cache.find(&chunk(&keys[number], 0, &decoding)).is_some();
-    let first = cache.begin();
+    let found = |number: usize| cache.get_chunk(&chunk(&keys[number], 0, &decoding)).is_some();
+    let first = cache.begin_read();
     // Three of them fit, with what it takes to find them.
     assert_eq!([0, 1, 2, 3, 4].map(|number| keep(number, first)), [true, true, true, false, false]);
     assert_eq!([0, 1, 2, 3].map(found), [true, true, true, false]);
     // The next read uses one of them, and takes the places of the others.
-    let second = cache.begin();
+    let second = cache.begin_read();
     assert!(found(1));
     assert_eq!([5, 6, 7].map(|number| keep(number, second)), [true, true, false]);
     assert_eq!([0, 1, 2, 5, 6, 7].map(found), [false, true, false, true, true, false]);
     // No room is ever made for what never fits.
-    let huge = cache.keep(
+    let huge = cache.insert_chunk(
         &chunk(&keys[8], 0, &decoding),
         vec![0; 10_000].into(),
-        cache.changes(&keys[8]),
-        cache.begin(),
+        cache.change_count(&keys[8]),
+        cache.begin_read(),
     );
     assert!(!huge);
     assert_eq!([1, 5, 6].map(found), [true; 3]);
-    let has_room = |size| cache.has_room(&chunk(&keys[8], 0, &decoding), size, cache.begin());
+    let has_room = |size| cache.has_capacity(&chunk(&keys[8], 0, &decoding), size, cache.begin_read());
     assert_eq!([2000, 10_000].map(has_room), [true, false]);
 }
 
@@ -328,17 +356,27 @@ fn a_read_makes_way_for_others_and_not_for_itself() {
 fn decoded_chunks_and_encoded_parts_share_the_bytes() {
     let inside = Arc::new(Versioned::new(empty()));
     for number in 0..9 {
-        inside.set(&key(&format!("k{number}")), &[number; 1000]).unwrap();
+        inside.set(&key(&format!("k{number}")), (&[number; 1000]).into()).unwrap();
     }
     let cache = CacheStore::new(Arc::<Versioned>::clone(&inside), 5000).with_decoded_chunks();
     let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
-    assert!(cache.keep(&chunk(&a, 0, &decoding), vec![1; 3000].into(), cache.changes(&a), cache.begin()));
+    assert!(cache.insert_chunk(
+        &chunk(&a, 0, &decoding),
+        vec![1; 3000].into(),
+        cache.change_count(&a),
+        cache.begin_read()
+    ));
     for number in 0..9 {
         drop(get_value(&cache, &key(&format!("k{number}")), 1000).unwrap());
         assert!(cache.size_in_memory() <= 5000);
     }
-    assert_eq!(cache.find(&chunk(&a, 0, &decoding)), None, "it made way");
-    assert!(cache.keep(&chunk(&a, 0, &decoding), vec![1; 4000].into(), cache.changes(&a), cache.begin()));
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None, "it made way");
+    assert!(cache.insert_chunk(
+        &chunk(&a, 0, &decoding),
+        vec![1; 4000].into(),
+        cache.change_count(&a),
+        cache.begin_read()
+    ));
     assert!(cache.size_in_memory() <= 5000);
     inside.reads();
     drop(get_value(&cache, &key("k8"), 1000).unwrap());
@@ -350,9 +388,12 @@ fn what_is_decoded_at_once_is_kept_encoded_only_where_chunks_are() {
     for (decodes, reads) in [(false, [1, 0, 0]), (true, [1, 1, 1])] {
         let (inside, cache) = cached(10_000);
         let cache = if decodes { cache.with_decoded_chunks() } else { cache };
-        assert_eq!(matches!(cache.caching(), Caching::Decoded(_)), decodes);
+        assert_eq!(cache.chunk_cache().is_some(), decodes);
         let once = |range| {
-            let got = cache.get_once(&key("a"), range, &mut Output::at_most(100)).unwrap().unwrap();
+            let got = cache
+                .get(&key("a"), GetOptions::uncached(range), &mut Output::at_most(100))
+                .unwrap()
+                .unwrap();
             assert_eq!(got.size, 10);
             inside.reads()
         };
@@ -379,11 +420,11 @@ fn a_missing_key_is_remembered_where_that_is_asked_for() {
         assert_eq!(missing(), if remembers { 0 } else { 2 });
         assert_eq!(cache.size_in_memory() > 0, remembers);
         // What others write is not seen then.
-        inside.set(&key("x"), b"others").unwrap();
+        inside.set(&key("x"), b"others".into()).unwrap();
         assert_eq!(value(&cache, "x").is_none(), remembers);
         inside.erase(&key("x")).unwrap();
         // What is written through it is.
-        cache.set(&key("x"), b"own").unwrap();
+        cache.set(&key("x"), b"own".into()).unwrap();
         assert_eq!(value(&cache, "x").as_deref(), Some(&b"own"[..]));
         cache.erase(&key("x")).unwrap();
         assert_eq!((value(&cache, "x"), cache.size(&key("x")).unwrap()), (None, None));
@@ -410,7 +451,7 @@ fn a_description_names_bytes_and_store() {
     ] {
         let store = cache(more).unwrap();
         assert_eq!(value(&*store, "d/b").unwrap(), b"22");
-        assert_eq!(matches!(store.caching(), Caching::Decoded(_)), decodes);
+        assert_eq!(store.chunk_cache().is_some(), decodes);
     }
     for wrong in [
         r#""missing": true"#,
@@ -452,7 +493,7 @@ fn encoded_values_stay_in_the_inner_of_two_caches() {
     let (inside, inner) = cached(10_000);
     let outer = CacheStore::new(Arc::new(inner), 10_000).with_decoded_chunks();
     for reads in [1, 0] {
-        drop(outer.get_once(&key("a"), ByteRange::Full, &mut Output::at_most(10)).unwrap());
+        drop(outer.get(&key("a"), GetOptions::uncached(ByteRange::Full), &mut Output::at_most(10)).unwrap());
         assert_eq!(inside.reads(), reads);
     }
     assert_eq!(outer.size_in_memory(), 0);
@@ -465,7 +506,7 @@ struct WriteOnly {}
 #[zarr_spec::typetag::deserialize(name = "write-only")]
 impl zarr_spec::store::StoreConfiguration for WriteOnly {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
-        let capabilities = Capabilities { readable: false, ..Capabilities::ALL };
+        let capabilities = Capabilities::ALL.unreadable();
         Ok(Arc::new(MinimalStore::new(capabilities)))
     }
 }

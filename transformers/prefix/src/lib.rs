@@ -8,11 +8,12 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
-    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Delivery, Directory, Got, Manner, Request,
+    CompletedRequest, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses,
     Store, StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
+use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("prefix", &[], &without_a_url)
@@ -46,133 +47,128 @@ impl PrefixStore {
         Prefix::new(format!("{}{prefix}", self.root))
     }
 
-    fn chunks(&self) -> Option<&dyn ChunkCache> {
-        match self.store.caching() {
-            Caching::Decoded(chunks) => Some(chunks),
-            Caching::None | Caching::Encoded => None,
-        }
-    }
-
-    /// What a store lists outside of what it was asked for is left out.
-    fn inner_keys(&self, keys: Vec<Key>) -> Result<Vec<Key>, StoreError> {
-        let inner = keys.iter().filter_map(|key| self.root.strip(key.as_str()));
-        Ok(inner.map(Key::new).collect::<Result<_, _>>()?)
+    /// A key outside of the prefix, which a store should not have listed, is left out.
+    fn inner_key(&self, key: &Key) -> Option<Result<Key, StoreError>> {
+        Some(Key::new(self.root.strip(key.as_str())?).map_err(StoreError::from))
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for PrefixStore {
-    fn location(&self) -> String {
-        format!("{}, below `{}`", self.store.location(), self.root)
-    }
+zarr_spec::delegate_store! {
+    impl Store for PrefixStore {
+        forward(self.store): capabilities, read_hints, caches_values;
 
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.store.get(&self.outer_key(key)?, range, to)
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        let count = requests.len();
-        let outer =
-            requests.into_iter().map(|request| Ok(Request { key: self.outer_key(&request.key)?, ..request }));
-        match outer.collect::<Result<_, KeyError>>() {
-            Ok(requests) => self.store.get_many(requests, budget),
-            Err(error) => Box::new((0..count).map(move |number| (number, Err(error.clone().into())))),
+        fn location(&self) -> String {
+            format!("{}, below `{}`", self.store.location(), self.root)
         }
-    }
 
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.store.get_once(&self.outer_key(key)?, range, to)
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        match self.store.caching() {
-            Caching::Decoded(_) => Caching::Decoded(self),
-            caching => caching,
+        fn get(
+            &self,
+            key: &Key,
+            options: GetOptions,
+            to: &mut Output<'_>,
+        ) -> Result<Option<GetResult>, StoreError> {
+            self.store.get(&self.outer_key(key)?, options, to)
         }
-    }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.store.set(&self.outer_key(key)?, value)
-    }
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            let count = requests.len();
+            let outer = requests.into_iter().map(|request| {
+                let key = self.outer_key(&request.key)?;
+                Ok(request.with_key(key))
+            });
+            match outer.collect::<Result<Vec<_>, KeyError>>() {
+                Ok(requests) => self.store.get_many(requests, budget),
+                Err(error) => all_failed(count, error),
+            }
+        }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        let outer = |(key, offset, part): &(Key, u64, _)| Ok((self.outer_key(key)?, *offset, *part));
-        let values: Vec<(Key, u64, &[u8])> = values.iter().map(outer).collect::<Result<_, KeyError>>()?;
-        self.store.set_partial_values(&values)
-    }
+        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+            self.store.size(&self.outer_key(key)?)
+        }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.store.erase(&self.outer_key(key)?)
-    }
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            self.store.chunk_cache().map(|_| self as &dyn ChunkCache)
+        }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let keys: Vec<Key> = keys.iter().map(|key| self.outer_key(key)).collect::<Result<_, _>>()?;
-        self.store.erase_values(&keys)
-    }
+        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+            self.store.set(&self.outer_key(key)?, value)
+        }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.store.erase_prefix(&self.outer_prefix(prefix)?)
-    }
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            let mut outer = Vec::with_capacity(values.len());
+            for (key, offset, part) in values {
+                outer.push((self.outer_key(key)?, *offset, *part));
+            }
+            self.store.set_partial_values(&outer)
+        }
 
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.inner_keys(self.store.list_prefix(&self.root)?)
-    }
+        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+            self.store.erase(&self.outer_key(key)?)
+        }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.inner_keys(self.store.list_prefix(&self.outer_prefix(prefix)?)?)
-    }
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            let keys: Vec<Key> = keys.iter().map(|key| self.outer_key(key)).collect::<Result<_, _>>()?;
+            self.store.erase_values(&keys)
+        }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        let outer = self.store.list_dir(&self.outer_prefix(prefix)?)?;
-        let prefixes = outer.prefixes.iter().filter_map(|prefix| self.root.strip(prefix.as_str()));
-        Ok(Directory {
-            prefixes: prefixes.map(Prefix::new).collect::<Result<_, _>>()?,
-            keys: self.inner_keys(outer.keys)?,
-        })
-    }
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            self.store.erase_prefix(&self.outer_prefix(prefix)?)
+        }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.store.size(&self.outer_key(key)?)
+        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+            let outer = self.store.list_prefix(&self.outer_prefix(prefix)?)?;
+            Ok(Box::new(outer.filter_map(|key| match key {
+                Ok(key) => self.inner_key(&key),
+                Err(error) => Some(Err(error)),
+            })))
+        }
+
+        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+            let outer = self.store.list_dir(&self.outer_prefix(prefix)?)?;
+            let keys = outer.keys.iter().filter_map(|key| self.inner_key(key));
+            let prefixes = outer.prefixes.iter().filter_map(|prefix| self.root.strip(prefix.as_str()));
+            Ok(Directory::new(
+                keys.collect::<Result<_, _>>()?,
+                prefixes.map(Prefix::new).collect::<Result<_, _>>()?,
+            ))
+        }
     }
 }
 
-/// The chunks that the other store keeps below the prefix.
+/// The responses to requests of which one has a key that the store cannot hold.
+fn all_failed<'a>(count: usize, error: KeyError) -> Responses<'a> {
+    Box::new((0..count).map(move |index| -> CompletedRequest { (index, Err(error.clone().into())) }))
+}
+
+/// The chunks that the other store caches below the prefix.
 impl ChunkCache for PrefixStore {
-    fn begin(&self) -> Begun {
-        self.chunks().map_or(Begun(0), ChunkCache::begin)
+    fn begin_read(&self) -> ReadStart {
+        self.store.chunk_cache().map_or(ReadStart(0), ChunkCache::begin_read)
     }
 
-    fn changes(&self, key: &Key) -> Changes {
-        let there = self.chunks().zip(self.outer_key(key).ok());
-        there.map_or(Changes(0), |(chunks, key)| chunks.changes(&key))
+    fn change_count(&self, key: &Key) -> ChangeCount {
+        let outer = self.store.chunk_cache().zip(self.outer_key(key).ok());
+        outer.map_or(ChangeCount(0), |(cache, key)| cache.change_count(&key))
     }
 
-    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
-        self.chunks()?.find(&ChunkName { key: &self.outer_key(chunk.key).ok()?, ..*chunk })
+    fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes> {
+        self.store.chunk_cache()?.get_chunk(&chunk.with_key(&self.outer_key(chunk.key).ok()?))
     }
 
-    fn has_room(&self, chunk: &ChunkName<'_>, size: usize, begun: Begun) -> bool {
-        self.chunks()
-            .zip(self.outer_key(chunk.key).ok())
-            .is_some_and(|(chunks, key)| chunks.has_room(&ChunkName { key: &key, ..*chunk }, size, begun))
+    fn has_capacity(&self, chunk: &ChunkId<'_>, size: usize, start: ReadStart) -> bool {
+        let outer = self.store.chunk_cache().zip(self.outer_key(chunk.key).ok());
+        outer.is_some_and(|(cache, key)| cache.has_capacity(&chunk.with_key(&key), size, start))
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, changes: Changes, begun: Begun) -> bool {
-        self.chunks().zip(self.outer_key(chunk.key).ok()).is_some_and(|(chunks, key)| {
-            chunks.keep(&ChunkName { key: &key, ..*chunk }, decoded, changes, begun)
-        })
+    fn insert_chunk(
+        &self,
+        chunk: &ChunkId<'_>,
+        decoded: Bytes,
+        changes: ChangeCount,
+        start: ReadStart,
+    ) -> bool {
+        let outer = self.store.chunk_cache().zip(self.outer_key(chunk.key).ok());
+        outer.is_some_and(|(cache, key)| cache.insert_chunk(&chunk.with_key(&key), decoded, changes, start))
     }
 }
 
@@ -180,7 +176,7 @@ impl ChunkCache for PrefixStore {
 #[serde(deny_unknown_fields)]
 struct PrefixConfiguration {
     prefix: String,
-    store: Box<dyn StoreConfiguration>,
+    store: DescribedStore,
 }
 
 #[typetag::deserialize(name = "prefix")]

@@ -23,8 +23,8 @@ fn every_rule_for_stores_holds() {
         let inside = || {
             let store = empty();
             if !root.is_empty() {
-                store.set(&key("xx"), b"other").unwrap();
-                store.set(&key("a/b/cc/d"), b"other").unwrap();
+                store.set(&key("xx"), b"other".into()).unwrap();
+                store.set(&key("a/b/cc/d"), b"other".into()).unwrap();
             }
             store
         };
@@ -36,7 +36,7 @@ fn every_rule_for_stores_holds() {
 fn keys_are_those_below_the_prefix() {
     let inside: Arc<dyn Store> = Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES));
     let store = PrefixStore::new(Arc::clone(&inside), prefix("a/b/"));
-    assert_eq!(store.list().unwrap(), [key("c"), key("d/e")]);
+    assert_eq!((&store as &dyn Store).list().unwrap(), [key("c"), key("d/e")]);
     let directory = store.list_dir(&Prefix::root()).unwrap();
     assert_eq!((directory.keys, directory.prefixes), (vec![key("c")], vec![prefix("d/")]));
     assert_eq!(value(&store, "d/e").unwrap(), b"22");
@@ -47,7 +47,7 @@ fn keys_are_those_below_the_prefix() {
     assert_eq!(delivered[0].1.as_ref().unwrap(), &None);
     assert_eq!(delivered[1].1.as_ref().unwrap().as_ref().map(|fetched| &fetched.bytes[..]), Some(&b"1"[..]));
 
-    store.set(&key("new"), b"5").unwrap();
+    store.set(&key("new"), b"5".into()).unwrap();
     store.set_partial_values(&[(key("d/e"), 1, b"3")]).unwrap();
     assert_eq!(value(&*inside, "a/b/new").unwrap(), b"5");
     assert_eq!(value(&*inside, "a/b/d/e").unwrap(), b"23");

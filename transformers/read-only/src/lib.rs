@@ -8,11 +8,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::store::{
-    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration, StoreError,
-    StorePlugin,
-};
-use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_spec::{Example, Invalid, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("read-only", &[], &without_a_url)
@@ -34,81 +31,21 @@ impl ReadOnlyStore {
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for ReadOnlyStore {
-    fn location(&self) -> String {
-        self.0.location()
-    }
+zarr_spec::delegate_store! {
+    impl Store for ReadOnlyStore {
+        forward(self.0): location, read_hints, read, cache, list;
+        refuse: write, remove;
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { writeable: false, erasable: false, ..self.0.capabilities() }
-    }
-
-    fn manner(&self) -> Manner {
-        self.0.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(key, range, to)
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        self.0.get_many(requests, budget)
-    }
-
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get_once(key, range, to)
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        self.0.caching()
-    }
-
-    fn set(&self, _key: &Key, _value: &[u8]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not writeable"))
-    }
-
-    fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not writeable"))
-    }
-
-    fn erase(&self, _key: &Key) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn erase_values(&self, _keys: &[Key]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn erase_prefix(&self, _prefix: &Prefix) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.0.list()
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.0.list_prefix(prefix)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.0.list_dir(prefix)
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.0.size(key)
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities().read_only()
+        }
     }
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadOnlyConfiguration {
-    store: Box<dyn StoreConfiguration>,
+    store: DescribedStore,
 }
 
 #[typetag::deserialize(name = "read-only")]

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Caching, Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreConfiguration,
-    StoreError, StorePlugin,
+    Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store,
+    StoreConfiguration, StoreError, StorePlugin,
 };
-use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Prefix, typetag};
+use zarr_spec::{Example, Invalid, Key, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("statistics", &[], &without_a_url)
@@ -128,116 +128,110 @@ impl StatisticsStore {
         result
     }
 
-    fn measure_get(
-        &self,
-        to: &mut Output<'_>,
-        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
-    ) -> Result<Option<Got>, StoreError> {
-        let before = to.written().len();
-        let get = |store: &dyn Store| {
-            let got = get(store, to)?;
-            let size = match got.as_ref().map(|got| &got.contents) {
-                Some(Contents::Shared(bytes)) => bytes.len(),
-                Some(Contents::Written) => to.written().len() - before,
-                None => 0,
-            };
-            Ok((got, size))
-        };
-        self.measure("get", 1, get, |(_, size)| *size as u64).map(|(got, _)| got)
-    }
-}
-
-#[deny(clippy::missing_trait_methods)]
-impl Store for StatisticsStore {
-    fn location(&self) -> String {
-        self.store.location()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.measure_get(to, |store, to| store.get(key, range, to))
-    }
-
-    fn get_many<'a>(
+    /// Counts a call at `start` that returned `items`, and the time that each item takes.
+    fn measure_items<'a, T: 'a>(
         &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        const OPERATION: &str = "get_many";
-        let (start, values) = (Instant::now(), requests.len() as u64);
-        let mut deliveries = self.store.get_many(requests, budget);
-        self.count(OPERATION, |usage| {
+        operation: &'static str,
+        start: Instant,
+        mut items: Box<dyn Iterator<Item = T> + Send + 'a>,
+        change: impl Fn(&mut Usage, &T) + Send + 'a,
+    ) -> Box<dyn Iterator<Item = T> + Send + 'a> {
+        self.count(operation, |usage| {
             usage.calls += 1;
-            usage.values += values;
             usage.time += start.elapsed();
         });
         Box::new(std::iter::from_fn(move || {
             let start = Instant::now();
-            let delivery = deliveries.next();
-            self.count(OPERATION, |usage| {
+            let item = items.next();
+            self.count(operation, |usage| {
                 usage.time += start.elapsed();
-                match &delivery {
-                    Some((_, Ok(Some(fetched)))) => usage.bytes += fetched.bytes.len() as u64,
-                    Some((_, Err(_))) => usage.errors += 1,
-                    Some((_, Ok(None))) | None => {}
+                if let Some(item) = &item {
+                    change(usage, item);
                 }
             });
-            delivery
+            item
         }))
     }
+}
 
-    /// Counts as `get`.
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.measure_get(to, |store, to| store.get_once(key, range, to))
-    }
+zarr_spec::delegate_store! {
+    impl Store for StatisticsStore {
+        forward(self.store): describe, cache;
 
-    fn caching(&self) -> Caching<'_> {
-        self.store.caching()
-    }
+        fn get(
+            &self,
+            key: &Key,
+            options: GetOptions,
+            to: &mut Output<'_>,
+        ) -> Result<Option<GetResult>, StoreError> {
+            let before = to.written().len();
+            let get = |store: &dyn Store| {
+                let found = store.get(key, options, to)?;
+                let size = match found.as_ref().map(|found| &found.contents) {
+                    Some(Contents::Shared(bytes)) => bytes.len(),
+                    Some(Contents::Written) => to.written().len() - before,
+                    None => 0,
+                };
+                Ok((found, size))
+            };
+            self.measure("get", 1, get, |(_, size)| *size as u64).map(|(found, _)| found)
+        }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.measure("set", 1, |store| store.set(key, value), |()| value.len() as u64)
-    }
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            let start = Instant::now();
+            let values = requests.len() as u64;
+            let responses = self.store.get_many(requests, budget);
+            self.count("get_many", |usage| usage.values += values);
+            self.measure_items("get_many", start, responses, |usage, (_, completed)| match completed {
+                Ok(Some(response)) => usage.bytes += response.bytes.len() as u64,
+                Ok(None) => {}
+                Err(_) => usage.errors += 1,
+            })
+        }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        let bytes = values.iter().map(|(_, _, part)| part.len() as u64).sum();
-        let set = |store: &dyn Store| store.set_partial_values(values);
-        self.measure("set_partial_values", values.len(), set, |()| bytes)
-    }
+        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+            let size = value.len() as u64;
+            self.measure("set", 1, |store| store.set(key, value), |()| size)
+        }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.measure("erase", 1, |store| store.erase(key), |()| 0)
-    }
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            let bytes = values.iter().map(|(_, _, part)| part.len() as u64).sum();
+            let set = |store: &dyn Store| store.set_partial_values(values);
+            self.measure("set_partial_values", values.len(), set, |()| bytes)
+        }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        self.measure("erase_values", keys.len(), |store| store.erase_values(keys), |()| 0)
-    }
+        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+            self.measure("erase", 1, |store| store.erase(key), |()| 0)
+        }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.measure("erase_prefix", 1, |store| store.erase_prefix(prefix), |()| 0)
-    }
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            self.measure("erase_values", keys.len(), |store| store.erase_values(keys), |()| 0)
+        }
 
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.measure("list", 1, |store| store.list(), |_| 0)
-    }
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            self.measure("erase_prefix", 1, |store| store.erase_prefix(prefix), |()| 0)
+        }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.measure("list_prefix", 1, |store| store.list_prefix(prefix), |_| 0)
-    }
+        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+            let start = Instant::now();
+            match self.store.list_prefix(prefix) {
+                Ok(keys) => {
+                    self.count("list_prefix", |usage| usage.values += 1);
+                    Ok(self.measure_items("list_prefix", start, keys, |usage, key| {
+                        usage.errors += u64::from(key.is_err());
+                    }))
+                }
+                Err(error) => self.measure("list_prefix", 1, |_| Err(error), |_| 0),
+            }
+        }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.measure("list_dir", 1, |store| store.list_dir(prefix), |_| 0)
-    }
+        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+            self.measure("list_dir", 1, |store| store.list_dir(prefix), |_| 0)
+        }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.measure("size", 1, |store| store.size(key), |_| 0)
+        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+            self.measure("size", 1, |store| store.size(key), |_| 0)
+        }
     }
 }
 
@@ -252,7 +246,7 @@ impl Drop for StatisticsStore {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StatisticsConfiguration {
-    store: Box<dyn StoreConfiguration>,
+    store: DescribedStore,
     /// Whether the table is written when the store is closed.
     #[serde(default = "yes")]
     report: bool,

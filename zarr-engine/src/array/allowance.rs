@@ -131,7 +131,7 @@ impl ArrayInner {
     /// where the budget has less memory: they may be missing.
     pub(crate) fn expected_value(&self, cell: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
-        let is_far = self.resolved.store.manner().concurrency > 0;
+        let is_far = self.resolved.store.read_hints().max_concurrency > 0;
         match bound {
             Some(bound) if bound <= NOT_ASKED => Ok(bound),
             _ if is_far && bound.is_none_or(|bound| bound <= self.budget().size()) => {

@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
-use zarr_spec::store::{Got, Store, StoreError, get_value};
+use zarr_spec::store::{GetOptions, GetResult, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
 
 use super::{Array, ArrayInner, RankZeroKey, hash, is_too_large};
@@ -63,7 +63,7 @@ impl Array {
         inner.chunk(index)?;
         let _alone = inner.lock(index);
         inner.forget_index(index);
-        Ok(inner.resolved.store.set(&inner.key(index)?, bytes)?)
+        Ok(inner.resolved.store.set(&inner.key(index)?, bytes.into())?)
     }
 
     /// Removes the chunk at `index`: its elements hold the fill value then.
@@ -114,7 +114,7 @@ impl Array {
         copied: impl Fn() + Sync,
     ) -> Result<(), Error> {
         self.inner.check_writable()?;
-        let [from, to] = [source, self].map(|array| array.inner.resolved.store.manner().concurrency);
+        let [from, to] = [source, self].map(|array| array.inner.resolved.store.read_hints().max_concurrency);
         let decoded = source.inner.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
         let flight = Flight::new(1, source.inner.budget().size() / 2);
@@ -162,6 +162,7 @@ impl Array {
         let inner = &self.inner;
         let mut indices = Vec::new();
         for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+            let key = key?;
             let Some(rest) = inner.place.chunks.strip(key.as_str()) else { continue };
             if self.shape().is_empty() && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
                 indices.push(Vec::new());
@@ -337,8 +338,8 @@ impl ArrayInner {
         index: &[u64],
         range: ByteRange,
         output: &mut Output<'_>,
-    ) -> Result<Option<Got>, Error> {
-        let got = self.get_with(index, |store, key| store.get(key, range, output));
+    ) -> Result<Option<GetResult>, Error> {
+        let got = self.get_with(index, |store, key| store.get(key, range.into(), output));
         self.or_out_of_memory(index, output, got)
     }
 
@@ -348,8 +349,8 @@ impl ArrayInner {
         index: &[u64],
         range: ByteRange,
         output: &mut Output<'_>,
-    ) -> Result<Option<Got>, Error> {
-        let got = self.get_with(index, |store, key| store.get_once(key, range, output));
+    ) -> Result<Option<GetResult>, Error> {
+        let got = self.get_with(index, |store, key| store.get(key, GetOptions::uncached(range), output));
         self.or_out_of_memory(index, output, got)
     }
 
@@ -369,10 +370,10 @@ impl ArrayInner {
     fn get_with(
         &self,
         index: &[u64],
-        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<Got>, StoreError>,
-    ) -> Result<Option<Got>, Error> {
+        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<GetResult>, StoreError>,
+    ) -> Result<Option<GetResult>, Error> {
         // A value that is too large is the fault of the chunk.
-        let mut get = |key: &Key| -> Result<Option<Got>, Error> {
+        let mut get = |key: &Key| -> Result<Option<GetResult>, Error> {
             let got = get(&*self.resolved.store, key).map_err(|error| match error {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
@@ -409,7 +410,7 @@ impl ArrayInner {
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
             let mut outside = Vec::new();
-            for key in store.list_prefix(&self.place.chunks)? {
+            for key in store.list_sorted(&self.place.chunks)? {
                 if self.chunk_in(grid, &key)? == Some(None) {
                     outside.push(key);
                 }
@@ -443,7 +444,7 @@ impl ArrayInner {
         }
         let rank = self.metadata.shape.len();
         let mut chunks = Vec::new();
-        for key in store.list_prefix(&self.place.chunks)? {
+        for key in store.list_sorted(&self.place.chunks)? {
             let Some(rest) = self.place.chunks.strip(key.as_str()) else { continue };
             let is_other_name = rank == 0 && self.place.rank_zero_key.is_some_and(|other| other.name == rest);
             if is_other_name || self.indices_in(&key, rest)?.is_some() {
@@ -462,7 +463,7 @@ impl ArrayInner {
 
 /// Removes values, in as many requests in flight as pay: each in bulk, where the store can.
 pub(super) fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
-    let concurrency = store.manner().concurrency;
+    let concurrency = store.read_hints().max_concurrency;
     let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
     let batches: Vec<_> = keys.chunks(each).collect();
     flight::each(batches.len(), concurrency, |number| store.erase_values(batches[number]))

@@ -68,7 +68,7 @@ impl Array {
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
         let inner = &self.inner;
         let (mut added, mut border) = (Vec::new(), Vec::new());
-        for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+        for key in inner.resolved.store.list_sorted(&inner.place.chunks)? {
             let Some(Some(index)) = inner.chunk_in(&**inner.resolved.grid, &key)? else { continue };
             if !is_in(&index, &old.chunks) {
                 added.push(key);
@@ -84,7 +84,7 @@ impl Array {
 
     /// Writes the fill value to chunks where `old` did not reach, if they hold anything else there.
     fn trim(&self, chunks: &[Vec<u64>], old: &Old) -> Result<(), Error> {
-        let threads = match self.inner.resolved.store.manner().concurrency {
+        let threads = match self.inner.resolved.store.read_hints().max_concurrency {
             0 if chunks.len() < ALONE => 1,
             0 => self.inner.context().thread_count(),
             concurrency => concurrency,

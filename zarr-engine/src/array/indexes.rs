@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use zarr_spec::store::{Changes, Got, Version};
+use zarr_spec::store::cache::ChangeCount;
+use zarr_spec::store::{GetResult, Version};
 
 use super::ArrayInner;
 use crate::shard::ShardIndex;
@@ -43,23 +44,23 @@ pub(crate) struct KeptIndex {
     /// Bytes of the whole value.
     size: u64,
     /// How often the value had changed when it was fetched, where the store counts that.
-    changes: Option<Changes>,
+    changes: Option<ChangeCount>,
     /// Indexes of inner chunks that are shards themselves, by their positions.
     nested: Mutex<HashMap<usize, Arc<KeptIndex>>>,
 }
 
 impl KeptIndex {
-    pub(crate) fn new(index: ShardIndex, got: &Got, changes: Option<Changes>) -> Self {
+    pub(crate) fn new(index: ShardIndex, got: &GetResult, changes: Option<ChangeCount>) -> Self {
         Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
     }
 
     /// Whether nothing has changed the value since, there being so many changes now.
-    pub(crate) fn is_after(&self, changes: Changes) -> bool {
+    pub(crate) fn is_after(&self, changes: ChangeCount) -> bool {
         self.changes == Some(changes)
     }
 
     /// Whether the value is still the one that the index is of.
-    pub(crate) fn is_of(&self, got: &Got) -> bool {
+    pub(crate) fn is_of(&self, got: &GetResult) -> bool {
         self.version == got.version && self.size == got.size
     }
 

@@ -131,7 +131,7 @@ impl Access {
 
     /// Whether requests do not wait for anything, so that one batch of them is no better than one after another.
     pub(super) fn is_local(&self) -> bool {
-        self.store.manner().concurrency == 0
+        self.store.read_hints().max_concurrency == 0
     }
 
     /// What `ask` gets, if `check` finds nothing wrong. Where each request is a round trip, both are under way at once.
@@ -157,7 +157,7 @@ impl Access {
 
     /// Whether there are these values, in the order of their keys.
     pub(super) fn have(&self, keys: &[Key]) -> Result<Vec<bool>, Error> {
-        flight::map(keys, self.store.manner().concurrency, |key| self.has(key))
+        flight::map(keys, self.store.read_hints().max_concurrency, |key| self.has(key))
     }
 
     /// What lies directly below a group, whose keys begin with `prefix`.
@@ -178,7 +178,7 @@ impl Access {
             Ok(paths_in(group, listed).collect::<Vec<_>>())
         };
         let paths: Vec<_> = if !self.is_local() {
-            flight::map(groups, self.store.manner().concurrency, below)?
+            flight::map(groups, self.store.read_hints().max_concurrency, below)?
         } else if groups.len() < FOLDERS
             || self.context.thread_count() == 1
             || matches!(self.context.threads, Threads::Scoped(_))
@@ -248,7 +248,7 @@ impl Access {
     /// A value, and what tells its state from others where the store can tell.
     pub(super) fn get_with_version(&self, key: &Key) -> Result<Option<(Bytes, Option<Version>)>, Error> {
         let mut output = Output::at_most(self.context.limits.document_size);
-        let got = self.store.get(key, ByteRange::Full, &mut output);
+        let got = self.store.get(key, ByteRange::Full.into(), &mut output);
         let got = got.map_err(|error| self.failed(key, error))?;
         Ok(got.map(|got| {
             let version = got.version.clone();
@@ -259,7 +259,7 @@ impl Access {
     /// What tells the state of a value from others, without its bytes.
     pub(super) fn version(&self, key: &Key) -> Result<Option<Version>, Error> {
         let nothing = ByteRange::Range { offset: 0, size: 0 };
-        let got = self.store.get(key, nothing, &mut Output::at_most(0))?;
+        let got = self.store.get(key, nothing.into(), &mut Output::at_most(0))?;
         Ok(got.and_then(|got| got.version))
     }
 
@@ -297,7 +297,7 @@ impl Access {
 
     /// Stores a document that was just encoded.
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
-        Ok(self.store.set(key, &encoded_at(key, encoded)?)?)
+        Ok(self.store.set(key, encoded_at(key, encoded)?.into())?)
     }
 }
 

@@ -228,7 +228,7 @@ impl<'a> Telling<'a> {
         let (mut keys, mut others) = (Erasure::default(), Vec::new());
         for prefix in self.dialect.prefixes(self.path)? {
             self.look_above(&prefix)?;
-            for key in self.access.store.list_prefix(&prefix)? {
+            for key in self.access.store.list_sorted(&prefix)? {
                 self.check_format(&key)?;
                 match self.document(&key)? {
                     Some(Owner::Itself) => keys.removed.push(key),

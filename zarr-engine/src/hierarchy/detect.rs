@@ -215,7 +215,7 @@ fn nothing(access: &Access, options: OpenOptions) -> Result<Error, Error> {
         Some(Format::V3Draft) => "there is no entry point `zarr.json`",
     };
     let location = access.store.location();
-    let is_far_archive = access.store.manner().concurrency > 0 && is_archive_name(&location);
+    let is_far_archive = access.store.read_hints().max_concurrency > 0 && is_archive_name(&location);
     let reason = match names(access)? {
         Some(names) if names.is_empty() && !exists(&location) => "there is no such folder".to_owned(),
         Some(names) if !names.is_empty() => {
@@ -262,7 +262,7 @@ fn elsewhere(access: &Access) -> Result<String, Error> {
     let store = &access.store;
     let mut folder = Prefix::root();
     for _ in 0..DEEPEST {
-        if store.manner().concurrency > 0 {
+        if store.read_hints().max_concurrency > 0 {
             break;
         }
         let mut folders = store.list_dir(&folder)?.prefixes;

@@ -131,7 +131,7 @@ pub(super) trait Dialect: Debug + Send + Sync {
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let children = self.children(access, path)?.into_iter().filter(|child| child.kind == Kind::Array);
         let children: Vec<_> = children.collect();
-        flight::map(&children, access.store.manner().concurrency, |Child { path, .. }| {
+        flight::map(&children, access.store.read_hints().max_concurrency, |Child { path, .. }| {
             let found = self.read(access, path).and_then(|found| array_of(path, found));
             Ok((path.clone(), found))
         })

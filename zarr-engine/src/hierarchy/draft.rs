@@ -348,7 +348,7 @@ impl Dialect for Draft {
         }
         access.check_listable("finding the nodes of a hierarchy")?;
         let start = self.kind_or_root(access, path)?;
-        let keys = access.store.list_prefix(&keyed(self.keys.children_prefix(path))?)?;
+        let keys = access.store.list_sorted(&keyed(self.keys.children_prefix(path))?)?;
         Ok(below(access, path, start, self.explicit(access, &keys)))
     }
 

@@ -24,7 +24,7 @@ pub(super) fn own_keys(access: &Access, dialect: &dyn Dialect, path: &NodePath) 
         return Ok(keys);
     }
     for prefix in dialect.prefixes(path)? {
-        for key in access.store.list_prefix(&prefix)? {
+        for key in access.store.list_sorted(&prefix)? {
             refuse_key(access, dialect, path, &key)?;
             keys.push(key);
         }

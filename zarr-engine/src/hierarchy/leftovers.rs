@@ -57,7 +57,7 @@ pub(super) fn with_listings<T: Send + Sync>(
     groups.dedup();
     let occupied = OnceLock::new();
     let list = || {
-        let concurrency = access.store.manner().concurrency;
+        let concurrency = access.store.read_hints().max_concurrency;
         let listed = crate::flight::map(&groups, concurrency, |group| list_far(access, group))?;
         let _first = occupied.set(listed.into_iter().flat_map(|listed| listed.prefixes).collect::<Vec<_>>());
         Ok(())
@@ -117,6 +117,7 @@ pub(super) fn erase(
     }
     let prefix = dialect.chunks(array.path())?;
     for key in access.store.list_prefix(&prefix)? {
+        let key = key?;
         if let Some(node) = dialect.node_with(&key).filter(|node| node != array.path()) {
             let path = array.path();
             let what =

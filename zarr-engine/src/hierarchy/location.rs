@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zarr_json::ParseOptions;
-use zarr_spec::store::{Caching, Store, StoreConfiguration, StorePlugin, open_described};
+use zarr_spec::store::{Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::Error;
@@ -110,7 +110,7 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
 
 /// Whether decoded chunks can be kept where a description asks for it.
 fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
-    if matches!(store.caching(), Caching::Decoded(_)) {
+    if store.chunk_cache().is_some() {
         return Ok(());
     }
     let (mut around, mut inside) = (Vec::new(), Some(description));

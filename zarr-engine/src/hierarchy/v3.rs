@@ -186,7 +186,7 @@ impl Dialect for V3 {
         for (ancestor, group) in &groups {
             access.set_json(&keyed(node_key(ancestor))?, group)?;
         }
-        access.store.set(&keyed(node_key(path))?, text)?;
+        access.store.set(&keyed(node_key(path))?, text.into())?;
         leftovers::note_group(access, path, node, below.as_ref());
         if copies.is_empty() {
             access.learn_groups_above(path, state);
@@ -226,9 +226,9 @@ impl Dialect for V3 {
             }
         }
         for nodes in [&groups, &new] {
-            flight::each(nodes.len(), access.store.manner().concurrency, |number| {
+            flight::each(nodes.len(), access.store.read_hints().max_concurrency, |number| {
                 let (path, Encoded { text, .. }) = (nodes[number].0, &*nodes[number].1);
-                Ok::<_, Error>(access.store.set(&keyed(node_key(path))?, text)?)
+                Ok::<_, Error>(access.store.set(&keyed(node_key(path))?, text.into())?)
             })?;
         }
         self.refresh(access, &copies, &changes)

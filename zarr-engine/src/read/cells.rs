@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_spec::host::pipeline::Pipeline;
-use zarr_spec::store::{Contents, Got};
+use zarr_spec::store::{Contents, GetResult};
 use zarr_spec::{ByteRange, CodecError, Elements, Size};
 
 use super::kept::{Claimed, KeptChunks, KeptValue};
@@ -33,7 +33,7 @@ impl ArrayInner {
         let plans = plans?;
         let kept = self.kept_chunks();
         let kept = kept.as_ref();
-        if self.resolved.store.manner().concurrency > 0 && !self.metadata.shape.is_empty() {
+        if self.resolved.store.read_hints().max_concurrency > 0 && !self.metadata.shape.is_empty() {
             return self.read_remotely(&Cells::new(&plans, regions)?, total, kept);
         }
         let work = |count: usize| Ok::<_, Error>(total.max(self.least_work(&plans)?.saturating_mul(count)));
@@ -106,7 +106,7 @@ impl ArrayInner {
         }
         // Where each request is a round trip, rows are fetched one by one only if the whole chunk has no room in memory.
         let has_room = exact_size(pipeline).is_none_or(|size| size <= self.budget().size());
-        let is_far = self.resolved.store.manner().concurrency > 0;
+        let is_far = self.resolved.store.read_hints().max_concurrency > 0;
         let is_raw = pipeline.steps.is_empty() && !(is_far && has_room);
         let is_kept_whole =
             kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
@@ -324,7 +324,7 @@ pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
 }
 
 /// The bytes that a store gave, `written` being those in the caller's output.
-pub(crate) fn contents<'a>(got: &'a Got, written: &'a [u8]) -> &'a [u8] {
+pub(crate) fn contents<'a>(got: &'a GetResult, written: &'a [u8]) -> &'a [u8] {
     match &got.contents {
         Contents::Written => written,
         Contents::Shared(bytes) => bytes,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use zarr_spec::Key;
-use zarr_spec::store::{Begun, Caching, Changes, ChunkCache, ChunkName};
+use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 
 use super::cells::WHOLE;
 use super::region::Want;
@@ -19,7 +19,7 @@ use crate::memory::{Fresh, KeptMemory};
 pub(super) struct KeptChunks<'r> {
     chunks: &'r dyn ChunkCache,
     decoding: &'r Arc<str>,
-    begun: Begun,
+    begun: ReadStart,
     is_full: AtomicBool,
     memory: &'r Arc<KeptMemory>,
 }
@@ -36,7 +36,7 @@ pub(super) enum Claimed<'c> {
 pub(super) struct KeptValue<'r> {
     all: &'r KeptChunks<'r>,
     key: Key,
-    changes: Changes,
+    changes: ChangeCount,
     was_used: AtomicBool,
 }
 
@@ -44,14 +44,11 @@ impl ArrayInner {
     /// `None` if the store keeps no decoded chunks. The only element of an array without dimensions is never kept: it
     /// may have several keys.
     pub(super) fn kept_chunks(&self) -> Option<KeptChunks<'_>> {
-        match self.resolved.store.caching() {
-            Caching::Decoded(chunks) if !self.metadata.shape.is_empty() => {
-                let (decoding, begun) = (self.decoding(), chunks.begin());
-                let memory = &self.context().kept;
-                Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
-            }
-            _ => None,
-        }
+        let chunks = self.resolved.store.chunk_cache().filter(|_| !self.metadata.shape.is_empty())?;
+        let decoding = self.decoding();
+        let begun = chunks.begin_read();
+        let memory = &self.context().kept;
+        Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
     }
 
     /// Puts out what is wanted of a chunk, if all of that is kept. If not, nothing is put out.
@@ -92,23 +89,21 @@ impl ArrayInner {
     }
 
     /// How often the value of the chunk at `cell` has changed, if the store counts that.
-    pub(super) fn changes(&self, cell: &[u64]) -> Result<Option<Changes>, Error> {
-        match self.resolved.store.caching() {
-            Caching::Decoded(chunks) => Ok(Some(chunks.changes(&self.key(cell)?))),
-            Caching::None | Caching::Encoded => Ok(None),
-        }
+    pub(super) fn changes(&self, cell: &[u64]) -> Result<Option<ChangeCount>, Error> {
+        let Some(cache) = self.resolved.store.chunk_cache() else { return Ok(None) };
+        Ok(Some(cache.change_count(&self.key(cell)?)))
     }
 }
 
 impl<'r> KeptValue<'r> {
     pub(super) fn new(all: &'r KeptChunks<'r>, key: Key) -> Self {
-        let changes = all.chunks.changes(&key);
+        let changes = all.chunks.change_count(&key);
         Self { all, key, changes, was_used: AtomicBool::new(false) }
     }
 
     /// The elements of a chunk in its pipeline's layout.
     pub(super) fn find(&self, number: u64) -> Option<Bytes> {
-        let found = self.all.chunks.find(&self.name(number))?;
+        let found = self.all.chunks.get_chunk(&self.name(number))?;
         self.was_used.store(true, Ordering::Relaxed);
         Some(found)
     }
@@ -116,7 +111,8 @@ impl<'r> KeptValue<'r> {
     /// Whether there is room for a chunk of so many bytes.
     pub(super) fn takes(&self, number: u64, size: usize) -> bool {
         let KeptChunks { chunks, begun, is_full, .. } = self.all;
-        let is_taken = !is_full.load(Ordering::Relaxed) && chunks.has_room(&self.name(number), size, *begun);
+        let is_taken =
+            !is_full.load(Ordering::Relaxed) && chunks.has_capacity(&self.name(number), size, *begun);
         if !is_taken {
             is_full.store(true, Ordering::Relaxed);
         }
@@ -131,7 +127,7 @@ impl<'r> KeptValue<'r> {
     /// Keeps the elements of a chunk that was fetched after this was made.
     pub(super) fn keep(&self, number: u64, decoded: Fresh) {
         let KeptChunks { chunks, begun, is_full, .. } = self.all;
-        if !chunks.keep(&self.name(number), decoded.into_bytes(), self.changes, *begun) {
+        if !chunks.insert_chunk(&self.name(number), decoded.into_bytes(), self.changes, *begun) {
             is_full.store(true, Ordering::Relaxed);
         }
     }
@@ -143,7 +139,7 @@ impl<'r> KeptValue<'r> {
 
     /// Whether all that was found is of one state of the value, and of the same as what was fetched meanwhile.
     pub(super) fn is_of_one_state(&self) -> bool {
-        !self.was_used.load(Ordering::Relaxed) || self.all.chunks.changes(&self.key) == self.changes
+        !self.was_used.load(Ordering::Relaxed) || self.all.chunks.change_count(&self.key) == self.changes
     }
 
     /// Tells it from other chunks.
@@ -152,7 +148,7 @@ impl<'r> KeptValue<'r> {
         hash(&(place, &self.key, number, &**self.all.decoding))
     }
 
-    fn name(&self, number: u64) -> ChunkName<'_> {
-        ChunkName { key: &self.key, number, decoding: self.all.decoding }
+    fn name(&self, number: u64) -> ChunkId<'_> {
+        ChunkId::new(&self.key, number, self.all.decoding)
     }
 }

@@ -1,7 +1,7 @@
 //! Uncompressed chunks: straight to the output if they are one run there, else in slabs that stay in the cache.
 
 use zarr_spec::host::pipeline::Pipeline;
-use zarr_spec::store::{Contents, Got};
+use zarr_spec::store::{Contents, GetResult};
 use zarr_spec::{Buffer, ByteRange, Output};
 
 use super::cells::contents;
@@ -85,8 +85,8 @@ impl RawChunk<'_, '_> {
         match got {
             Ok(None) => self.array.fill(self.cell, &[self.want], Before::Fresh),
             Ok(Some(got)) if got.size != self.expected => Err(self.wrong(got.size)),
-            Ok(Some(Got { contents: Contents::Written, .. })) if rest == 0 => Ok(()),
-            Ok(Some(Got { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
+            Ok(Some(GetResult { contents: Contents::Written, .. })) if rest == 0 => Ok(()),
+            Ok(Some(GetResult { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
                 self.want.copy(self.pipeline, &bytes, 0, self.combination)
             }
             Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
-use zarr_spec::store::{Changes, Delivery, Got, Request, StoreError};
+use zarr_spec::store::cache::ChangeCount;
+use zarr_spec::store::{CompletedRequest, GetOptions, GetResult, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 
 use super::cells::{PlannedCell, WHOLE, contents, exact_size, shared_cells};
@@ -47,7 +48,7 @@ pub(super) struct Cells<'c, 'a> {
 }
 
 /// What came for one request.
-type Answer = Result<Option<Got>, StoreError>;
+type Answer = Result<Option<GetResult>, StoreError>;
 
 /// A shard of which something is wanted, in the course of one batch.
 struct Asked<'w, 'a, 'r> {
@@ -140,9 +141,9 @@ impl ArrayInner {
                 values.push(KeptValue::new(kept, key.clone()));
             }
             let limit = self.value_limit(Some(size.unwrap_or(self.expected_value(piece.cell(), &pipeline)?)));
-            let request = Request::new(key, ByteRange::Full, limit);
+            let request = Request::new(key, GetOptions::uncached(ByteRange::Full), limit);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
-            requests.push(Request { expected, once: true, ..request });
+            requests.push(request.with_expected_size(expected));
         }
         let larger = Mutex::new(Vec::new());
         self.fetch(requests, (total, scratch), |place, answer| {
@@ -196,7 +197,7 @@ impl ArrayInner {
     }
 
     /// Runs `work` with buffers to decode what was fetched. [`Self::fetch`] holds the memory for them.
-    fn with_stages<R>(&self, pipeline: &Pipeline, got: &Got, work: impl FnOnce(&mut Stages) -> R) -> R {
+    fn with_stages<R>(&self, pipeline: &Pipeline, got: &GetResult, work: impl FnOnce(&mut Stages) -> R) -> R {
         let unknown = self.first_unknown(pipeline, got.size);
         self.budget().with_paid_worker(|worker| {
             worker.stages.set_unknown(unknown);
@@ -307,7 +308,7 @@ impl ArrayInner {
     ) -> Result<(), Error> {
         let unknown = shards.iter().filter(|asked| !asked.inner.is_empty() && asked.index.get().is_none());
         let unknown: Vec<_> = unknown.collect();
-        let gap = self.resolved.store.manner().join_gap;
+        let gap = self.resolved.store.read_hints().coalesce_gap;
         let whole_size = |asked: &Asked<'_, '_, '_>| asked.whole_size(gap).filter(|_| may_be_whole);
         let (mut requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
         let mut scratch = 0;
@@ -321,8 +322,8 @@ impl ArrayInner {
                 Some(expected) => {
                     scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, expected as u64)?);
                     let limit = self.value_limit(Some(2 * ONE_REQUEST));
-                    let request = Request::new(key, ByteRange::Full, limit);
-                    Request { expected: expected.min(limit), once: true, ..request }
+                    let request = Request::new(key, GetOptions::uncached(ByteRange::Full), limit);
+                    request.with_expected_size(expected.min(limit))
                 }
                 None => {
                     let limit = self.value_limit(Some(asked.shard.index_size));
@@ -361,8 +362,8 @@ impl ArrayInner {
     fn decode_fetched(
         &self,
         asked: &Asked<'_, '_, '_>,
-        (got, value): (&Got, &[u8]),
-        changes: Option<Changes>,
+        (got, value): (&GetResult, &[u8]),
+        changes: Option<ChangeCount>,
         stages: &mut Stages,
     ) -> Result<Arc<KeptIndex>, Error> {
         let Asked { cell, shard, divided, .. } = asked;
@@ -401,7 +402,7 @@ impl ArrayInner {
 
     /// Fetches inner chunks, those of all shards together.
     fn fetch_inner(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
-        let gap = self.resolved.store.manner().join_gap;
+        let gap = self.resolved.store.read_hints().coalesce_gap;
         let (mut requests, mut groups) = (Vec::new(), Vec::new());
         let mut scratch = 0;
         for asked in shards {
@@ -411,7 +412,7 @@ impl ArrayInner {
                 let (offset, size) = range_of(group);
                 scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, size)?);
                 let (range, limit) = (ByteRange::Range { offset, size }, self.value_limit(Some(size)));
-                requests.push(Request { once: true, ..Request::new(key.clone(), range, limit) });
+                requests.push(Request::new(key.clone(), GetOptions::uncached(range), limit));
                 groups.push((asked, open, group));
             }
         }
@@ -454,9 +455,9 @@ impl ArrayInner {
         // Two answers to one request would be two threads that write to one place.
         let were_answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let take =
-            |(number, answer): Delivery| match were_answered.get(number) {
+            |(number, answer): CompletedRequest| match were_answered.get(number) {
                 Some(was_answered) if !was_answered.swap(true, Ordering::Relaxed) => {
-                    let got = answer.map(|fetched| fetched.map(Got::from));
+                    let got = answer.map(|fetched| fetched.map(GetResult::from));
                     let _more = match &got {
                         Ok(Some(got)) => Some(self.budget().charge(beyond(largest, got))),
                         _ => None,
@@ -480,11 +481,11 @@ impl ArrayInner {
     /// The store broke its contract.
     fn wrong_answers(&self, what: String) -> Error {
         let place = self.place.chunks.to_string();
-        Error::Store(StoreError::Io { operation: "reading", place, source: what.into() })
+        Error::Store(StoreError::io("reading", place, what))
     }
 
     /// What came for the chunk at `cell`.
-    fn answered(&self, cell: &[u64], answer: Answer) -> Result<Option<Got>, Error> {
+    fn answered(&self, cell: &[u64], answer: Answer) -> Result<Option<GetResult>, Error> {
         answer.map_err(|error| match error {
             StoreError::TooLarge { source, .. } => self.chunk_error(cell, CodecError::from(source)),
             error => error.into(),
@@ -526,15 +527,15 @@ impl<'b> Share<'b> {
 }
 
 /// Bytes that an answer has beyond what was expected.
-fn beyond(largest: u64, got: &Got) -> u64 {
+fn beyond(largest: u64, got: &GetResult) -> u64 {
     (contents(got, &[]).len() as u64).saturating_sub(largest)
 }
 
 /// Bytes that the answer to a request probably has.
 fn expected_size(request: &Request) -> u64 {
-    match request.range {
+    match request.options.range {
         ByteRange::Range { size, .. } | ByteRange::Last(size) => size,
-        _ => request.expected as u64,
+        _ => request.expected_size as u64,
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use zarr_spec::ByteRange;
 use zarr_spec::host::pipeline::ShardPipeline;
-use zarr_spec::store::{Changes, Got};
+use zarr_spec::store::GetResult;
+use zarr_spec::store::cache::ChangeCount;
 
 use super::cells::contents;
 use super::kept::KeptValue;
@@ -206,8 +207,8 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        (got, bytes): (&Got, &[u8]),
-        changes: Option<Changes>,
+        (got, bytes): (&GetResult, &[u8]),
+        changes: Option<ChangeCount>,
         stages: &mut Stages,
     ) -> Result<Arc<KeptIndex>, Error> {
         let index = ShardIndex::parse(shard, bytes, got.size, stages);
@@ -228,7 +229,8 @@ impl ArrayInner {
         let total = open.decoded_size(&inner);
         let (inner, are_current) = self.read_nested_parts(open, divided, inner)?;
         let is_current = AtomicBool::new(are_current);
-        let groups = joined(&inner, self.resolved.store.manner().join_gap, self.context().thread_count());
+        let groups =
+            joined(&inner, self.resolved.store.read_hints().coalesce_gap, self.context().thread_count());
         self.for_each(groups.len(), total, |number| {
             let still = self.read_joined(open, divided, &inner[groups[number].clone()])?;
             is_current.fetch_and(still, Ordering::Relaxed);

@@ -73,7 +73,7 @@ impl ArrayInner {
             Source::Fixed { bytes, .. } => bytes.len(),
             Source::Variable(_) => usize::MAX,
         };
-        let concurrency = self.resolved.store.manner().concurrency;
+        let concurrency = self.resolved.store.read_hints().max_concurrency;
         if concurrency > 0 {
             return self.write_remotely(&plan, source, &strides, concurrency);
         }
@@ -370,7 +370,7 @@ impl ArrayInner {
         self.check_need(cell, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(cell);
         match value {
-            Some(value) => self.with_key(cell, |key| Ok(self.resolved.store.set(key, value)?)),
+            Some(value) => self.with_key(cell, |key| Ok(self.resolved.store.set(key, value.into())?)),
             None => self.erase(cell),
         }
     }

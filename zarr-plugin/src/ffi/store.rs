@@ -5,7 +5,7 @@ pub(crate) mod foreign;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use zarr_spec::store::{Contents, Delivery, Got, Request, Store, StoreError, StorePlugin};
+use zarr_spec::store::{Contents, GetOptions, GetResult, Request, Responses, Store, StoreError, StorePlugin};
 use zarr_spec::{ByteRange, Key, Output, Prefix, json};
 
 use super::output::write_output;
@@ -121,15 +121,16 @@ unsafe extern "C" fn describe(this: *const c_void, json: *mut Buf, err: *mut Buf
     unsafe {
         guarded(err, || {
             let store = store(this);
-            let (can, manner) = (store.capabilities(), store.manner());
+            let can = store.capabilities();
+            let hints = store.read_hints();
             let described = json!({
                 "location": (store.location()),
                 "readable": (can.readable),
                 "writeable": (can.writeable),
                 "listable": (can.listable),
                 "erasable": (can.erasable),
-                "concurrency": (manner.concurrency as u64),
-                "join_gap": (manner.join_gap)
+                "concurrency": (hints.max_concurrency as u64),
+                "join_gap": (hints.coalesce_gap)
             });
             put(json, described.to_string().into_bytes());
             Ok(())
@@ -157,6 +158,14 @@ fn range_of(shown: &abi::ByteRange) -> Result<ByteRange, Failure> {
     }
 }
 
+fn options_of(range: &abi::ByteRange, flags: u32) -> Result<GetOptions, Failure> {
+    let range = range_of(range)?;
+    Ok(match flags & abi::GET_ONCE {
+        0 => GetOptions::new(range),
+        _ => GetOptions::uncached(range),
+    })
+}
+
 unsafe extern "C" fn get(
     this: *const c_void,
     at: Str,
@@ -169,13 +178,11 @@ unsafe extern "C" fn get(
     // SAFETY: the ABI has the pointers right for this call.
     unsafe {
         guarded(err, || {
-            let (store, key, range) = (store(this), key(at)?, range_of(&*range)?);
+            let key = key(at)?;
+            let options = options_of(&*range, flags)?;
             let mut found = None;
             write_output(to, |to| {
-                found = match flags & abi::GET_ONCE {
-                    0 => store.get(&key, range, to)?,
-                    _ => store.get_once(&key, range, to)?,
-                };
+                found = store(this).get(&key, options, to)?;
                 put_shared(found.as_ref(), to)
             })?;
             fill_got(found.as_ref(), got)
@@ -184,9 +191,9 @@ unsafe extern "C" fn get(
 }
 
 /// Writes the bytes that a store shares.
-fn put_shared(found: Option<&Got>, to: &mut Output<'_>) -> Result<(), Failure> {
+fn put_shared(found: Option<&GetResult>, to: &mut Output<'_>) -> Result<(), Failure> {
     match found {
-        Some(Got { contents: Contents::Shared(bytes), .. }) => Ok(to.put(bytes)?),
+        Some(GetResult { contents: Contents::Shared(bytes), .. }) => Ok(to.put(bytes)?),
         _ => Ok(()),
     }
 }
@@ -196,7 +203,7 @@ fn put_shared(found: Option<&Got>, to: &mut Output<'_>) -> Result<(), Failure> {
 /// # Safety
 ///
 /// `to` is what the other side lends for this call.
-unsafe fn fill_got(found: Option<&Got>, to: *mut abi::Got) -> Result<(), Failure> {
+unsafe fn fill_got(found: Option<&GetResult>, to: *mut abi::Got) -> Result<(), Failure> {
     // SAFETY: as this function asks.
     let room = unsafe { read(to) }?;
     let Some(found) = found else {
@@ -239,7 +246,7 @@ unsafe extern "C" fn size(
 /// Requests that are on their way.
 struct Batch {
     /// Borrows from `store`: dropped first.
-    deliveries: Box<dyn Iterator<Item = Delivery> + Send>,
+    responses: Responses<'static>,
     count: usize,
     _store: Arc<dyn Store>,
 }
@@ -256,27 +263,18 @@ unsafe extern "C" fn begin(
     unsafe {
         guarded(err, || {
             let request = |shown: &StoreRequest| {
-                Ok(Request {
-                    key: key(shown.key)?,
-                    range: range_of(&shown.range)?,
-                    limit: shown.limit,
-                    expected: shown.expected,
-                    once: shown.flags & abi::GET_ONCE != 0,
-                })
+                let options = options_of(&shown.range, shown.flags)?;
+                Ok(Request::new(key(shown.key)?, options, shown.limit).with_expected_size(shown.expected))
             };
             let requests = borrowed_items(requests, n_requests).iter().map(request);
             let requests: Vec<Request> = requests.collect::<Result<_, Failure>>()?;
             let store = Arc::clone(store(this));
-            let deliveries = store.get_many(requests, budget);
+            let responses = store.get_many(requests, budget);
             // SAFETY: the store is kept beside what borrows from it, and dropped after that; an `Arc` does not move what it
             // holds.
-            let deliveries = std::mem::transmute::<
-                Box<dyn Iterator<Item = Delivery> + Send + '_>,
-                Box<dyn Iterator<Item = Delivery> + Send + 'static>,
-            >(deliveries);
-            batch.write(
-                Box::into_raw(Box::new(Batch { deliveries, count: n_requests, _store: store })).cast(),
-            );
+            let responses = std::mem::transmute::<Responses<'_>, Responses<'static>>(responses);
+            batch
+                .write(Box::into_raw(Box::new(Batch { responses, count: n_requests, _store: store })).cast());
             Ok(())
         })
     }
@@ -293,12 +291,12 @@ unsafe extern "C" fn next(
     unsafe {
         guarded(err, || {
             let batch = &mut *batch.cast::<Batch>();
-            let Some((which, fetched)) = batch.deliveries.next() else {
+            let Some((which, fetched)) = batch.responses.next() else {
                 number.write(batch.count);
                 return Ok(());
             };
             number.write(which);
-            let found = fetched?.map(Got::from);
+            let found = fetched?.map(GetResult::from);
             write_output(to, |to| put_shared(found.as_ref(), to))?;
             fill_got(found.as_ref(), got)
         })
@@ -313,7 +311,7 @@ unsafe extern "C" fn end(batch: *mut c_void) {
 
 unsafe extern "C" fn set(this: *const c_void, at: Str, value: Str, err: *mut Buf) -> i32 {
     // SAFETY: the ABI has the pointers right for this call.
-    unsafe { guarded(err, || Ok(store(this).set(&key(at)?, borrowed(value))?)) }
+    unsafe { guarded(err, || Ok(store(this).set(&key(at)?, borrowed(value).into())?)) }
 }
 
 unsafe extern "C" fn set_partial_values(
@@ -362,8 +360,10 @@ unsafe extern "C" fn list_prefix(this: *const c_void, below: Str, keys: *mut Lis
     // SAFETY: the ABI has the pointers right for this call.
     unsafe {
         guarded(err, || {
-            let listed = store(this).list_prefix(&prefix(below)?)?;
-            add(keys, 0, listed.iter().map(Key::as_str))
+            for key in store(this).list_prefix(&prefix(below)?)? {
+                add(keys, 0, std::iter::once(key?.as_str()))?;
+            }
+            Ok(())
         })
     }
 }

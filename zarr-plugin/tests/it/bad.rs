@@ -258,7 +258,7 @@ const CASES: &[(&str, Make)] = &[
     }),
     ("a store lists what is no key", || in_store(&["NO_KEY"], &|store| store.list().unwrap_err())),
     ("a store lists keys that were not asked for", || {
-        in_store(&["OUTSIDE"], &|store| store.list_prefix(&Prefix::new("d/").unwrap()).unwrap_err())
+        in_store(&["OUTSIDE"], &|store| store.list_sorted(&Prefix::new("d/").unwrap()).unwrap_err())
     }),
     ("a store delivers one value of a batch twice, or none", || {
         together([&["BATCHES"][..], &["BATCHES", "ENDS_EARLY"]].map(|macros| {

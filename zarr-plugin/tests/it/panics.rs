@@ -7,7 +7,7 @@ use zarr_spec::codec::RunChain;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionPlace;
 use zarr_spec::key_encoding::ChunkKeyEncoding;
-use zarr_spec::store::{Capabilities, Got, Manner, Request, Store, StoreError};
+use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Request, Store, StoreError};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
     ArrayRepresentation, BoxError, ByteOrder, ByteRange, Codec, CodecChain, CodecError, Creation, DataType,
@@ -290,10 +290,10 @@ pub(crate) fn in_transformers() -> Vec<String> {
     };
     let mut said = vec![text(wrapped("create"))];
     for place in ["wrap", "location"] {
-        said.push(text(wrapped(place).unwrap().set(&key("a"), &[1])));
+        said.push(text(wrapped(place).unwrap().set(&key("a"), (&[1]).into())));
     }
     let store = wrapped("set").unwrap();
-    said.push(panicked("set", &|| text(store.set(&key("a"), &[1]))));
+    said.push(panicked("set", &|| text(store.set(&key("a"), b"1".into()))));
     drop(wrapped("drop").unwrap());
     said
 }
@@ -311,15 +311,11 @@ impl Store for Empty {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
-    fn get(&self, _: &Key, _: ByteRange, _: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(&self, _: &Key, _: GetOptions, _: &mut Output<'_>) -> Result<Option<GetResult>, StoreError> {
         Ok(None)
     }
 
-    fn set(&self, _: &Key, _: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, _: &Key, _: Payload<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -327,8 +323,8 @@ impl Store for Empty {
         Ok(())
     }
 
-    fn list_prefix(&self, _: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(Vec::new())
+    fn list_prefix(&self, _: &Prefix) -> Result<Keys<'_>, StoreError> {
+        Ok(Box::new(std::iter::empty()))
     }
 
     fn size(&self, _: &Key) -> Result<Option<u64>, StoreError> {
@@ -340,7 +336,7 @@ pub(crate) fn in_stores() -> Vec<String> {
     let registry = extensions();
     let open = |place: &str| (registry.stores()[0].open)(&format!("panic:{place}"));
     let mut said: Vec<String> =
-        ["open", "location", "capabilities", "manner"].map(|place| text(open(place))).into();
+        ["open", "location", "capabilities", "read_hints"].map(|place| text(open(place))).into();
     for place in [
         "get",
         "get_once",
@@ -358,20 +354,20 @@ pub(crate) fn in_stores() -> Vec<String> {
         let store = open(place).unwrap();
         let (to, root) = (&|| Output::at_most(9), Prefix::root());
         said.push(panicked(place, &|| match place {
-            "get" => text(store.get(&key("a"), ByteRange::Full, &mut to())),
-            "get_once" => text(store.get_once(&key("a"), ByteRange::Full, &mut to())),
+            "get" => text(store.get(&key("a"), ByteRange::Full.into(), &mut to())),
+            "get_once" => text(store.get(&key("a"), GetOptions::uncached(ByteRange::Full), &mut to())),
             "get_many" | "next" => {
                 let mut got = store.get_many(vec![Request::new(key("a"), ByteRange::Full, 9); 2], 99);
                 let (first, second) = (got.next().unwrap().1, got.next().unwrap().1);
                 assert!(second.is_err());
                 text(first)
             }
-            "set" => text(store.set(&key("a"), &[1])),
+            "set" => text(store.set(&key("a"), b"1".into())),
             "set_partial_values" => text(store.set_partial_values(&[(key("a"), 0, &[1])])),
             "erase" => text(store.erase(&key("a"))),
             "erase_values" => text(store.erase_values(&[key("a")])),
             "erase_prefix" => text(store.erase_prefix(&root)),
-            "list_prefix" => text(store.list_prefix(&root)),
+            "list_prefix" => text(store.list_prefix(&root).map(|keys| keys.count())),
             "list_dir" => text(store.list_dir(&root)),
             _ => text(store.size(&key("a"))),
         }));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zarr_plugin::host::Policy;
-use zarr_spec::store::{Caching, Capabilities, Request, Store, StoreError, get_value, open_described};
+use zarr_spec::store::{Capabilities, Request, Store, StoreError, get_value, open_described};
 use zarr_spec::{ByteRange, Key, Output, Prefix, Registry, Value, json};
 
 use crate::built::{Installed, Manifest, compiled};
@@ -42,9 +42,9 @@ fn keys(keys: &[Key]) -> Vec<&str> {
 fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
     let store = two(&[]);
     assert_eq!(store.location(), "two:");
-    let can = Capabilities { writeable: false, erasable: false, ..Capabilities::ALL };
-    assert_eq!((store.capabilities(), store.manner().concurrency), (can, 2));
-    assert!(matches!(store.caching(), Caching::None));
+    let can = Capabilities::READ_ONLY;
+    assert_eq!((store.capabilities(), store.read_hints().max_concurrency), (can, 2));
+    assert!(store.chunk_cache().is_none() && !store.caches_values());
     for (range, part) in [
         (ByteRange::Full, "0123456789"),
         (ByteRange::From(8), "89"),
@@ -57,16 +57,16 @@ fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
         // Behind what is there already.
         let mut output = Output::at_most(13);
         output.put(b"___").unwrap();
-        let got = store.get(&key("a"), range, &mut output).unwrap().unwrap();
+        let got = store.get(&key("a"), range.into(), &mut output).unwrap().unwrap();
         assert_eq!(
             (got.size, got.version, output.written()),
             (10, None, [b"___", part.as_bytes()].concat().as_slice())
         );
     }
-    assert_eq!(store.get(&key("b"), ByteRange::Full, &mut Output::at_most(9)).unwrap(), None);
+    assert_eq!(store.get(&key("b"), ByteRange::Full.into(), &mut Output::at_most(9)).unwrap(), None);
     assert_eq!((store.size(&key("d/b")).unwrap(), store.size(&key("d")).unwrap()), (Some(2), None));
     assert_eq!(keys(&store.list().unwrap()), ["a", "d/b"]);
-    assert_eq!(keys(&store.list_prefix(&Prefix::new("d/").unwrap()).unwrap()), ["d/b"]);
+    assert_eq!(keys(&store.list_sorted(&Prefix::new("d/").unwrap()).unwrap()), ["d/b"]);
     let root = store.list_dir(&Prefix::root()).unwrap();
     assert_eq!((keys(&root.keys), root.prefixes), (vec!["a"], vec![Prefix::new("d/").unwrap()]));
     let requests = ["d/b", "x", "a"].map(|at| Request::new(key(at), ByteRange::Full, 10)).to_vec();
@@ -80,7 +80,7 @@ fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
 fn what_a_store_cannot_do_is_not_asked_of_it() {
     let store = two(&[]);
     let not = |error: &StoreError, what| matches!(error, StoreError::NotSupported { quality, .. } if *quality == what);
-    assert!(not(&store.set(&key("a"), b"1").unwrap_err(), "not writeable"));
+    assert!(not(&store.set(&key("a"), b"1".into()).unwrap_err(), "not writeable"));
     assert!(not(&store.set_partial_values(&[(key("a"), 0, b"1")]).unwrap_err(), "not writeable"));
     assert!(not(&store.erase(&key("a")).unwrap_err(), "not erasable"));
     assert!(not(&store.erase_prefix(&Prefix::root()).unwrap_err(), "not erasable"));

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use zarr_plugin::host::{Loader, Lock, Policy, Search, sha256};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionPlace;
-use zarr_spec::store::{Request, Store, get_value, open_described};
+use zarr_spec::store::{GetOptions, Request, Store, get_value, open_described};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, ByteRange, Codec, CodecError, Creation, FillValue, Format, Key, Mode,
@@ -201,12 +201,12 @@ fn a_store_of_version_1_0_keeps_values_also_behind_a_transformer() {
     let Some(registry) = registry() else { return };
     let store = open_described(&registry, &json!({"type": "abi-1.0.shelf"})).unwrap();
     let key = |text: &str| Key::new(text).unwrap();
-    store.set(&key("x/a"), b"0123456789").unwrap();
+    store.set(&key("x/a"), b"0123456789".into()).unwrap();
     store.set_partial_values(&[(key("x/b"), 2, b"!")]).unwrap();
     let get = |store: &dyn Store, at: &str| get_value(store, &key(at), 99).unwrap().map(|it| it.to_vec());
     assert_eq!((get(&*store, "x/b"), get(&*store, "x/c")), (Some(b"\0\0!".to_vec()), None));
     let mut output = Output::at_most(3);
-    let got = store.get_once(&key("x/a"), ByteRange::Last(3), &mut output).unwrap().unwrap();
+    let got = store.get(&key("x/a"), GetOptions::uncached(ByteRange::Last(3)), &mut output).unwrap().unwrap();
     assert_eq!((got.size, output.written()), (10, &b"789"[..]));
     let requests = ["x/a", "x/c", "x/b"].map(|at| Request::new(key(at), ByteRange::From(1), 99)).to_vec();
     let mut fetched: Vec<_> = store
@@ -224,8 +224,8 @@ fn a_store_of_version_1_0_keeps_values_also_behind_a_transformer() {
     let made = (plugin.create)(&creation(&registry, &reading, &configuration), &[4]).unwrap();
     let StorageTransformer::Wrap(masked) = made else { panic!("another form") };
     let masked = masked.wrap(Arc::clone(&store), &Prefix::new("x/").unwrap());
-    masked.set(&key("x/c"), &[0, 1, 2]).unwrap();
-    masked.set(&key("y"), &[0, 1, 2]).unwrap();
+    masked.set(&key("x/c"), b"\0\x01\x02".into()).unwrap();
+    masked.set(&key("y"), b"\0\x01\x02".into()).unwrap();
     assert_eq!((get(&*store, "x/c"), get(&*store, "y")), (Some(vec![1, 0, 3]), Some(vec![0, 1, 2])));
     assert_eq!(get(&*masked, "x/c"), Some(vec![0, 1, 2]));
     masked.erase_prefix(&Prefix::new("x/").unwrap()).unwrap();

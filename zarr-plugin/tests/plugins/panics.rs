@@ -16,7 +16,7 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::store::{
-    Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError, StorePlugin,
+    Capabilities, CompletedRequest, Directory, GetResult, ReadHints, Request, Store, StoreError, StorePlugin,
 };
 use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
 use zarr_spec::{
@@ -328,28 +328,25 @@ impl Store for Panicking {
         self.at("capabilities", Capabilities::ALL)
     }
 
-    fn manner(&self) -> Manner {
-        self.at("manner", Manner { concurrency: 2, join_gap: 0 })
+    fn read_hints(&self) -> ReadHints {
+        self.at("read_hints", ReadHints::new(2, 0))
     }
 
-    fn get(&self, _: &Key, _: ByteRange, _: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        Ok(self.at("get", None))
+    fn get(
+        &self,
+        _: &Key,
+        options: GetOptions,
+        _: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        Ok(self.at(if options.may_cache { "get" } else { "get_once" }, None))
     }
 
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        _: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+    fn get_many(&self, requests: Vec<Request>, _: usize) -> Responses<'_> {
         self.at("get_many", ());
         Box::new((0..requests.len()).map(|number| (number, Ok(self.at("next", None)))))
     }
 
-    fn get_once(&self, _: &Key, _: ByteRange, _: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        Ok(self.at("get_once", None))
-    }
-
-    fn set(&self, _: &Key, _: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, _: &Key, _: Payload<'_>) -> Result<(), StoreError> {
         self.at("set", Ok(()))
     }
 
@@ -369,8 +366,8 @@ impl Store for Panicking {
         self.at("erase_prefix", Ok(()))
     }
 
-    fn list_prefix(&self, _: &Prefix) -> Result<Vec<Key>, StoreError> {
-        Ok(self.at("list_prefix", Vec::new()))
+    fn list_prefix(&self, _: &Prefix) -> Result<Keys<'_>, StoreError> {
+        self.at("list_prefix", Ok(Box::new(std::iter::empty())))
     }
 
     fn list_dir(&self, _: &Prefix) -> Result<Directory, StoreError> {

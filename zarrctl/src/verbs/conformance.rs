@@ -19,7 +19,7 @@ use zarr_kit::json;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 use zarr_kit::loaded::Loader;
 use zarr_kit::open_store;
-use zarr_kit::spec::Value;
+use zarr_kit::spec::{Prefix, Value};
 
 mod format;
 mod generated;
@@ -169,8 +169,7 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
     if arguments.inside {
         return inside::run(arguments, store);
     }
-    let keys = store.list().map_err(zarr_kit::Error::from)?;
-    if let Some(key) = keys.first() {
+    if let Some(key) = store.any_key(&Prefix::root()).map_err(zarr_kit::Error::from)? {
         return Err(Failure::fault(format!(
             "`{location}` is not empty: there is `{key}`; with --inside, the rules are looked at below a new prefix"
         )));

@@ -11,7 +11,7 @@ fn a_value_is_there_until_it_is_erased() {
     let configuration: Box<dyn StoreConfiguration> = json::from_value(&description).unwrap();
     let store = configuration.open(None).unwrap();
     let key = Key::new("a/b").unwrap();
-    store.set(&key, b"value").unwrap();
+    store.set(&key, b"value".into()).unwrap();
     assert_eq!(get_value(&*store, &key, 10).unwrap().unwrap(), b"value"[..]);
     assert_eq!(store.size(&key).unwrap(), Some(5));
     store.erase(&key).unwrap();

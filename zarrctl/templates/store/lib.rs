@@ -7,9 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin,
+    Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration, StoreError,
+    StorePlugin,
 };
-use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("{{name}}", &[], &without_a_url)
@@ -21,15 +22,15 @@ const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "{{name}}"}"#)];
 
 /// Keys and values.
 #[derive(Debug, Default)]
-struct Shelf(RwLock<BTreeMap<Key, Vec<u8>>>);
+struct Shelf(RwLock<BTreeMap<Key, Bytes>>);
 
 impl Shelf {
     // Each change is one step: what a panic of another thread left behind is sound.
-    fn values(&self) -> RwLockReadGuard<'_, BTreeMap<Key, Vec<u8>>> {
+    fn values(&self) -> RwLockReadGuard<'_, BTreeMap<Key, Bytes>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self) -> RwLockWriteGuard<'_, BTreeMap<Key, Vec<u8>>> {
+    fn change(&self) -> RwLockWriteGuard<'_, BTreeMap<Key, Bytes>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -43,22 +44,23 @@ impl Store for Shelf {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let values = self.values();
         let Some(value) = values.get(key) else { return Ok(None) };
         let too_large = |source: LimitExceeded| StoreError::TooLarge { key: key.to_string(), source };
-        let part = range.within(value.len() as u64);
+        let part = options.range.within(value.len() as u64);
         let [start, end] = [part.start, part.end].map(|place| usize::try_from(place).unwrap_or(usize::MAX));
         to.put(value.get(start..end).unwrap_or_default()).map_err(too_large)?;
-        Ok(Some(Got { contents: Contents::Written, size: value.len() as u64, version: None }))
+        Ok(Some(GetResult::new(Contents::Written, value.len() as u64, None)))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.change().insert(key.clone(), value.to_vec());
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        self.change().insert(key.clone(), value.into_bytes());
         Ok(())
     }
 
@@ -67,9 +69,10 @@ impl Store for Shelf {
         Ok(())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let is_below = |key: &&Key| prefix.strip(key.as_str()).is_some();
-        Ok(self.values().keys().filter(is_below).cloned().collect())
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        let mut keys: Vec<Key> = self.values().keys().cloned().collect();
+        keys.retain(|key| prefix.strip(key.as_str()).is_some());
+        Ok(Box::new(keys.into_iter().map(Ok)))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

@@ -21,7 +21,7 @@ fn values_of_the_array_are_combined_with_the_key() {
     let store = transformer.wrap(Arc::clone(&next), &Prefix::new("a/").unwrap());
     for (key, stored) in [("a/c/0", [254, 253]), ("b/c/0", [1, 2])] {
         let key = Key::new(key).unwrap();
-        store.set(&key, &[1, 2]).unwrap();
+        store.set(&key, b"\x01\x02".into()).unwrap();
         assert_eq!(get_value(&*next, &key, 10).unwrap().unwrap(), stored[..]);
         assert_eq!(get_value(&*store, &key, 10).unwrap().unwrap(), [1, 2][..]);
     }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::store::{Capabilities, Contents, Got, Manner, Store, StoreError};
+use zarr_spec::store::{
+    Capabilities, Contents, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
+};
 use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
-use zarr_spec::{ByteRange, Creation, Example, Identifiers, Invalid, Key, Output, Prefix};
+use zarr_spec::{Creation, Example, Identifiers, Invalid, Key, Output, Prefix};
 
 zarr_spec::register!(
     StorageTransformerPlugin::new(IDENTIFIERS, &create)
@@ -63,28 +65,33 @@ impl Store for Masked {
         self.next.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.next.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.next.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let mut stored = Output::at_most(to.remaining());
-        let Some(got) = self.next.get(key, range, &mut stored)? else { return Ok(None) };
+        let Some(got) = self.next.get(key, options, &mut stored)? else { return Ok(None) };
         let (size, version) = (got.size, got.version.clone());
         let value = self.masked(key, &got.into_bytes(stored));
         to.put(&value).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-        Ok(Some(Got { contents: Contents::Written, size, version }))
+        Ok(Some(GetResult::new(Contents::Written, size, version)))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.next.set(key, &self.masked(key, value))
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        self.next.set(key, self.masked(key, &value).into())
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
         self.next.erase(key)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.next.list_prefix(prefix)
     }
 

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use zarr_interop::{created, memory};
 use zarr_kit::spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_indices};
-use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
-use zarr_kit::spec::{BoxError, ByteRange, Identifiers, Key, Output, Prefix};
+use zarr_kit::spec::store::{
+    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
+};
+use zarr_kit::spec::{BoxError, Identifiers, Key, Output, Prefix};
 use zarr_kit::{
     Array, ArrayBuilder, Context, Error, FallbackPolicy, Format, Hierarchy, Limits, OpenOptions, Registry,
     Selection, json,
@@ -72,14 +74,14 @@ fn a_resize_reads_the_document_of_the_array_and_no_consolidated_copy() {
 fn attributes_of_an_array_with_a_fallback_type_can_be_set() {
     let array = created(Format::V3Draft, &ArrayBuilder::new([4], "int16").chunks([2]));
     let store = array.hierarchy().store();
-    let keys = store.list_prefix(&Prefix::new("").unwrap()).unwrap();
+    let keys = store.list_sorted(&Prefix::new("").unwrap()).unwrap();
     let key = keys.into_iter().find(|key| key.as_str().contains("a.array")).unwrap();
     let document = zarr_kit::spec::store::get_value(&**store, &key, 1 << 20).unwrap().unwrap();
     let document = String::from_utf8(document.to_vec()).unwrap();
     let unknown = r#"{"extension": "https://example.org/unknown/1.0", "type": "unknown", "fallback": "r16"}"#;
     let changed = document.replace(r#""<i2""#, unknown).replace(r#""int16""#, unknown);
     assert_ne!(changed, document, "{document}");
-    store.set(&key, changed.as_bytes()).unwrap();
+    store.set(&key, changed.as_bytes().into()).unwrap();
     let context = Context::linked().unwrap().with_fallback(FallbackPolicy::Allow);
     let mut fallback = Hierarchy::open(Arc::clone(store), &context).unwrap().array("/a").unwrap();
     assert!(fallback.fallback().is_some());
@@ -112,7 +114,7 @@ impl Unlistable {
     }
 
     fn chunks(&self) -> Vec<String> {
-        let keys = self.store.list_prefix(&Prefix::new("a/c/").unwrap()).unwrap();
+        let keys = self.store.list_sorted(&Prefix::new("a/c/").unwrap()).unwrap();
         keys.iter().map(|key| key.as_str().to_owned()).collect()
     }
 }
@@ -123,18 +125,23 @@ impl Store for Unlistable {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { listable: false, ..self.store.capabilities() }
+        self.store.capabilities().unlistable()
     }
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.store.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.store.get(key, range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.store.get(key, options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.store.set(key, value)
     }
 
@@ -146,7 +153,7 @@ impl Store for Unlistable {
         self.store.erase(key)
     }
 
-    fn list_prefix(&self, _prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, _prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         Err(StoreError::not_supported(self, "not listable"))
     }
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::{FarStore, Random, key, v3};
-use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{Invalid, Registry, typetag};
 use zarr_kit::{Along, Array, Context, Hierarchy, Selection, open_store};
 
 /// As a file system says.
-const MANNER: Manner = Manner { concurrency: 0, join_gap: 64 << 10 };
+const MANNER: ReadHints = ReadHints::new(0, 64 << 10);
 
 thread_local! {
     /// What the description `slow` opens.
@@ -53,7 +53,7 @@ impl Cached {
         document["fill_value"] = json!(5);
         let group = json!({"zarr_format": 3, "node_type": "group"});
         for (name, document) in [("zarr.json", group), ("a/zarr.json", document)] {
-            store.set(&key(name), document.to_string().as_bytes()).unwrap();
+            store.set(&key(name), document.to_string().as_bytes().into()).unwrap();
         }
         let plain = Hierarchy::open(Arc::clone(&store), &context).unwrap().array("/a").unwrap();
         let count = shape.iter().product::<u64>();

@@ -14,7 +14,7 @@ use zarr_kit::spec::{Key, Prefix};
 use zarr_kit::{Along, Array, Context, Error, Format, Hierarchy, Limits, Selection};
 
 fn set(store: &dyn Store, key: &str, bytes: &[u8]) {
-    store.set(&Key::new(key.to_owned()).unwrap(), bytes).unwrap();
+    store.set(&Key::new(key.to_owned()).unwrap(), bytes.into()).unwrap();
 }
 
 fn get(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
@@ -22,7 +22,7 @@ fn get(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
 }
 
 fn chunk_keys(store: &dyn Store) -> Vec<String> {
-    let keys = store.list_prefix(&Prefix::root()).unwrap();
+    let keys = store.list_sorted(&Prefix::root()).unwrap();
     let keys = keys.iter().map(|key| key.as_str().to_owned());
     keys.filter(|key| !key.ends_with(".json") && !key.contains("/.z") && !key.starts_with(".z")).collect()
 }

@@ -19,7 +19,7 @@ fn context() -> Context {
 }
 
 fn unlisted() -> Arc<dyn Store> {
-    Arc::new(MinimalStore::new(Capabilities { listable: false, ..Capabilities::ALL }))
+    Arc::new(MinimalStore::new(Capabilities::ALL.unlistable()))
 }
 
 fn value(text: &str) -> Value {
@@ -174,7 +174,7 @@ fn an_encoding_that_is_unknown_or_half_said_is_refused() {
             r#"{{"zarr_format": "https://purl.org/zarr/spec/core/3.0", "metadata_encoding": {encoding},
                  "extensions": []}}"#
         );
-        store.set(&Key::new("zarr.json").unwrap(), document.as_bytes()).unwrap();
+        store.set(&Key::new("zarr.json").unwrap(), document.as_bytes().into()).unwrap();
         Hierarchy::open(store, &context()).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(
@@ -201,7 +201,7 @@ fn a_document_that_is_damaged_is_named() {
         let key = format!("meta/a.array.{name}");
         let whole = get(&**hierarchy.store(), &key);
         for end in 0..whole.len() {
-            hierarchy.store().set(&Key::new(key.as_str()).unwrap(), &whole[..end]).unwrap();
+            hierarchy.store().set(&Key::new(key.as_str()).unwrap(), (&whole[..end]).into()).unwrap();
             let error = hierarchy.array("/a").unwrap_err().to_string();
             assert!(error.contains(&key), "{error}");
         }
@@ -263,7 +263,7 @@ fn the_list_of_nodes_is_a_plain_document() {
         value(r#"{"nodes": {"/g": "group", "/g/a": "array"}}"#)
     );
     let set = |text: &str| {
-        hierarchy.store().set(&Key::new("node-index.json").unwrap(), text.as_bytes()).unwrap();
+        hierarchy.store().set(&Key::new("node-index.json").unwrap(), text.as_bytes().into()).unwrap();
         let root = hierarchy.path("/").unwrap();
         hierarchy.walk(&root).map(|nodes| nodes.len()).map_err(|error| error.to_string())
     };

@@ -383,10 +383,10 @@ fn values_that_are_no_chunks_stay_where_an_array_is_created_and_where_nothing_is
     for format in [Format::V2, Format::V3] {
         let (store, hierarchy) = Layout { format, is_consolidated: false, is_sharded: false }.started();
         let notes = Key::new("a/notes.txt").unwrap();
-        store.set(&notes, b"mine").unwrap();
+        store.set(&notes, b"mine".into()).unwrap();
         assert!(matches!(hierarchy.erase("/a"), Err(Error::NoNode(_))), "{format}");
         hierarchy.create_array("/a", &ArrayBuilder::new([4], "uint8")).unwrap();
-        assert_eq!(store.list_prefix(&Prefix::new("a/").unwrap()).unwrap().len(), 2, "{format}");
+        assert_eq!(store.list_sorted(&Prefix::new("a/").unwrap()).unwrap().len(), 2, "{format}");
         assert!(store.size(&notes).unwrap().is_some(), "{format}");
     }
 }

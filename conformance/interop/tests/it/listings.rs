@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
 use zarr_interop::{FarStore, created};
-use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{NodePath, Object};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, open_store};
 
@@ -28,9 +28,9 @@ fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
         hierarchy.create_array("/c/d", &ArrayBuilder::new([4], "uint8")).unwrap();
         std::fs::create_dir(folder.path().join("b")).unwrap();
         let _socket = UnixListener::bind(folder.path().join("b").join(document)).unwrap();
-        let manner = Manner { concurrency: 4, join_gap: 0 };
+        let hints = ReadHints::new(4, 0);
         let far: Arc<dyn Store> =
-            Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, manner));
+            Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, hints));
         for store in [store, far] {
             let hierarchy = Hierarchy::open_as(store, &context, format).unwrap();
             let wanted =

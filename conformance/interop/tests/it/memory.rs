@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
 use zarr_interop::{FarStore, key};
-use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, open_store};
 
 const KIB: u64 = 1 << 10;
@@ -25,8 +25,8 @@ fn context(memory: u64) -> Context {
 fn store_of(document: &Value) -> Arc<dyn Store> {
     let store = open_store(Context::linked().unwrap().registry(), "memory:").unwrap();
     let group = json!({"zarr_format": 3, "node_type": "group"});
-    store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
-    store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+    store.set(&key("zarr.json"), group.to_string().as_bytes().into()).unwrap();
+    store.set(&key("a/zarr.json"), document.to_string().as_bytes().into()).unwrap();
     store
 }
 
@@ -35,8 +35,8 @@ fn open(store: &Arc<dyn Store>, context: &Context) -> Array {
 }
 
 fn far(store: &Arc<dyn Store>) -> Arc<FarStore> {
-    let manner = Manner { concurrency: 16, join_gap: 0 };
-    Arc::new(FarStore::new(Arc::clone(store), Duration::from_millis(1), manner))
+    let hints = ReadHints::new(16, 0);
+    Arc::new(FarStore::new(Arc::clone(store), Duration::from_millis(1), hints))
 }
 
 fn elements(array: &Array) -> Vec<u16> {

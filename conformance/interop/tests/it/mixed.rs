@@ -17,7 +17,7 @@ fn context() -> Context {
 }
 
 fn set(store: &Arc<dyn Store>, at: &str, text: &str) {
-    store.set(&key(at), text.as_bytes()).unwrap();
+    store.set(&key(at), text.as_bytes().into()).unwrap();
 }
 
 /// All keys and values.
@@ -42,7 +42,7 @@ fn write(store: &Arc<dyn Store>, format: Format, path: &str) {
             alone.create_group("", Object::new()).unwrap();
         }
         for (at, value) in contents(alone.store()) {
-            store.set(&key(&at), &value).unwrap();
+            store.set(&key(&at), (&value).into()).unwrap();
         }
     }
     let hierarchy = open(store, format);
@@ -230,7 +230,7 @@ fn nothing_is_written_below_a_copy_that_cannot_be_kept_up_to_date() {
         (context(), "[]".to_owned()),
     ] {
         let root = get_value(&*consolidated(&copied), &key("zarr.json"), 1 << 20).unwrap().unwrap();
-        store.set(&key("zarr.json"), &root).unwrap();
+        store.set(&key("zarr.json"), (&root).into()).unwrap();
         let before: Vec<_> = before
             .iter()
             .map(|(at, value)| (at.clone(), if at == "zarr.json" { root.to_vec() } else { value.clone() }))

@@ -33,7 +33,7 @@ fn grid(format: Format, chunk_shape: &[u64], origin: &[i64]) -> Value {
 
 /// The stored chunks by their keys.
 fn chunks(store: &dyn Store) -> BTreeMap<String, Vec<u8>> {
-    let keys = store.list_prefix(&Prefix::new("").unwrap()).unwrap();
+    let keys = store.list_sorted(&Prefix::new("").unwrap()).unwrap();
     let chunks = keys.iter().map(Key::as_str).filter(|key| !key.ends_with(".json"));
     let read = |key: &str| get_value(store, &Key::new(key).unwrap(), 1 << 20).unwrap().unwrap().to_vec();
     chunks.map(|key| (key.to_owned(), read(key))).collect()

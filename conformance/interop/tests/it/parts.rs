@@ -59,7 +59,7 @@ fn array(context: &Context, chain: &[Value]) -> Array {
         "codecs": chain,
         "attributes": {},
     });
-    store.set(&Key::new("zarr.json").unwrap(), document.to_string().as_bytes()).unwrap();
+    store.set(&Key::new("zarr.json").unwrap(), document.to_string().as_bytes().into()).unwrap();
     Hierarchy::open(store, context).unwrap().array("/").unwrap()
 }
 

@@ -12,13 +12,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
 use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
-use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
 const IN_FLIGHT: usize = 32;
-const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
+const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
 /// How long a store waits for what has to be asked of it at the same time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,15 +36,15 @@ struct Twice {
 
 impl Twice {
     fn new(shape: &[u64], chunk: &[u64], codecs: &Value) -> Self {
-        Self::of(&document(shape, chunk, codecs), MANNER, &Context::linked().unwrap())
+        Self::of(&document(shape, chunk, codecs), HINTS, &Context::linked().unwrap())
     }
 
-    fn of(document: &Value, manner: Manner, context: &Context) -> Self {
+    fn of(document: &Value, hints: ReadHints, context: &Context) -> Self {
         let store = open_store(context.registry(), "memory:").unwrap();
-        store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+        store.set(&key("a/zarr.json"), document.to_string().as_bytes().into()).unwrap();
         let group = json!({"zarr_format": 3, "node_type": "group"});
-        store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
-        let far = Arc::new(FarStore::new(Arc::clone(&store), DELAY, manner));
+        store.set(&key("zarr.json"), group.to_string().as_bytes().into()).unwrap();
+        let far = Arc::new(FarStore::new(Arc::clone(&store), DELAY, hints));
         let open = |store: Arc<dyn Store>| Hierarchy::open(store, context).unwrap().array("/a").unwrap();
         let array = open(Arc::<FarStore>::clone(&far));
         let _opened = far.take();
@@ -110,7 +110,7 @@ fn all_chunks_that_are_wanted_are_one_round_trip() {
 #[test]
 fn one_thread_reads_as_many_at_once() {
     let context = Context::linked().unwrap().with_one_thread();
-    let twice = Twice::of(&document(&[512, 512], &[32, 32], &zstd()), MANNER, &context).filled();
+    let twice = Twice::of(&document(&[512, 512], &[32, 32], &zstd()), HINTS, &context).filled();
     let trips = twice.read(&Selection::All);
     assert_eq!((trips.batches, trips.alone, trips.in_flight), (vec![256], 0, IN_FLIGHT));
 }
@@ -146,10 +146,10 @@ fn small_shards_that_are_wanted_as_wholes_are_one_round_trip() {
     // What is known of them is kept.
     assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
     // Some bytes that are not wanted cost less than another round trip.
-    for (join_gap, batches) in [(0, vec![8, 8]), (8192 / 4 + 1024, vec![8])] {
+    for (coalesce_gap, batches) in [(0, vec![8, 8]), (8192 / 4 + 1024, vec![8])] {
         let document = document(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
-        let manner = Manner { join_gap, ..MANNER };
-        let twice = Twice::of(&document, manner, &Context::linked().unwrap()).filled();
+        let hints = ReadHints::new(HINTS.max_concurrency, coalesce_gap);
+        let twice = Twice::of(&document, hints, &Context::linked().unwrap()).filled();
         assert_eq!(twice.batches(&twice.select("0:48,:")), batches);
     }
     // One that takes more than was to be expected is read by its index, and so is a large one.
@@ -201,9 +201,9 @@ fn many_boxes_are_one_round_trip_and_each_chunk_is_fetched_once() {
 #[test]
 fn neighbours_are_joined_across_gaps_that_are_cheaper_than_a_request() {
     let document = document(&[64, 64], &[64, 64], &sharded(&[16, 16], &bytes()));
-    for (join_gap, requests) in [(0, 4), (3 * 512, 1)] {
-        let manner = Manner { concurrency: 4, join_gap };
-        let twice = Twice::of(&document, manner, &Context::linked().unwrap()).filled();
+    for (coalesce_gap, requests) in [(0, 4), (3 * 512, 1)] {
+        let hints = ReadHints::new(4, coalesce_gap);
+        let twice = Twice::of(&document, hints, &Context::linked().unwrap()).filled();
         assert_eq!(twice.batches(&twice.select("0:64,0:16")), [1, requests]);
     }
 }
@@ -221,7 +221,7 @@ fn shards_in_shards_hold_the_same_from_far() {
 fn texts_are_the_same_from_far() {
     let mut document = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
     (document["data_type"], document["fill_value"]) = (json!("string"), json!("none"));
-    let twice = Twice::of(&document, MANNER, &Context::linked().unwrap());
+    let twice = Twice::of(&document, HINTS, &Context::linked().unwrap());
     let texts: Vec<_> = (0..300).map(|number| format!("text {number}")).collect();
     twice.near_array.write_variable(&twice.select("0:30,:"), &texts).unwrap();
     assert_eq!(twice.batches(&Selection::All), [9 * 4]);
@@ -284,7 +284,7 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
 #[test]
 fn a_chunk_that_cannot_be_decoded_is_named_and_the_rest_is_not_waited_for() {
     let twice = Twice::new(&[2048, 512], &[16, 16], &zstd()).filled();
-    twice.store.set(&key("a/c/0/3"), b"no frame of zstd").unwrap();
+    twice.store.set(&key("a/c/0/3"), b"no frame of zstd".into()).unwrap();
     let error = twice.error();
     assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 3]), "{error}");
     let trips = twice.far.take();
@@ -293,10 +293,10 @@ fn a_chunk_that_cannot_be_decoded_is_named_and_the_rest_is_not_waited_for() {
     let shards = Twice::new(&[64, 128], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     let shard = key("a/c/0/1");
     let mut output = Output::at_most(1 << 20);
-    let got = shards.store.get(&shard, ByteRange::Full, &mut output).unwrap().unwrap();
+    let got = shards.store.get(&shard, ByteRange::Full.into(), &mut output).unwrap().unwrap();
     let mut value = got.into_bytes(output).to_vec();
     *value.last_mut().unwrap() ^= 1;
-    shards.store.set(&shard, &value).unwrap();
+    shards.store.set(&shard, (&value).into()).unwrap();
     let error = shards.error();
     assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 1]), "{error}");
 }
@@ -308,9 +308,9 @@ fn a_request_that_fails_is_an_error_that_names_the_key() {
             let twice = Twice::new(&[512, 512], &[16, 16], &codecs).filled();
             twice.far.spoil(move |_, batch, (number, answer)| match batch == failing && number == 77 {
                 true => {
-                    let source = "the line is cut".into();
+                    let source = "the line is cut";
                     let place = "a/c/2/13".to_owned();
-                    vec![(number, Err(StoreError::Io { operation: "reading", place, source }))]
+                    vec![(number, Err(StoreError::io("reading", place, source)))]
                 }
                 false => vec![(number, answer)],
             });
@@ -347,14 +347,14 @@ fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
     let other = Twice::new(&[64, 256], &[64, 64], &sharded(&[16, 16], &zstd()));
     other.near_array.write_values(&Selection::All, &vec![9u16; 64 * 256]).unwrap();
     let mut output = Output::at_most(1 << 20);
-    let got = other.store.get(&key("a/c/0/2"), ByteRange::Full, &mut output).unwrap().unwrap();
+    let got = other.store.get(&key("a/c/0/2"), ByteRange::Full.into(), &mut output).unwrap().unwrap();
     let value = got.into_bytes(output);
     // A small shard that is wanted as a whole would be one request.
     let selection = twice.select("0:48,:");
     let before = twice.near_array.read_values::<u16>(&selection).unwrap();
     twice.far.spoil(move |inside, batch, (number, answer)| {
         if batch == 0 && number == 3 {
-            inside.store.set(&key("a/c/0/2"), &value).unwrap();
+            inside.store.set(&key("a/c/0/2"), (&value).into()).unwrap();
         }
         vec![(number, answer)]
     });
@@ -383,7 +383,7 @@ fn nested(format: Format) -> Arc<FarStore> {
         });
         hierarchy.create_array(&format!("g{group}/inner/b"), &array).unwrap();
     }
-    Arc::new(FarStore::new(store, DELAY, MANNER))
+    Arc::new(FarStore::new(store, DELAY, HINTS))
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
         (0..9).for_each(|number| drop(hierarchy.create_group(&format!("g{number}"), Object::new()).unwrap()));
 
         let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
-        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, MANNER));
+        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, HINTS));
         // What tells the format is not answered before the listing was asked for.
         let begun = Instant::now();
         let is_listed = AtomicBool::new(false);

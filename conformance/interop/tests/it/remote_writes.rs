@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded};
 use zarr_interop::{FarStore, Trips, key};
-use zarr_kit::spec::store::{Manner, Store, StoreError};
+use zarr_kit::spec::store::{ReadHints, Store, StoreError};
 use zarr_kit::spec::{Key, Prefix};
 use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(2);
 const IN_FLIGHT: usize = 32;
-const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
+const MANNER: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
 /// So many values have to be on their way at once, at least: some chunks have the lock of another one.
 const MANY: usize = IN_FLIGHT - 8;
@@ -38,15 +38,15 @@ impl Twice {
         Self::of(&document(shape, chunk, codecs), MANNER, &context())
     }
 
-    fn of(document: &Value, manner: Manner, context: &Context) -> Self {
+    fn of(document: &Value, hints: ReadHints, context: &Context) -> Self {
         let stores = [(); 2].map(|()| open_store(context.registry(), "memory:").unwrap());
         for store in &stores {
-            store.set(&key("a/zarr.json"), document.to_string().as_bytes()).unwrap();
+            store.set(&key("a/zarr.json"), document.to_string().as_bytes().into()).unwrap();
             let group = json!({"zarr_format": 3, "node_type": "group"});
-            store.set(&key("zarr.json"), group.to_string().as_bytes()).unwrap();
+            store.set(&key("zarr.json"), group.to_string().as_bytes().into()).unwrap();
         }
         let [behind, near] = stores;
-        let far = Arc::new(FarStore::new(Arc::clone(&behind), DELAY, manner));
+        let far = Arc::new(FarStore::new(Arc::clone(&behind), DELAY, hints));
         let open = |store: Arc<dyn Store>| Hierarchy::open(store, context).unwrap().array("/a").unwrap();
         let array = open(Arc::<FarStore>::clone(&far));
         let _opened = far.take();
@@ -99,8 +99,8 @@ fn zstd() -> Value {
 }
 
 fn cut(key: &Key) -> StoreError {
-    let source = "the line is cut".into();
-    StoreError::Io { operation: "writing", place: key.to_string(), source }
+    let source = "the line is cut";
+    StoreError::io("writing", key.to_string(), source)
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn one_thread_has_as_many_on_their_way() {
 #[test]
 fn a_store_for_which_one_request_pays_gets_no_more_at_once_than_there_are_threads() {
     let document = document(&[256, 256], &[32, 32], &zstd());
-    let manner = Manner { concurrency: 1, join_gap: 0 };
+    let hints = ReadHints::new(1, 0);
     for (context, most) in [(context().with_one_thread(), 1), (context(), context().thread_count())] {
-        let twice = Twice::of(&document, manner, &context);
+        let twice = Twice::of(&document, hints, &context);
         let trips = twice.write("", &elements(256 * 256));
         assert_eq!(trips.written, 64);
         assert!(trips.writes <= most, "{trips:?}");
@@ -225,14 +225,14 @@ fn nothing_is_begun_after_a_value_that_cannot_be_written() {
 impl Twice {
     /// Chunks that are stored.
     fn near_count(&self) -> usize {
-        self.behind.list_prefix(&Prefix::new("a/c/").unwrap()).unwrap().len()
+        self.behind.list_sorted(&Prefix::new("a/c/").unwrap()).unwrap().len()
     }
 }
 
 #[test]
 fn a_chunk_that_cannot_be_changed_is_named_and_keeps_its_value() {
     let twice = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
-    twice.behind.set(&key("a/c/3/5"), b"no frame of zstd").unwrap();
+    twice.behind.set(&key("a/c/3/5"), b"no frame of zstd".into()).unwrap();
     let selection = Selection::parse("0:512:2", &[512, 512]).unwrap();
     let error = twice.array.write_values(&selection, &elements(256 * 512)).unwrap_err();
     assert!(matches!(&error, zarr_kit::Error::Chunk { index, .. } if *index == [3, 5]), "{error}");

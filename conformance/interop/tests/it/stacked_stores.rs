@@ -11,9 +11,10 @@ use serde_json::json;
 use zarr_conformance::stores::around::{described, holds_every_rule};
 use zarr_interop::{Calls, CountingStore};
 use zarr_kit::spec::store::{
-    Capabilities, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration, StoreError,
+    StorePlugin, get_value,
 };
-use zarr_kit::spec::{ByteRange, Invalid, Key, Output, Prefix, Registry, typetag};
+use zarr_kit::spec::{Invalid, Key, Output, Prefix, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, json as value, open_store};
 
 fn context() -> Context {
@@ -96,11 +97,8 @@ fn stores_are_stacked_in_any_order_that_makes_sense() {
 
             // Nothing is written through a store that is for reading.
             let read_only = open(&around(&json!({"type": "read-only"}), &stacked)).unwrap();
-            assert_eq!(
-                read_only.capabilities(),
-                Capabilities { writeable: false, erasable: false, ..Capabilities::ALL }
-            );
-            assert!(read_only.set(&Key::new("k").unwrap(), b"v").is_err());
+            assert_eq!(read_only.capabilities(), Capabilities::ALL.read_only());
+            assert!(read_only.set(&Key::new("k").unwrap(), b"v".into()).is_err());
             let read_only = Hierarchy::open(read_only, &context()).unwrap();
             assert!(read_only.read_only().is_some());
             assert_eq!(read_only.array("/a").unwrap().read_values::<u32>(&Selection::All).unwrap()[0], 99);
@@ -186,15 +184,20 @@ impl Store for Opaque {
         self.0.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.0.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.0.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(key, range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.0.get(key, options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.0.set(key, value)
     }
 
@@ -202,7 +205,7 @@ impl Store for Opaque {
         self.0.erase(key)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.0.list_prefix(prefix)
     }
 
@@ -402,7 +405,7 @@ fn arrays_with_other_metadata_do_not_share_chunks() {
     let document = get_value(&*cached.inside, &key, 10_000).unwrap().unwrap();
     let document = String::from_utf8(document.to_vec()).unwrap();
     assert!(document.contains("little"), "{document}");
-    cached.outside.set(&key, document.replace("little", "big").as_bytes()).unwrap();
+    cached.outside.set(&key, document.replace("little", "big").as_bytes().into()).unwrap();
     let second = cached.array();
     let swapped: Vec<u16> = numbers().iter().map(|number| number.swap_bytes()).collect();
     for _ in 0..2 {
@@ -410,7 +413,7 @@ fn arrays_with_other_metadata_do_not_share_chunks() {
         assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     }
     // What says nothing of the elements makes no difference.
-    cached.outside.set(&key, document.as_bytes()).unwrap();
+    cached.outside.set(&key, document.as_bytes().into()).unwrap();
     assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     let mut third = cached.array();
     third.set_attribute("by", "somebody").unwrap();

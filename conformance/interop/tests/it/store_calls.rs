@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use zarr_interop::documents::entry_point;
 use zarr_interop::{Calls, CountingStore, FarStore};
-use zarr_kit::spec::store::{Manner, Store};
+use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{Key, Object};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
@@ -22,7 +22,7 @@ impl Counted {
         let context = Context::linked().unwrap();
         let store = open_store(context.registry(), "memory:").unwrap();
         for (key, document) in documents {
-            store.set(&Key::new((*key).to_owned()).unwrap(), document.to_string().as_bytes()).unwrap();
+            store.set(&Key::new((*key).to_owned()).unwrap(), document.to_string().as_bytes().into()).unwrap();
         }
         Self { store: Arc::new(CountingStore::new(store)), context }
     }
@@ -99,7 +99,7 @@ fn a_hierarchy_is_detected_with_few_calls_and_a_node_of_v3_is_one_more() {
 #[test]
 fn whether_a_node_of_v3_exists_is_one_call() {
     let counted = v3(&json!([{"name": "bytes"}]));
-    counted.store.set(&Key::new("h/x/zarr.json").unwrap(), group().to_string().as_bytes()).unwrap();
+    counted.store.set(&Key::new("h/x/zarr.json").unwrap(), group().to_string().as_bytes().into()).unwrap();
     let hierarchy = counted.open();
     for (path, there) in [("/a", true), ("/g", true), ("/g/x", true), ("/none", false), ("/h", false)] {
         let (found, calls) = counted.calls(|| hierarchy.exists(path).unwrap());
@@ -305,8 +305,8 @@ fn creating_an_array_reads_the_document_above_and_looks_for_its_own() {
 fn far() -> (Arc<CountingStore>, Context) {
     let context = Context::linked().unwrap();
     let memory = open_store(context.registry(), "memory:").unwrap();
-    let manner = Manner { concurrency: 8, join_gap: 0 };
-    let far = FarStore::new(memory, Duration::ZERO, manner);
+    let hints = ReadHints::new(8, 0);
+    let far = FarStore::new(memory, Duration::ZERO, hints);
     (Arc::new(CountingStore::new(Arc::new(far))), context)
 }
 

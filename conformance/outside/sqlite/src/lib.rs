@@ -13,11 +13,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
-use zarr_spec::store::{
-    Capabilities, Contents, Got, Manner, Store, StoreConfiguration, StoreError, StorePlugin, check_overlaps,
-    put_at,
-};
-use zarr_spec::{BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration, StoreError, StorePlugin, check_overlaps, put_at};
+use zarr_spec::{BoxError, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("outside.sqlite", &["sqlite"], &open)
@@ -102,29 +99,30 @@ impl Store for Sqlite {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
     /// Reads no more of a value than `range`.
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         let got = self.with_file(|transaction| {
             let Some(row) = row(transaction, key)? else { return Ok(None) };
             let value = transaction.blob_open("main", "zarr", "v", row, true)?;
-            let part = range.within(value.len() as u64);
+            let part = options.range.within(value.len() as u64);
             let [start, end] = [part.start, part.end].map(usize::try_from);
             let start = start?;
             let end = end?;
             let room = &mut to.spare(end - start)?[..end - start];
             value.read_at_exact(room, start)?;
             to.advance(end - start);
-            Ok(Some(Got { contents: Contents::Written, size: value.len() as u64, version: None }))
+            Ok(Some(GetResult::new(Contents::Written, value.len() as u64, None)))
         });
         got.map(Option::flatten).map_err(|error| failed("reading", key, error))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.write(|transaction| set(transaction, key, value)).map_err(|error| failed("writing", key, error))
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        self.write(|transaction| set(transaction, key, &value)).map_err(|error| failed("writing", key, error))
     }
 
     /// All values change at once, or none does.
@@ -160,15 +158,16 @@ impl Store for Sqlite {
         erased.map(Option::unwrap_or_default).map_err(|error| failed("erasing", prefix, error))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         let (start, end) = bounds(prefix);
         let keys = self.with_file(|transaction| {
             let mut statement =
                 transaction.prepare("SELECT k FROM zarr WHERE k >= ?1 AND (k < ?2 OR ?2 = '') ORDER BY k")?;
             let keys = statement.query_map([start, &end], |row| row.get::<_, String>(0))?;
-            keys.map(|key| Ok(Key::new(key?)?)).collect()
+            keys.map(|key| Ok(Key::new(key?)?)).collect::<Result<Vec<_>, _>>()
         });
-        keys.map(Option::unwrap_or_default).map_err(|error| failed("listing", prefix, error))
+        let keys = keys.map_err(|error| failed("listing", prefix, error))?.unwrap_or_default();
+        Ok(Box::new(keys.into_iter().map(Ok)))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
@@ -203,7 +202,7 @@ fn failed(operation: &'static str, place: &dyn ToString, source: BoxError) -> St
     let place = place.to_string();
     match source.downcast::<LimitExceeded>() {
         Ok(source) => StoreError::TooLarge { key: place, source: *source },
-        Err(source) => StoreError::Io { operation, place, source },
+        Err(source) => StoreError::io(operation, place, source),
     }
 }
 

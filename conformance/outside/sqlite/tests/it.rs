@@ -26,7 +26,7 @@ fn rows_are_keys_and_values() {
     let store = store(&path);
     assert_eq!(store.list().unwrap(), []);
     assert!(!path.exists(), "reading makes no file");
-    store.set(&key("a/b"), b"value").unwrap();
+    store.set(&key("a/b"), b"value".into()).unwrap();
 
     let other = Connection::open(&path).unwrap();
     let value = |key: &str| -> Vec<u8> {
@@ -37,7 +37,7 @@ fn rows_are_keys_and_values() {
     other.execute("INSERT INTO zarr VALUES ('a0', 'text'), ('a/c', x'')", ()).unwrap();
     assert_eq!(get_value(&*store, &key("a/b"), 10).unwrap().unwrap(), b"\x01\x02"[..]);
     assert_eq!(get_value(&*store, &key("a0"), 10).unwrap().unwrap(), b"text"[..]);
-    assert_eq!(store.list_prefix(&Prefix::new("a/").unwrap()).unwrap(), [key("a/b"), key("a/c")]);
+    assert_eq!(store.list_sorted(&Prefix::new("a/").unwrap()).unwrap(), [key("a/b"), key("a/c")]);
     assert_eq!(store.list().unwrap(), [key("a/b"), key("a/c"), key("a0")]);
 }
 
@@ -45,12 +45,12 @@ fn rows_are_keys_and_values() {
 fn a_part_of_a_value_takes_no_more_room_than_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder.path().join("a.sqlite"));
-    store.set(&key("a"), &[7; 100_000]).unwrap();
+    store.set(&key("a"), (&[7; 100_000]).into()).unwrap();
     let mut output = Output::at_most(3);
     let got =
-        store.get(&key("a"), ByteRange::Range { offset: 99_997, size: 9 }, &mut output).unwrap().unwrap();
+        store.get(&key("a"), ByteRange::Range { offset: 99_997, size: 9 }.into(), &mut output).unwrap().unwrap();
     assert_eq!((output.written(), got.size), (&[7; 3][..], 100_000));
-    let whole = store.get(&key("a"), ByteRange::Full, &mut Output::at_most(99_999));
+    let whole = store.get(&key("a"), ByteRange::Full.into(), &mut Output::at_most(99_999));
     assert!(matches!(whole, Err(StoreError::TooLarge { .. })), "{whole:?}");
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
-use zarr_spec::store::{Store, StoreError};
+use zarr_spec::store::{GetOptions, Store, StoreError};
 use zarr_spec::{ByteRange, Key, Output, Prefix};
 use zarr_store_filesystem::FilesystemStore;
 
@@ -118,10 +118,14 @@ fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it
                 ByteRange::Range { offset: 1, size: 2 },
                 ByteRange::Range { offset: 0, size: 0 },
             ] {
-                messages.push(scratch.store.get(&key, range, &mut Output::at_most(100)).unwrap_err());
+                messages.push(scratch.store.get(&key, range.into(), &mut Output::at_most(100)).unwrap_err());
             }
-            messages
-                .push(scratch.store.get_once(&key, ByteRange::Full, &mut Output::at_most(5)).unwrap_err());
+            messages.push(
+                scratch
+                    .store
+                    .get(&key, GetOptions::uncached(ByteRange::Full), &mut Output::at_most(5))
+                    .unwrap_err(),
+            );
             messages.push(scratch.store.size(&key).unwrap_err());
         }
         done.send((scratch, messages)).unwrap();

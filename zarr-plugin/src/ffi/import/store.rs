@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::host::chain::ChainCreation;
-use zarr_spec::store::{Capabilities, Got, Manner, Store, StoreError};
+use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Store, StoreError};
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, ByteRange, CodecChain, Creation, FillValue, Format, Invalid, Key, Output,
-    Prefix, Value,
+    ArrayRepresentation, ByteOrder, CodecChain, Creation, FillValue, Format, Invalid, Key, Output, Prefix,
+    Value,
 };
 
 use super::{Imported, invalid, lengths};
@@ -57,11 +57,7 @@ impl Imported<StoreVtable> {
     fn error(&self, failure: &Failure, place: &str) -> StoreError {
         let what = invalid(&self.origin, failure);
         match failure.status {
-            abi::IO => StoreError::Io {
-                operation: "opening",
-                place: place.to_owned(),
-                source: what.to_string().into(),
-            },
+            abi::IO => StoreError::io("opening", place, what.to_string()),
             _ => what.into(),
         }
     }
@@ -164,7 +160,7 @@ struct FailingStore {
 
 impl FailingStore {
     fn fail<T>(&self, operation: &'static str, place: &str) -> Result<T, StoreError> {
-        Err(StoreError::Io { operation, place: place.to_owned(), source: self.message.clone().into() })
+        Err(StoreError::io(operation, place, self.message.clone()))
     }
 }
 
@@ -177,15 +173,16 @@ impl Store for FailingStore {
         Capabilities::ALL
     }
 
-    fn manner(&self) -> Manner {
-        Manner { concurrency: 0, join_gap: 0 }
-    }
-
-    fn get(&self, key: &Key, _range: ByteRange, _to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(
+        &self,
+        key: &Key,
+        _options: GetOptions,
+        _to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
         self.fail("reading", key.as_str())
     }
 
-    fn set(&self, key: &Key, _value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
         self.fail("writing", key.as_str())
     }
 
@@ -193,7 +190,7 @@ impl Store for FailingStore {
         self.fail("erasing", key.as_str())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.fail("listing", prefix.as_str())
     }
 

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use zarr_spec::store::{
-    Caching, Capabilities, Contents, Delivery, Directory, Fetched, Got, Manner, Request, Store, StoreError,
-    Version, directory, rewrite_values,
+    Capabilities, ChunkCache, CompletedRequest, Contents, Directory, GetOptions, GetResult, Keys, Payload,
+    ReadHints, Request, Response, Responses, Store, StoreError, Version, directory, rewrite_values,
 };
 use zarr_spec::{ByteRange, Invalid, Key, KeyError, LimitExceeded, Output, Prefix, Value};
 
@@ -35,31 +35,30 @@ pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc
     // SAFETY: it is as the call left it.
     let json = unsafe { take_json(&mut json) };
     let json = called.and(json)?;
-    let (location, capabilities, manner) =
+    let (location, capabilities, hints) =
         described(&json).ok_or_else(|| Failure::broken(format!("it describes its store as {json}")))?;
-    Ok(Arc::new(ForeignStore { instance, origin, location, capabilities, manner }))
+    Ok(Arc::new(ForeignStore { instance, origin, location, capabilities, hints }))
 }
 
-fn described(json: &Value) -> Option<(String, Capabilities, Manner)> {
+fn described(json: &Value) -> Option<(String, Capabilities, ReadHints)> {
     let members = json.as_object()?;
     let can = |name: &str| members.get(name)?.as_bool();
     let number = |name: &str| members.get(name)?.as_u64();
-    let capabilities = Capabilities {
-        readable: can("readable")?,
-        writeable: can("writeable")?,
-        listable: can("listable")?,
-        erasable: can("erasable")?,
-    };
+    let mut capabilities = Capabilities::ALL;
+    capabilities.readable = can("readable")?;
+    capabilities.writeable = can("writeable")?;
+    capabilities.listable = can("listable")?;
+    capabilities.erasable = can("erasable")?;
     let concurrency = usize::try_from(number("concurrency")?).ok()?.min(MAX_CONCURRENCY);
-    let manner = Manner { concurrency, join_gap: number("join_gap")?.min(MAX_JOIN_GAP) };
-    Some((members.get("location")?.as_str()?.to_owned(), capabilities, manner))
+    let hints = ReadHints::new(concurrency, number("join_gap")?.min(MAX_COALESCE_GAP));
+    Some((members.get("location")?.as_str()?.to_owned(), capabilities, hints))
 }
 
 /// More requests in flight are believed of nobody.
 const MAX_CONCURRENCY: usize = 4096;
 
 /// Nor that more bytes are better read than left out.
-const MAX_JOIN_GAP: u64 = 64 << 20;
+const MAX_COALESCE_GAP: u64 = 64 << 20;
 
 /// The longest version that is taken from the other side, in bytes.
 const VERSION_ROOM: usize = 256;
@@ -71,11 +70,11 @@ struct ForeignStore {
     origin: Arc<str>,
     location: String,
     capabilities: Capabilities,
-    manner: Manner,
+    hints: ReadHints,
 }
 
-fn get_flags(once: bool) -> u32 {
-    if once { abi::GET_ONCE } else { 0 }
+fn get_flags(options: GetOptions) -> u32 {
+    if options.may_cache { 0 } else { abi::GET_ONCE }
 }
 
 /// What is being done with a store, and what a store is that cannot do it.
@@ -148,7 +147,7 @@ impl ForeignStore {
             abi::LIMIT_EXCEEDED => {
                 StoreError::TooLarge { key: place.to_owned(), source: LimitExceeded { limit } }
             }
-            _ => StoreError::Io { operation, place: place.to_owned(), source: message.into() },
+            _ => StoreError::io(operation, place, message),
         }
     }
 
@@ -160,30 +159,6 @@ impl ForeignStore {
         call: impl FnOnce(&StoreVtable, *const c_void, *mut abi::Buf) -> Result<i32, Failure>,
     ) -> Result<(), StoreError> {
         self.instance.call(call).map_err(|failure| self.error(&failure, operation, place, 0))
-    }
-
-    fn get_as(
-        &self,
-        key: &Key,
-        range: ByteRange,
-        once: bool,
-        to: &mut Output<'_>,
-    ) -> Result<Option<Got>, StoreError> {
-        self.can(self.capabilities.readable, READING)?;
-        let (limit, mut room) = (to.remaining(), GotRoom::EMPTY);
-        let (shown, got) = (range_shown(range), room.lend());
-        let called = lend_output(to, |output| {
-            self.instance.call(|vtable, this, err| {
-                let get = required(vtable.get, "get")?;
-                // SAFETY: a function of the store, called with what it is and with memory that is lent to it.
-                Ok(unsafe {
-                    get(this, lend(key.as_str().as_bytes()), &shown, get_flags(once), output, got, err)
-                })
-            })
-        });
-        let found = called.and_then(|()| room.found(range, limit - to.remaining()));
-        let found = found.map_err(|failure| self.error(&failure, READING, key.as_str(), limit))?;
-        Ok(found.map(|(size, version)| Got { contents: Contents::Written, size, version }))
     }
 
     /// What is listed with one function of the store.
@@ -205,13 +180,7 @@ impl ForeignStore {
             return Err(error.into());
         }
         called?;
-        let Directory { mut keys, mut prefixes } = collected.directory;
-        // What is sorted already, as it should be, is looked through once.
-        keys.sort();
-        keys.dedup();
-        prefixes.sort();
-        prefixes.dedup();
-        Ok(Directory { keys, prefixes })
+        Ok(Directory::new(collected.directory.keys, collected.directory.prefixes))
     }
 }
 
@@ -259,23 +228,36 @@ impl Store for ForeignStore {
         self.capabilities
     }
 
-    fn manner(&self) -> Manner {
-        self.manner
+    fn read_hints(&self) -> ReadHints {
+        self.hints
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.get_as(key, range, false, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.can(self.capabilities.readable, READING)?;
+        let limit = to.remaining();
+        let mut room = GotRoom::EMPTY;
+        let shown = range_shown(options.range);
+        let got = room.lend();
+        let called = lend_output(to, |output| {
+            self.instance.call(|vtable, this, err| {
+                let get = required(vtable.get, "get")?;
+                // SAFETY: a function of the store, called with what it is and with memory that is lent to it.
+                Ok(unsafe {
+                    get(this, lend(key.as_str().as_bytes()), &shown, get_flags(options), output, got, err)
+                })
+            })
+        });
+        let found = called.and_then(|()| room.found(options.range, limit - to.remaining()));
+        let found = found.map_err(|failure| self.error(&failure, READING, key.as_str(), limit))?;
+        Ok(found.map(|(size, version)| GetResult::new(Contents::Written, size, version)))
     }
 
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.get_as(key, range, true, to)
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         match Batch::begin(self, &requests, budget) {
             Ok(Some(batch)) => {
                 let most = requests.iter().map(|request| request.limit).max().unwrap_or(0);
@@ -289,8 +271,8 @@ impl Store for ForeignStore {
             }
             Ok(None) => Box::new(requests.into_iter().enumerate().map(|(number, request)| {
                 let mut output = Output::at_most(request.limit);
-                let got = self.get_as(&request.key, request.range, request.once, &mut output);
-                (number, got.map(|got| got.map(|got| got.into_fetched(output))))
+                let got = self.get(&request.key, request.options, &mut output);
+                (number, got.map(|got| got.map(|got| got.into_response(output))))
             })),
             Err(failure) => Box::new(requests.into_iter().enumerate().map(move |(number, request)| {
                 (number, Err(self.error(&failure, READING, request.key.as_str(), request.limit)))
@@ -298,17 +280,21 @@ impl Store for ForeignStore {
         }
     }
 
-    /// Decoded chunks do not cross the boundary: a store around this one may keep them.
-    fn caching(&self) -> Caching<'_> {
-        Caching::None
+    /// Decoded chunks do not cross the boundary: a store around this one may cache them.
+    fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+        None
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn caches_values(&self) -> bool {
+        false
+    }
+
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.can(self.capabilities.writeable, WRITING)?;
         self.call(WRITING, key.as_str(), |vtable, this, err| {
             let set = required(vtable.set, "set")?;
             // SAFETY: a function of the store, called with what it is.
-            Ok(unsafe { set(this, lend(key.as_str().as_bytes()), lend(value), err) })
+            Ok(unsafe { set(this, lend(key.as_str().as_bytes()), lend(&value), err) })
         })
     }
 
@@ -354,7 +340,8 @@ impl Store for ForeignStore {
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.can(self.capabilities.erasable, ERASING)?;
         let Some(erase_prefix) = self.instance.vtable.erase_prefix else {
-            return self.erase_values(&self.list_prefix(prefix)?);
+            let listed = self.list_prefix(prefix)?;
+            return self.erase_values(&listed.collect::<Result<Vec<_>, _>>()?);
         };
         self.call(ERASING, prefix.as_str(), |_, this, err| {
             // SAFETY: a function of the store, called with what it is.
@@ -362,24 +349,20 @@ impl Store for ForeignStore {
         })
     }
 
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.list_prefix(&Prefix::root())
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         self.can(self.capabilities.listable, LISTING)?;
         let listed = self.listed(prefix, |vtable, this, listing, err| {
             let list_prefix = required(vtable.list_prefix, "list_prefix")?;
             // SAFETY: a function of the store, called with what it is and with what the listing goes to.
             Ok(unsafe { list_prefix(this, lend(prefix.as_str().as_bytes()), listing, err) })
         })?;
-        Ok(listed.keys)
+        Ok(Box::new(listed.keys.into_iter().map(Ok)))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         self.can(self.capabilities.listable, LISTING)?;
         let Some(list_dir) = self.instance.vtable.list_dir else {
-            return directory(prefix, &self.list_prefix(prefix)?);
+            return directory(prefix, self.list_prefix(prefix)?);
         };
         self.listed(prefix, |_, this, listing, err| {
             // SAFETY: a function of the store, called with what it is and with what the listing goes to.
@@ -417,10 +400,10 @@ impl<'s> Batch<'s> {
         };
         let shown = |request: &Request| StoreRequest {
             key: lend(request.key.as_str().as_bytes()),
-            range: range_shown(request.range),
+            range: range_shown(request.options.range),
             limit: request.limit,
-            expected: request.expected,
-            flags: get_flags(request.once),
+            expected: request.expected_size,
+            flags: get_flags(request.options),
             reserved: 0,
         };
         let shown: Vec<StoreRequest> = requests.iter().map(shown).collect();
@@ -467,9 +450,9 @@ struct Deliveries<'s> {
 }
 
 impl Iterator for Deliveries<'_> {
-    type Item = Delivery;
+    type Item = CompletedRequest;
 
-    fn next(&mut self) -> Option<Delivery> {
+    fn next(&mut self) -> Option<CompletedRequest> {
         let first = *self.pending.first()?;
         let (mut output, mut room) = (Output::at_most(self.most), GotRoom::EMPTY);
         let (number, called) = match self.end.clone() {
@@ -492,8 +475,8 @@ impl Iterator for Deliveries<'_> {
             if bytes.len() > request.limit {
                 return Err(LimitExceeded { limit: request.limit }.into());
             }
-            let found = room.found(request.range, bytes.len())?;
-            Ok(found.map(|(size, version)| Fetched { bytes: bytes.into(), size, version }))
+            let found = room.found(request.options.range, bytes.len())?;
+            Ok(found.map(|(size, version)| Response::new(bytes.into(), size, version)))
         });
         let store = self.batch.store;
         let error = |failure: Failure| store.error(&failure, READING, request.key.as_str(), request.limit);

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
+use zarr_kit::spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_kit::spec::store::{
-    Begun, Caching, Capabilities, Changes, ChunkCache, ChunkName, Contents, Delivery, Directory, Got, Manner,
-    Request, Store, StoreError,
+    Capabilities, Contents, GetOptions, GetResult, Request, Responses, Store, StoreError,
 };
-use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output, Prefix};
+use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output};
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Tape {
             Call::GetMany(requests, _) => requests.as_slice(),
         });
         let sizes = requests.filter_map(|request| {
-            let answer = kept.answers.get(&(request.key.clone(), request.range))?;
+            let answer = kept.answers.get(&(request.key.clone(), request.options.range))?;
             answer.as_ref().map(|(bytes, _)| bytes.len() as u64)
         });
         Asked { values: values.sum(), bytes: sizes.sum() }
@@ -141,8 +141,8 @@ impl Tape {
 
     fn ask_again(&self, call: &Call, buffer: &mut Buffer) -> Result<(), StoreError> {
         match call {
-            Call::Get(Request { key, range, limit, .. }) => {
-                self.store.get_once(key, *range, &mut buffer.output(*limit))?;
+            Call::Get(Request { key, options, limit, .. }) => {
+                self.store.get(key, GetOptions::uncached(options.range), &mut buffer.output(*limit))?;
                 Ok(())
             }
             Call::GetMany(requests, budget) => self
@@ -160,42 +160,6 @@ impl Tape {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the other store answer, keeps the answer if that is wanted, or gives it again.
-    fn answer(
-        &self,
-        key: &Key,
-        range: ByteRange,
-        to: &mut Output<'_>,
-        get: impl FnOnce(&dyn Store, &mut Output<'_>) -> Result<Option<Got>, StoreError>,
-    ) -> Result<Option<Got>, StoreError> {
-        match self.mode() {
-            Mode::Passing => get(&*self.store, to),
-            Mode::Recording => {
-                let before = to.written().len();
-                let got = get(&*self.store, to)?;
-                let answer = got.as_ref().map(|got| match &got.contents {
-                    Contents::Written => (Bytes::copy_from_slice(&to.written()[before..]), got.size),
-                    Contents::Shared(bytes) => (bytes.clone(), got.size),
-                });
-                let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
-                self.keep_call(Call::Get(Request::new(key.clone(), range, limit)));
-                self.keep_answer(key, range, answer);
-                Ok(got)
-            }
-            Mode::Replaying | Mode::Counting | Mode::Copying => {
-                let answer = self.kept().answers.get(&(key.clone(), range)).cloned();
-                match answer {
-                    Some(answer) => Ok(answer.map(|(bytes, size)| Got {
-                        contents: Contents::Shared(bytes),
-                        size,
-                        version: None,
-                    })),
-                    None => get(&*self.store, to),
-                }
-            }
-        }
-    }
-
     fn keep_call(&self, call: Call) {
         if let Some(calls) = self.kept().reads.last_mut() {
             calls.push(call);
@@ -211,123 +175,106 @@ impl Tape {
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for Tape {
-    fn location(&self) -> String {
-        self.store.location()
-    }
+zarr_kit::spec::delegate_store! {
+    impl Store for Tape {
+        forward(self.store): location, read_hints, size, list;
+        refuse: write, remove;
 
-    /// Nothing is written here.
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { writeable: false, erasable: false, ..self.store.capabilities() }
-    }
+        fn capabilities(&self) -> Capabilities {
+            self.store.capabilities().read_only()
+        }
 
-    fn manner(&self) -> Manner {
-        self.store.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.answer(key, range, to, |store, to| store.get(key, range, to))
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        match self.mode() {
-            Mode::Passing => self.store.get_many(requests, budget),
-            Mode::Recording => {
-                self.keep_call(Call::GetMany(requests.clone(), budget));
-                let deliveries = self.store.get_many(requests.clone(), budget);
-                Box::new(deliveries.inspect(move |(number, delivered)| {
-                    if let (Some(request), Ok(fetched)) = (requests.get(*number), delivered) {
-                        let answer = fetched.as_ref().map(|fetched| (fetched.bytes.clone(), fetched.size));
-                        self.keep_answer(&request.key, request.range, answer);
+        /// Lets the other store answer, keeps the answer if that is wanted, or gives it again.
+        fn get(
+            &self,
+            key: &Key,
+            options: GetOptions,
+            to: &mut Output<'_>,
+        ) -> Result<Option<GetResult>, StoreError> {
+            match self.mode() {
+                Mode::Passing => self.store.get(key, options, to),
+                Mode::Recording => {
+                    let before = to.written().len();
+                    let got = self.store.get(key, options, to)?;
+                    let answer = got.as_ref().map(|got| match &got.contents {
+                        Contents::Written => (Bytes::copy_from_slice(&to.written()[before..]), got.size),
+                        Contents::Shared(bytes) => (bytes.clone(), got.size),
+                    });
+                    let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
+                    self.keep_call(Call::Get(Request::new(key.clone(), options, limit)));
+                    self.keep_answer(key, options.range, answer);
+                    Ok(got)
+                }
+                Mode::Replaying | Mode::Counting | Mode::Copying => {
+                    let answer = self.kept().answers.get(&(key.clone(), options.range)).cloned();
+                    match answer {
+                        Some(answer) => Ok(answer
+                            .map(|(bytes, size)| GetResult::new(Contents::Shared(bytes), size, None))),
+                        None => self.store.get(key, options, to),
                     }
-                }))
-            }
-            Mode::Replaying | Mode::Counting | Mode::Copying => {
-                Box::new(requests.into_iter().enumerate().map(|(number, request)| {
-                    let mut output = Output::at_most(request.limit);
-                    let got = self.get(&request.key, request.range, &mut output);
-                    (number, got.map(|got| got.map(|got| got.into_fetched(output))))
-                }))
+                }
             }
         }
-    }
 
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.answer(key, range, to, |store, to| store.get_once(key, range, to))
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        match self.mode() {
-            Mode::Passing => self.store.caching(),
-            // What others keep decoded is asked for all the same.
-            Mode::Recording | Mode::Replaying => Caching::None,
-            Mode::Counting | Mode::Copying => Caching::Decoded(self),
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            match self.mode() {
+                Mode::Passing => self.store.get_many(requests, budget),
+                Mode::Recording => {
+                    self.keep_call(Call::GetMany(requests.clone(), budget));
+                    let responses = self.store.get_many(requests.clone(), budget);
+                    Box::new(responses.inspect(move |(number, response)| {
+                        if let (Some(request), Ok(response)) = (requests.get(*number), response) {
+                            let answer = response.as_ref().map(|found| (found.bytes.clone(), found.size));
+                            self.keep_answer(&request.key, request.options.range, answer);
+                        }
+                    }))
+                }
+                Mode::Replaying | Mode::Counting | Mode::Copying => {
+                    Box::new(requests.into_iter().enumerate().map(|(number, request)| {
+                        let mut output = Output::at_most(request.limit);
+                        let got = self.get(&request.key, request.options, &mut output);
+                        (number, got.map(|got| got.map(|got| got.into_response(output))))
+                    }))
+                }
+            }
         }
-    }
 
-    fn set(&self, _: &Key, _: &[u8]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not writeable"))
-    }
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            match self.mode() {
+                Mode::Passing => self.store.chunk_cache(),
+                // Chunks that another store caches are read all the same.
+                Mode::Recording | Mode::Replaying => None,
+                Mode::Counting | Mode::Copying => Some(self),
+            }
+        }
 
-    fn set_partial_values(&self, _: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not writeable"))
-    }
-
-    fn erase(&self, _: &Key) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn erase_values(&self, _: &[Key]) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn erase_prefix(&self, _: &Prefix) -> Result<(), StoreError> {
-        Err(StoreError::not_supported(self, "not erasable"))
-    }
-
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.store.list()
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.store.list_prefix(prefix)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.store.list_dir(prefix)
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.store.size(key)
+        fn caches_values(&self) -> bool {
+            self.mode() == Mode::Passing && self.store.caches_values()
+        }
     }
 }
 
 impl ChunkCache for Tape {
-    fn begin(&self) -> Begun {
-        Begun(0)
+    fn begin_read(&self) -> ReadStart {
+        ReadStart(0)
     }
 
-    fn changes(&self, _: &Key) -> Changes {
-        Changes(0)
+    fn change_count(&self, _: &Key) -> ChangeCount {
+        ChangeCount(0)
     }
 
-    fn find(&self, chunk: &ChunkName<'_>) -> Option<Bytes> {
+    fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         match self.mode() {
             Mode::Copying => self.kept().decoded.get(&(chunk.key.clone(), chunk.number)).cloned(),
             _ => None,
         }
     }
 
-    fn has_room(&self, _: &ChunkName<'_>, _: usize, _: Begun) -> bool {
+    fn has_capacity(&self, _: &ChunkId<'_>, _: usize, _: ReadStart) -> bool {
         true
     }
 
-    fn keep(&self, chunk: &ChunkName<'_>, decoded: Bytes, _: Changes, _: Begun) -> bool {
+    fn insert_chunk(&self, chunk: &ChunkId<'_>, decoded: Bytes, _: ChangeCount, _: ReadStart) -> bool {
         if self.mode() == Mode::Counting {
             self.chunks.fetch_add(1, Ordering::SeqCst);
             let size = decoded.len() as u64;

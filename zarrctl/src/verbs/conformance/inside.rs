@@ -39,7 +39,7 @@ fn new_prefix(store: &dyn Store) -> Result<Prefix, Failure> {
     let number = RandomState::new().build_hasher().finish();
     let prefix = Prefix::new(format!("zarr-conformance-{number:016x}/"))
         .map_err(|error| Failure::fault(error.to_string()))?;
-    match store.list_prefix(&prefix).map_err(zarr_kit::Error::from)?.first() {
+    match store.any_key(&prefix).map_err(zarr_kit::Error::from)? {
         None => Ok(prefix),
         Some(key) => {
             Err(Failure::fault(format!("nothing should be below a new prefix, and `{key}` is there")))
@@ -48,13 +48,20 @@ fn new_prefix(store: &dyn Store) -> Result<Prefix, Failure> {
 }
 
 fn others(store: &dyn Store, prefix: &Prefix) -> Result<Others, StoreError> {
-    let keys = store.list()?.into_iter().filter(|key| !key.as_str().starts_with(prefix.as_str()));
-    keys.map(|key| Ok((key.clone(), store.size(&key)?))).collect()
+    let mut others = Others::new();
+    for key in store.list_prefix(&Prefix::root())? {
+        let key = key?;
+        if !key.as_str().starts_with(prefix.as_str()) {
+            let size = store.size(&key)?;
+            others.insert(key, size);
+        }
+    }
+    Ok(others)
 }
 
 fn cleaned(store: &dyn Store, prefix: &Prefix, before: &Others) -> Result<(), Failure> {
     store.erase_prefix(prefix).map_err(zarr_kit::Error::from)?;
-    if let Some(key) = store.list_prefix(prefix).map_err(zarr_kit::Error::from)?.first() {
+    if let Some(key) = store.any_key(prefix).map_err(zarr_kit::Error::from)? {
         return Err(Failure::fault(format!(
             "not all that the rules wrote could be erased: there is `{key}`"
         )));

@@ -6,9 +6,10 @@ use serde_json::json;
 use zarr_conformance::stores::MinimalStore;
 use zarr_interop::CountingStore;
 use zarr_kit::spec::store::{
-    Caching, Capabilities, Delivery, Directory, Got, Manner, Request, Store, StoreError,
+    Capabilities, ChunkCache, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store,
+    StoreError,
 };
-use zarr_kit::spec::{ByteRange, Key, Object, Output, Prefix};
+use zarr_kit::spec::{Key, Object, Output, Prefix};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, Mode, Selection};
 
 use super::support::{
@@ -24,77 +25,67 @@ fn folded(key: &Key) -> Key {
     Key::new(key.as_str().to_ascii_lowercase()).unwrap()
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for Folding {
-    fn location(&self) -> String {
-        "folding:".to_owned()
-    }
+zarr_kit::spec::delegate_store! {
+    impl Store for Folding {
+        forward(self.0): capabilities, read_hints;
 
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
+        fn location(&self) -> String {
+            "folding:".to_owned()
+        }
 
-    fn manner(&self) -> Manner {
-        self.0.manner()
-    }
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> Result<Option<GetResult>, StoreError> {
+            self.0.get(&folded(key), options, to)
+        }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(&folded(key), range, to)
-    }
+        fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+            let requests = requests.into_iter().map(|request| {
+                let key = folded(&request.key);
+                request.with_key(key)
+            });
+            self.0.get_many(requests.collect(), budget)
+        }
 
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        let requests = requests.into_iter().map(|request| Request { key: folded(&request.key), ..request });
-        self.0.get_many(requests.collect(), budget)
-    }
+        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+            self.0.set(&folded(key), value)
+        }
 
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get_once(&folded(key), range, to)
-    }
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+            let values: Vec<_> =
+                values.iter().map(|(key, offset, value)| (folded(key), *offset, *value)).collect();
+            self.0.set_partial_values(&values)
+        }
 
-    fn caching(&self) -> Caching<'_> {
-        Caching::None
-    }
+        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+            self.0.erase(&folded(key))
+        }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.0.set(&folded(key), value)
-    }
+        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+            keys.iter().try_for_each(|key| self.erase(key))
+        }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        let values: Vec<_> =
-            values.iter().map(|(key, offset, value)| (folded(key), *offset, *value)).collect();
-        self.0.set_partial_values(&values)
-    }
+        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+            self.0.erase_prefix(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
+        }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.0.erase(&folded(key))
-    }
+        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+            self.0.list_prefix(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
+        }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        keys.iter().try_for_each(|key| self.erase(key))
-    }
+        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+            self.0.list_dir(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
+        }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.0.erase_prefix(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
-    }
+        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+            self.0.size(&folded(key))
+        }
 
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.0.list()
-    }
+        fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
+            None
+        }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.0.list_prefix(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.0.list_dir(&Prefix::new(prefix.as_str().to_ascii_lowercase()).unwrap())
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.0.size(&folded(key))
+        fn caches_values(&self) -> bool {
+            false
+        }
     }
 }
 
@@ -291,8 +282,7 @@ fn the_root_is_no_child_of_itself() {
 /// Tests D3-OP-11.
 #[test]
 fn what_cannot_be_listed_says_so_and_opens_by_path() {
-    let capabilities =
-        Capabilities { writeable: false, listable: false, erasable: false, ..Capabilities::ALL };
+    let capabilities = Capabilities::READ_ONLY.unlistable();
     let entry_point = entry_point().to_string();
     let document = array_document(json!({})).to_string();
     let values: [(&str, &[u8]); 3] = [

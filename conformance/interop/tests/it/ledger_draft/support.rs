@@ -87,7 +87,7 @@ pub(super) fn key(text: &str) -> Key {
 }
 
 pub(super) fn set(store: &dyn Store, at: &str, value: &[u8]) {
-    store.set(&key(at), value).unwrap();
+    store.set(&key(at), value.into()).unwrap();
 }
 
 pub(super) fn set_json(store: &dyn Store, at: &str, document: &Value) {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use zarr_kit::Registry;
 use zarr_kit::spec::store::{
-    Caching, Capabilities, Contents, Delivery, Directory, Got, Manner, Request, Store, StoreError, get_value,
+    Capabilities, Contents, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError, get_value,
 };
 use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
-use zarr_kit::spec::{ByteRange, Identifiers, Invalid, Key, Output, Prefix};
+use zarr_kit::spec::{Identifiers, Invalid, Key, Output, Prefix};
 
 pub(super) const IDENTITY: &str = "https://e.org/st/identity/1.0";
 pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
@@ -44,74 +44,9 @@ impl WrappingTransformer for Identity {
 #[derive(Debug)]
 struct Same(Arc<dyn Store>);
 
-#[deny(clippy::missing_trait_methods)]
-impl Store for Same {
-    fn location(&self) -> String {
-        self.0.location()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn manner(&self) -> Manner {
-        self.0.manner()
-    }
-
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(key, range, to)
-    }
-
-    fn get_many<'a>(
-        &'a self,
-        requests: Vec<Request>,
-        budget: usize,
-    ) -> Box<dyn Iterator<Item = Delivery> + Send + 'a> {
-        self.0.get_many(requests, budget)
-    }
-
-    fn get_once(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get_once(key, range, to)
-    }
-
-    fn caching(&self) -> Caching<'_> {
-        self.0.caching()
-    }
-
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
-        self.0.set(key, value)
-    }
-
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        self.0.set_partial_values(values)
-    }
-
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.0.erase(key)
-    }
-
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        self.0.erase_values(keys)
-    }
-
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        self.0.erase_prefix(prefix)
-    }
-
-    fn list(&self) -> Result<Vec<Key>, StoreError> {
-        self.0.list()
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.0.list_prefix(prefix)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        self.0.list_dir(prefix)
-    }
-
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        self.0.size(key)
+zarr_kit::spec::delegate_store! {
+    impl Store for Same {
+        forward(self.0): describe, read, cache, write, remove, list;
     }
 }
 
@@ -162,27 +97,32 @@ impl Store for Tagged {
         self.next.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.next.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.next.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        let Some(inner) = self.inner(key) else { return self.next.get(key, range, to) };
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let Some(inner) = self.inner(key) else { return self.next.get(key, options, to) };
         let Some(value) = get_value(&*self.next, &inner, usize::MAX)? else { return Ok(None) };
         let Some((tag, bytes)) = value.split_last() else {
             return Err(Invalid::new("there is no tag").into());
         };
         assert_eq!(*tag, self.tag, "another stage's value");
         let size = bytes.len() as u64;
-        let range = range.within(size);
+        let range = options.range.within(size);
         let part = &bytes[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()];
         to.put(part).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-        Ok(Some(Got { contents: Contents::Written, size, version: None }))
+        Ok(Some(GetResult::new(Contents::Written, size, None)))
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         match self.inner(key) {
-            Some(inner) => self.next.set(&inner, &[value, &[self.tag]].concat()),
+            Some(inner) => self.next.set(&inner, [&*value, &[self.tag]].concat().into()),
             None => self.next.set(key, value),
         }
     }
@@ -191,12 +131,11 @@ impl Store for Tagged {
         self.next.erase(&self.inner(key).unwrap_or_else(|| key.clone()))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         let keys = self.next.list()?;
         let mut keys: Vec<Key> = keys.iter().filter_map(|key| self.outer(key)).collect();
         keys.retain(|key| prefix.strip(key.as_str()).is_some());
-        keys.sort();
-        Ok(keys)
+        Ok(Box::new(keys.into_iter().map(Ok)))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {

@@ -38,7 +38,7 @@ impl Stored {
     }
 
     pub(crate) fn set(&self, key: &str, value: impl AsRef<[u8]>) {
-        self.store.set(&Key::new(key).unwrap(), value.as_ref()).unwrap();
+        self.store.set(&Key::new(key).unwrap(), value.as_ref().into()).unwrap();
     }
 
     pub(crate) fn open(&self) -> Hierarchy {
@@ -78,7 +78,7 @@ impl Stored {
 
     pub(crate) fn has(&self, key: &str) -> bool {
         let mut output = Output::at_most(1 << 20);
-        self.store.get(&Key::new(key).unwrap(), ByteRange::Full, &mut output).unwrap().is_some()
+        self.store.get(&Key::new(key).unwrap(), ByteRange::Full.into(), &mut output).unwrap().is_some()
     }
 
     /// All keys, sorted.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zarr_interop::CountingStore;
-use zarr_kit::spec::store::{Capabilities, Got, Manner, Store, StoreError};
-use zarr_kit::spec::{ByteRange, Key, NodePath, Object, Output, Prefix};
+use zarr_kit::spec::store::{
+    Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
+};
+use zarr_kit::spec::{Key, NodePath, Object, Output, Prefix};
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, Node, OpenOptions, Selection, open_store};
 
 use super::support::Stored;
@@ -191,15 +193,20 @@ impl Store for Folding {
         self.0.capabilities()
     }
 
-    fn manner(&self) -> Manner {
-        self.0.manner()
+    fn read_hints(&self) -> ReadHints {
+        self.0.read_hints()
     }
 
-    fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(&Self::key(key), range, to)
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.0.get(&Self::key(key), options, to)
     }
 
-    fn set(&self, key: &Key, value: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.0.set(&Self::key(key), value)
     }
 
@@ -207,11 +214,12 @@ impl Store for Folding {
         self.0.erase(&Self::key(key))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         // A file system that folds names lists what is in a folder, however the folder is asked for.
         let folded = Prefix::new(prefix.as_str().to_lowercase()).unwrap();
         let keys = self.0.list_prefix(&folded)?;
-        Ok(keys.iter().map(|key| prefix.key(folded.strip(key.as_str()).unwrap()).unwrap()).collect())
+        let prefix = prefix.clone();
+        Ok(Box::new(keys.map(move |key| Ok(prefix.key(folded.strip(key?.as_str()).unwrap()).unwrap()))))
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
@@ -267,7 +275,7 @@ fn what_others_do_to_a_group_is_seen_when_a_node_is_created_in_it() {
         assert_eq!(walked(&consolidated), ["/", "/g", "/g/a", "/g/b", "/g/c"]);
 
         let key = Key::new("g/zarr.json").unwrap();
-        store.set(&key, ar(&json!({})).to_string().as_bytes()).unwrap();
+        store.set(&key, ar(&json!({})).to_string().as_bytes().into()).unwrap();
         let error = one.create_group("/g/d", Object::new()).unwrap_err();
         assert!(error.to_string().contains("/g is an array"), "{error}");
         store.erase(&key).unwrap();

@@ -1,0 +1,126 @@
+//! Why an operation of a store failed.
+
+use std::io;
+
+use super::Store;
+use crate::BoxError;
+use crate::format::Invalid;
+use crate::key::KeyError;
+use crate::output::LimitExceeded;
+use zarr_json::printable;
+
+/// Why an operation of a store failed. A missing key is not an error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The store does not have this operation.
+    #[error("{} is {quality}", printable(.store))]
+    NotSupported {
+        /// The location of the store.
+        store: String,
+        /// "not readable", "not writeable", "not listable", "not erasable".
+        quality: &'static str,
+    },
+    /// The store cannot hold this key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The request or the description of the store is invalid.
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+    /// The value is larger than the caller accepts.
+    #[error("value of key `{}`: {source}", printable(.key))]
+    TooLarge {
+        /// The key.
+        key: String,
+        /// The limit.
+        source: LimitExceeded,
+    },
+    /// The file system, the network or the service that the store uses failed. [`StoreError::io`] creates it.
+    #[error("{operation} `{}`: {}", printable(.place), printable(.source))]
+    #[non_exhaustive]
+    Io {
+        /// What a program can do about it.
+        kind: IoKind,
+        /// What failed: "opening", "reading", "writing", "listing", "erasing".
+        operation: &'static str,
+        /// The key, prefix, file or URL.
+        place: String,
+        /// The failure.
+        source: BoxError,
+    },
+}
+
+/// What a program can do about a [`StoreError::Io`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum IoKind {
+    /// Credentials are missing, or do not permit the operation. Repeating it does not help.
+    NotPermitted,
+    /// The service received too many requests. Repeat the operation later, with fewer requests in flight.
+    Throttled,
+    /// No answer arrived in time. Repeating the operation may help.
+    TimedOut,
+    /// The server or the device cannot be reached.
+    Unreachable,
+    /// Any other failure.
+    #[default]
+    Other,
+}
+
+impl IoKind {
+    /// The kind of an error of the operating system.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::NotPermitted,
+            io::ErrorKind::TimedOut => Self::TimedOut,
+            io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::NotConnected
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted => Self::Unreachable,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl StoreError {
+    /// `store` does not have an operation: `quality` is as in [`StoreError::NotSupported`].
+    pub fn not_supported(store: &dyn Store, quality: &'static str) -> Self {
+        Self::NotSupported { store: store.location(), quality }
+    }
+
+    /// `operation` failed at `place`. The kind follows from `source` if it is an [`io::Error`].
+    pub fn io(operation: &'static str, place: impl Into<String>, source: impl Into<BoxError>) -> Self {
+        let source = source.into();
+        let kind = source.downcast_ref::<io::Error>().map_or(IoKind::Other, IoKind::of);
+        Self::Io { kind, operation, place: place.into(), source }
+    }
+
+    /// The same failure with another kind. Errors that are not [`StoreError::Io`] stay as they are.
+    #[must_use]
+    pub fn with_kind(mut self, new: IoKind) -> Self {
+        if let Self::Io { kind, .. } = &mut self {
+            *kind = new;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_io_error_follows_from_its_source() {
+        let denied = StoreError::io("reading", "a", io::Error::from(io::ErrorKind::PermissionDenied));
+        assert!(matches!(denied, StoreError::Io { kind: IoKind::NotPermitted, .. }), "{denied:?}");
+        let text = StoreError::io("reading", "a", "no answer");
+        assert!(matches!(text, StoreError::Io { kind: IoKind::Other, .. }), "{text:?}");
+        let throttled = text.with_kind(IoKind::Throttled);
+        assert!(matches!(throttled, StoreError::Io { kind: IoKind::Throttled, .. }), "{throttled:?}");
+        assert_eq!(throttled.to_string(), "reading `a`: no answer");
+    }
+}

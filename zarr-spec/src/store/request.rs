@@ -1,0 +1,360 @@
+//! What is asked of a store, and what it answers.
+
+use std::ops::Deref;
+
+use bytes::Bytes;
+
+use super::StoreError;
+use crate::key::{ByteRange, Key, Prefix};
+use crate::output::Output;
+
+/// The operations that a store has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// `get`, `get_many`, `size`.
+    pub readable: bool,
+    /// `set`, `set_partial_values`.
+    pub writeable: bool,
+    /// `list_prefix`, `list_dir`.
+    pub listable: bool,
+    /// `erase`, `erase_values`, `erase_prefix`.
+    pub erasable: bool,
+}
+
+impl Capabilities {
+    /// Every operation.
+    pub const ALL: Self = Self { readable: true, writeable: true, listable: true, erasable: true };
+
+    /// Reading and listing.
+    pub const READ_ONLY: Self = Self { writeable: false, erasable: false, ..Self::ALL };
+
+    /// Without writing and erasing.
+    #[must_use]
+    pub const fn read_only(self) -> Self {
+        Self { writeable: false, erasable: false, ..self }
+    }
+
+    /// Without reading.
+    #[must_use]
+    pub const fn unreadable(self) -> Self {
+        Self { readable: false, ..self }
+    }
+
+    /// Without listing.
+    #[must_use]
+    pub const fn unlistable(self) -> Self {
+        Self { listable: false, ..self }
+    }
+
+    /// Without erasing.
+    #[must_use]
+    pub const fn unerasable(self) -> Self {
+        Self { erasable: false, ..self }
+    }
+}
+
+/// How a caller reads from a store efficiently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadHints {
+    /// The number of concurrent requests that the store benefits from: typically 64 for an object store. 0 if a read is
+    /// so fast that it runs on the thread that decodes. A store with a larger number implements
+    /// [`Store::get_many`](super::Store::get_many).
+    pub max_concurrency: usize,
+    /// Two byte ranges of one value are read with one request if at most this number of bytes lies between them:
+    /// typically 64 KiB for a file, 256 KiB for an object store.
+    pub coalesce_gap: u64,
+}
+
+impl ReadHints {
+    /// For values in memory: no concurrency, no coalescing.
+    pub const MEMORY: Self = Self::new(0, 0);
+
+    /// Hints with these values.
+    #[must_use]
+    pub const fn new(max_concurrency: usize, coalesce_gap: u64) -> Self {
+        Self { max_concurrency, coalesce_gap }
+    }
+}
+
+/// What to read of a value, and how. A [`ByteRange`] converts into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GetOptions {
+    /// The part of the value.
+    pub range: ByteRange,
+    /// Whether a cache may retain the encoded bytes. If not, a store may leave out the version of a whole value.
+    pub may_cache: bool,
+}
+
+impl GetOptions {
+    /// Reads `range`; a cache may retain the bytes.
+    #[must_use]
+    pub const fn new(range: ByteRange) -> Self {
+        Self { range, may_cache: true }
+    }
+
+    /// For bytes that the caller replaces, or decodes and hands to a [`ChunkCache`](super::ChunkCache).
+    #[must_use]
+    pub const fn uncached(range: ByteRange) -> Self {
+        Self { range, may_cache: false }
+    }
+}
+
+impl From<ByteRange> for GetOptions {
+    fn from(range: ByteRange) -> Self {
+        Self::new(range)
+    }
+}
+
+/// One part of one value, for [`Store::get_many`](super::Store::get_many).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// The key of the value.
+    pub key: Key,
+    /// The part of it.
+    pub options: GetOptions,
+    /// The largest number of bytes that the caller accepts; more is [`StoreError::TooLarge`].
+    pub limit: usize,
+    /// The number of bytes that will probably arrive: they count against the budget while the request is in flight. 0
+    /// if that is unknown.
+    pub expected_size: usize,
+}
+
+impl Request {
+    /// Requests a part of the value of `key`. The expected size follows from the range.
+    #[must_use]
+    pub fn new(key: Key, options: impl Into<GetOptions>, limit: usize) -> Self {
+        let options = options.into();
+        let expected = match options.range {
+            ByteRange::Range { size, .. } | ByteRange::Last(size) => size,
+            ByteRange::Full | ByteRange::From(_) => 0,
+        };
+        let expected_size = usize::try_from(expected).map_or(limit, |expected| expected.min(limit));
+        Self { key, options, limit, expected_size }
+    }
+
+    /// The same request with another expected size.
+    #[must_use]
+    pub fn with_expected_size(self, expected_size: usize) -> Self {
+        Self { expected_size, ..self }
+    }
+
+    /// The same request for another key.
+    #[must_use]
+    pub fn with_key(self, key: Key) -> Self {
+        Self { key, ..self }
+    }
+}
+
+/// What [`Store::get`](super::Store::get) found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GetResult {
+    /// The bytes.
+    pub contents: Contents,
+    /// The size of the whole value in bytes.
+    pub size: u64,
+    /// The version of the value, if the store has versions.
+    pub version: Option<Version>,
+}
+
+/// Where the bytes of a value are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// In the caller's output.
+    Written,
+    /// In memory of the store; the output is unchanged.
+    Shared(Bytes),
+}
+
+impl GetResult {
+    /// `contents` of a value of `size` bytes.
+    #[must_use]
+    pub const fn new(contents: Contents, size: u64, version: Option<Version>) -> Self {
+        Self { contents, size, version }
+    }
+
+    /// The bytes. `output` is the output that the store wrote to.
+    #[must_use]
+    pub fn into_bytes(self, output: Output<'static>) -> Bytes {
+        match self.contents {
+            Contents::Written => output.into_written().into(),
+            Contents::Shared(bytes) => bytes,
+        }
+    }
+
+    /// The response to a [`Request`]. `output` is the output that the store wrote to.
+    #[must_use]
+    pub fn into_response(mut self, output: Output<'static>) -> Response {
+        let version = self.version.take();
+        let size = self.size;
+        Response { bytes: self.into_bytes(output), size, version }
+    }
+}
+
+/// The bytes that a [`Request`] asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Response {
+    /// The part of the value that exists.
+    pub bytes: Bytes,
+    /// The size of the whole value in bytes.
+    pub size: u64,
+    /// The version of the value, if the store has versions.
+    pub version: Option<Version>,
+}
+
+impl Response {
+    /// `bytes` of a value of `size` bytes.
+    #[must_use]
+    pub const fn new(bytes: Bytes, size: u64, version: Option<Version>) -> Self {
+        Self { bytes, size, version }
+    }
+}
+
+impl From<Response> for GetResult {
+    fn from(response: Response) -> Self {
+        let Response { bytes, size, version } = response;
+        Self { contents: Contents::Shared(bytes), size, version }
+    }
+}
+
+/// The index of a request, and its response; `None` if the key is missing.
+pub type CompletedRequest = (usize, Result<Option<Response>, StoreError>);
+
+/// Responses in the order in which they complete.
+pub type Responses<'a> = Box<dyn Iterator<Item = CompletedRequest> + Send + 'a>;
+
+/// Keys as a store lists them.
+pub type Keys<'a> = Box<dyn Iterator<Item = Result<Key, StoreError>> + Send + 'a>;
+
+/// The bytes of a value that is stored. A store that retains or sends them takes owned bytes without a copy.
+#[derive(Debug, Clone)]
+pub enum Payload<'a> {
+    /// Memory of the caller.
+    Borrowed(&'a [u8]),
+    /// Memory that the store may retain.
+    Owned(Bytes),
+}
+
+impl Payload<'_> {
+    /// The bytes in memory that the store may retain; borrowed ones are copied.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl Deref for Payload<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Payload<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Borrowed(bytes)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Payload<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self::Borrowed(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Payload<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Self::Borrowed(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Payload<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Owned(bytes.into())
+    }
+}
+
+impl From<&Bytes> for Payload<'_> {
+    fn from(bytes: &Bytes) -> Self {
+        Self::Owned(bytes.clone())
+    }
+}
+
+impl From<Bytes> for Payload<'_> {
+    fn from(bytes: Bytes) -> Self {
+        Self::Owned(bytes)
+    }
+}
+
+/// The keys and prefixes directly below a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Directory {
+    /// Full keys, sorted.
+    pub keys: Vec<Key>,
+    /// Full prefixes one level down, sorted. Some may not have keys: see [`Store::list_dir`](super::Store::list_dir).
+    pub prefixes: Vec<Prefix>,
+}
+
+impl Directory {
+    /// Sorts `keys` and `prefixes`, and removes duplicates.
+    #[must_use]
+    pub fn new(mut keys: Vec<Key>, mut prefixes: Vec<Prefix>) -> Self {
+        keys.sort_unstable();
+        keys.dedup();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        Self { keys, prefixes }
+    }
+}
+
+/// Identifies a state of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version(VersionBytes);
+
+/// Equal versions are always in the same variant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum VersionBytes {
+    /// The size, and the bytes followed by zeros: nothing is allocated.
+    Short(usize, [u8; SHORT_VERSION]),
+    Long(Box<[u8]>),
+}
+
+/// An etag, or a time, a size and a number, fit.
+const SHORT_VERSION: usize = 40;
+
+impl Version {
+    /// From whatever the store has: an etag, a time and a size.
+    pub fn new(bytes: impl AsRef<[u8]>) -> Self {
+        let bytes = bytes.as_ref();
+        let mut short = [0; SHORT_VERSION];
+        Self(match short.get_mut(..bytes.len()) {
+            Some(start) => {
+                start.copy_from_slice(bytes);
+                VersionBytes::Short(bytes.len(), short)
+            }
+            None => VersionBytes::Long(bytes.into()),
+        })
+    }
+
+    /// The bytes that it was created from.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            VersionBytes::Short(size, bytes) => bytes.get(..*size).unwrap_or_default(),
+            VersionBytes::Long(bytes) => bytes,
+        }
+    }
+}
