@@ -79,11 +79,11 @@ impl Array {
     pub(crate) fn new(
         hierarchy: Hierarchy,
         path: NodePath,
-        metadata: ArrayMetadata,
+        mut metadata: ArrayMetadata,
         place: ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let resolved = match hierarchy.recent(&metadata, options) {
+        let resolved = match hierarchy.cached(&mut metadata, options) {
             Some(resolved) => resolved,
             None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
         };
@@ -122,7 +122,7 @@ impl Array {
         let resolved = Arc::new(resolved);
         let warnings = reading.take_warnings();
         if warnings.is_empty() {
-            hierarchy.keep_recent(metadata, options, &resolved);
+            hierarchy.cache(metadata, options, &resolved);
         }
         hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());
         Ok(resolved)

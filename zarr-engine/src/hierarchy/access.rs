@@ -161,12 +161,6 @@ impl Access {
         flight::map(keys, self.store.manner().concurrency, |key| self.has(key))
     }
 
-    /// What lies directly below a group, whose keys begin with `prefix`.
-    pub(super) fn list_children(&self, prefix: &Prefix) -> Result<Directory, Error> {
-        self.check_listable("finding the children of a group")?;
-        Ok(self.store.list_dir(prefix)?)
-    }
-
     /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that the format
     /// does not allow are included: a listing shows them as unreadable (V3-NAME-03, V3-NAME-04, V3-NAME-11).
     pub(super) fn paths_below(

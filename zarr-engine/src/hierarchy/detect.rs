@@ -1,12 +1,12 @@
 //! Which format a store holds.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use zarr_spec::metadata::draft::{ENTRY_POINT, EntryPoint, parse_entry_point};
 use zarr_spec::metadata::{DocumentError, DocumentKind, Identified, identify, v2};
-use zarr_spec::store::{Directory, Store};
+use zarr_spec::store::Store;
 use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
 use super::access::{Access, keyed};
@@ -54,33 +54,6 @@ pub(super) fn open(
     match detect(&access, options)? {
         Some(detected) => hierarchy(access, detected, options),
         None => Err(nothing(&access, options)?),
-    }
-}
-
-/// What is told of a root that is opened together with what is directly below it.
-#[derive(Debug)]
-pub(super) struct Begun {
-    /// The document of the root, if that is all there is of it, as in v3.
-    pub(super) root: Option<Value>,
-    /// What lies in the store, in case that the dialect asks.
-    pub(super) listing: Result<Directory, Error>,
-}
-
-/// Opens a hierarchy and lists its root. Where each request is a round trip, both are under way at once.
-pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<(Hierarchy, Begun), Error> {
-    let (access, options) = (Access::new(store, context), OpenOptions::new());
-    let found = OnceLock::new();
-    let look = || {
-        let _first = found.set(detect(&access, options)?);
-        Ok(())
-    };
-    let listing = access.checked(look, || Ok(access.list_children(&Prefix::root())))?;
-    match found.into_inner().flatten() {
-        None => Err(nothing(&access, options)?),
-        Some(detected) => {
-            let root = if let Detected::V3 { root } = &detected { root.clone() } else { None };
-            Ok((hierarchy(access, detected, options)?, Begun { root, listing }))
-        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 use zarr_spec::metadata::draft::EntryPoint;
 use zarr_spec::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
-use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
@@ -135,15 +134,6 @@ pub(super) trait Dialect: Debug + Send + Sync {
             let found = self.read(access, path).and_then(|found| array_of(path, found));
             Ok((path.clone(), found))
         })
-    }
-
-    /// The same of the root, which was listed.
-    fn arrays_listed(
-        &self,
-        access: &Access,
-        _listing: Result<Directory, Error>,
-    ) -> Result<Vec<FoundArray>, Error> {
-        self.arrays(access, &NodePath::root())
     }
 
     /// A node and all below it.

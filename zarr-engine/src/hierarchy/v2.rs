@@ -10,7 +10,7 @@ use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix, Value};
 
-use super::access::{Access, keyed, paths_in};
+use super::access::{Access, keyed};
 use super::beside::{Beside, Doomed, Erased};
 use super::dialect::{
     Chunks, Dialect, Found, FoundArray, NewArray, NewNode, below_an_array, in_the_way, not_a_group,
@@ -287,18 +287,6 @@ impl Dialect for V2 {
                 .collect()),
             Below::Paths(paths) => arrays_at(access, paths),
         }
-    }
-
-    fn arrays_listed(
-        &self,
-        access: &Access,
-        listing: Result<Directory, Error>,
-    ) -> Result<Vec<FoundArray>, Error> {
-        let root = NodePath::root();
-        if self.snapshot.is_there() {
-            return self.arrays(access, &root);
-        }
-        arrays_at(access, paths_in(&root, listing?).collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use zarr_spec::metadata::v3::{array_document, group_document, node_key, node_of, parse_node, prefix};
 use zarr_spec::metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
-use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
-use super::access::{Access, keyed, paths_in};
+use super::access::{Access, keyed};
 use super::beside::{Beside, Doomed, Erased};
 use super::dialect::{Chunks, Dialect, Found, FoundArray, NewArray, NewNode, not_a_group};
+use super::last::Last;
 use super::leftovers;
-use super::recent::Last;
 use super::snapshot::Snapshot;
 use super::v3_changes::{Change, Checked, CheckedArrays, Encoded, PlainGroups, apply, have_copies, made};
 use super::v3_listing::{child, found_array, groups, kind_of, stored_kind};
@@ -25,7 +24,8 @@ use crate::flight;
 pub(super) struct V3 {
     pub(super) snapshot: Snapshot<Value>,
     pub(super) plain_groups: PlainGroups,
-    /// Many arrays are mostly created alike.
+    /// The document of the array that was created last. Without it, creating 100 arrays of one description takes two and
+    /// a half times as many instructions (`create/100-arrays`).
     pub(super) arrays: Last<ArrayMetadata, Arc<Encoded>>,
 }
 
@@ -48,8 +48,11 @@ impl V3 {
             documents.insert(NodePath::root(), document.clone());
             Some(documents)
         });
-        let (plain_groups, arrays) = (PlainGroups::default(), Last::default());
-        Self { snapshot: Snapshot::new(consolidated), plain_groups, arrays }
+        Self {
+            snapshot: Snapshot::new(consolidated),
+            plain_groups: PlainGroups::default(),
+            arrays: Last::default(),
+        }
     }
 
     pub(super) fn document(&self, access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
@@ -122,20 +125,6 @@ impl Dialect for V3 {
     /// The documents that say that they are those of arrays are not fetched again.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let arrays = self.below(access, path, |path, listed| found_array(access, path, listed))?;
-        Ok(arrays.into_iter().flatten().collect())
-    }
-
-    fn arrays_listed(
-        &self,
-        access: &Access,
-        listing: Result<Directory, Error>,
-    ) -> Result<Vec<FoundArray>, Error> {
-        let root = NodePath::root();
-        if self.snapshot.is_there() {
-            return self.arrays(access, &root);
-        }
-        let paths = paths_in(&root, listing?).collect();
-        let arrays = Self::there(access, paths, |path, listed| found_array(access, path, listed))?;
         Ok(arrays.into_iter().flatten().collect())
     }
 

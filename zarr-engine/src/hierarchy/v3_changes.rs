@@ -36,11 +36,13 @@ impl Encoded {
 /// What was written at a path: a document, or nothing any more there and below.
 pub(super) type Change<'a> = (&'a NodePath, Option<&'a Value>);
 
-/// Groups to remember at most.
+/// Groups in the cache.
 const MOST_PLAIN_GROUPS: usize = 10_000;
 
-/// Groups without consolidated metadata, as they were when they were last read. Whoever creates a node asks for the
-/// groups above it each time, and need not read them again as long as they are the same.
+/// The versions of the documents of groups without consolidated metadata. Each new node needs the groups above it; a
+/// document of the same version is not read again.
+///
+/// Without it, creating 100 arrays in memory takes 17 % more instructions (`create/100-arrays`).
 #[derive(Debug, Default)]
 pub(super) struct PlainGroups(Mutex<HashMap<Key, Version>>);
 
