@@ -128,7 +128,7 @@ impl CodecChain {
             Some(ChainProblem::Unknown { position, unknown })
         });
         let problems: Vec<_> = unknown.collect();
-        if !problems.is_empty() && !creation.registry.has_elsewhere() {
+        if !problems.is_empty() && !creation.registry.has_fallback() {
             return Err(ChainError { problems });
         }
         let mut builder = Builder { creation, links: Vec::new(), now: Representation::Array(array.clone()) };

@@ -22,6 +22,13 @@ pub use entry::parse_entry;
 pub use identify::{Identified, identify};
 pub use text::{DocumentKind, parse_json, parse_json_member};
 
+/// Names of documents in the folder of their node, in v2 and v3. The draft has other names for its documents, and
+/// `zarr.json` for its entry point.
+pub const DOCUMENT_NAMES: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+
+/// The names among [`DOCUMENT_NAMES`] without which a folder is not a node.
+pub const NODE_DOCUMENT_NAMES: [&str; 3] = [DOCUMENT_NAMES[0], DOCUMENT_NAMES[1], DOCUMENT_NAMES[2]];
+
 /// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
 /// document adds the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! How stores are opened: by a path or a URL, or as JSON describes them.
 
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -76,6 +77,9 @@ pub struct StorePlugin {
     pub open: StoreOpener,
     /// Opens one from its description.
     pub describe: StoreDescriber,
+    /// Returns whether a plain path is that of a file that this store opens, such as an archive. The path is opened as a URL
+    /// with the first of `schemes`. The file need not exist: a name may be enough.
+    pub recognizes: fn(&Path) -> bool,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -91,9 +95,16 @@ impl StorePlugin {
             schemes,
             open: StoreOpener::Linked(open),
             describe: StoreDescriber::Linked(open_linked),
+            recognizes: |_| false,
             about: About::NOTHING,
             origin: Origin::UNKNOWN,
         }
+    }
+
+    /// A store that also opens plain paths of files for which `recognizes` returns true.
+    #[must_use]
+    pub const fn recognizing(self, recognizes: fn(&Path) -> bool) -> Self {
+        Self { recognizes, ..self }
     }
 }
 

@@ -4,14 +4,12 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
-use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
+use zarr_interop::{FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{Manner, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
@@ -19,9 +17,6 @@ use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection
 const DELAY: Duration = Duration::from_millis(5);
 const IN_FLIGHT: usize = 32;
 const MANNER: Manner = Manner { concurrency: IN_FLIGHT, join_gap: 0 };
-
-/// How long a store waits for what has to be asked of it at the same time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that a read keeps in flight at most.
 const BUDGET: usize = 32 << 20;
