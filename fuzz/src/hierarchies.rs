@@ -72,13 +72,13 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
     let _children = hierarchy.children(&root);
     let Ok(nodes) = hierarchy.walk(&root) else { return };
     for node in &nodes {
-        let exists = hierarchy.node_at(&node.path);
+        let exists = hierarchy.node(&node.path);
         assert!(exists.is_ok(), "{} is listed, and then {exists:?}", node.path);
     }
     let arrays = nodes.iter().filter(|node| node.kind == Kind::Array).take(ARRAYS);
     let far = Hierarchy::open(Arc::new(Far(Arc::clone(hierarchy.store()))), context);
-    for array in arrays.filter_map(|node| hierarchy.array_at(&node.path).ok()) {
-        let far = far.as_ref().ok().and_then(|far| far.array_at(array.path()).ok());
+    for array in arrays.filter_map(|node| hierarchy.array(&node.path).ok()) {
+        let far = far.as_ref().ok().and_then(|far| far.array(array.path()).ok());
         assert!(far.is_some(), "{} is opened, and not from far", array.path());
         if let Some(far) = far {
             read(&array, &far);

@@ -107,7 +107,7 @@ pub(crate) fn run(input: &[u8]) {
 fn from_far(array: &Array) -> Array {
     let store = Arc::new(Far(Arc::clone(array.hierarchy().store())));
     let hierarchy = Hierarchy::open(store, &CONTEXT).expect("a hierarchy");
-    hierarchy.array_at(array.path()).expect("an array")
+    hierarchy.array(array.path()).expect("an array")
 }
 
 /// Elements as people read them, or why not.

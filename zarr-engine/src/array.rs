@@ -7,7 +7,6 @@ mod indexes;
 mod work;
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use zarr_metadata::ArrayMetadata;
@@ -17,7 +16,8 @@ use zarr_spec::{Object, Value};
 
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
-use crate::hierarchy::Hierarchy;
+use crate::hierarchy::{Hierarchy, ScalarKey};
+use crate::locks::hash;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 
 pub(crate) use allowance::{Allowance, Needing, is_too_large};
@@ -25,7 +25,7 @@ use indexes::KeptIndexes;
 use work::Pipelines;
 
 pub(crate) use indexes::KeptIndex;
-pub(crate) use work::{PARALLEL, PORTION, Worker};
+pub(crate) use work::Worker;
 
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
@@ -33,18 +33,9 @@ pub(crate) struct ArrayPlace {
     /// What the keys of chunks begin with.
     pub(crate) chunks: Prefix,
     /// Another key of the only chunk of an array without dimensions.
-    pub(crate) rank_zero_key: Option<RankZeroKey>,
+    pub(crate) scalar_key: Option<ScalarKey>,
     /// Why nothing can be written.
     pub(crate) read_only: Option<String>,
-}
-
-/// What some writers of the draft call the only chunk of an array without dimensions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RankZeroKey {
-    /// What follows the prefix of the array.
-    pub(crate) name: &'static str,
-    /// Whether it is looked for before the key that the text has.
-    pub(crate) is_first: bool,
 }
 
 /// An array of a hierarchy. Cheap to clone; all its methods may be called on many threads.
@@ -79,11 +70,11 @@ impl Array {
     pub(crate) fn new(
         hierarchy: Hierarchy,
         path: NodePath,
-        metadata: ArrayMetadata,
+        mut metadata: ArrayMetadata,
         place: ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let resolved = match hierarchy.recent(&metadata, options) {
+        let resolved = match hierarchy.cached(&mut metadata, options) {
             Some(resolved) => resolved,
             None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
         };
@@ -122,9 +113,9 @@ impl Array {
         let resolved = Arc::new(resolved);
         let warnings = reading.take_warnings();
         if warnings.is_empty() {
-            hierarchy.keep_recent(metadata, options, &resolved);
+            hierarchy.cache(metadata, options, &resolved);
         }
-        hierarchy.add_warnings(warnings.into_iter().map(|warning| format!("{path}: {warning}")).collect());
+        hierarchy.add_warnings(path, warnings);
         Ok(resolved)
     }
 
@@ -346,13 +337,6 @@ impl Overlap {
         let start: Vec<i64> = start.iter().map(|&start| start.max(0)).collect();
         Self { loses_some: shape != old, start, shape }
     }
-}
-
-/// The same number for the same thing, as long as the program runs.
-pub(crate) fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl fmt::Debug for Array {

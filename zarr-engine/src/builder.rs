@@ -173,8 +173,7 @@ impl ArrayBuilder {
         self
     }
 
-    /// Whether `other` describes the same array, and says it alike: the order of attributes is written down, and tells
-    /// nothing apart when they are compared.
+    /// Returns whether `other` results in the same document. Attributes are compared in any order, but written in theirs.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         self.attributes.is_empty() && self == other
     }

@@ -9,10 +9,15 @@ use rayon::prelude::*;
 use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
-use crate::array::{PARALLEL, PORTION};
 use crate::budget::{MemoryBudget, usable_memory};
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::KeptMemory;
+
+/// The size in bytes from which on work is divided among threads.
+pub(crate) const PARALLEL: usize = 512 << 10;
+
+/// The size in bytes of the work that another thread gets.
+pub(crate) const PORTION: usize = 256 << 10;
 
 /// Bytes of freed outputs that are kept unless another number is asked for.
 const KEPT_MEMORY: usize = 64 << 20;

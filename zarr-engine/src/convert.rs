@@ -1,7 +1,6 @@
-//! From the metadata of one format to those of another.
+//! Conversion of metadata between formats.
 //!
-//! What counts is that the elements are the same: chunks are decoded and encoded again, so that a codec may
-//! be said in another way, and a shard be taken apart.
+//! The elements stay the same. Chunks are decoded and encoded again, so that codecs may differ and shards may be split.
 
 mod grid;
 mod losses;
@@ -24,7 +23,7 @@ use zarr_spec::{
 
 use crate::error::Error;
 
-pub use losses::{Loss, conversion_losses};
+pub use losses::{ConversionLoss, conversion_losses};
 pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
     stored_order,
@@ -33,7 +32,8 @@ pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
 pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{
-    BYTES, Foreign, Recipe, Step, after, emit, not_emitted, reversal, said_anew, steps_of, translate,
+    BYTES, Recipe, SourceCodec, Step, after, reversal, rewritten_codecs, steps_of, translate_codec,
+    translate_recipe, untranslatable_steps,
 };
 pub(crate) use sharding::{little_endian, sharding};
 
@@ -69,19 +69,19 @@ pub fn convert_metadata(
     let per_shard = match target {
         Format::V2 => None,
         Format::V3 => conversion.chunks_per_shard()?,
-        Format::V3Draft => sharding::said_by_the_transformer(&recipe, registry),
+        Format::V3Draft => sharding::transformer_counts(&recipe, registry),
     };
     recipe.take_shards_apart(registry, target)?;
     if target == Format::V2 {
         recipe.use_an_order_of_v2();
     }
-    let mut said = emit(target, registry, &recipe)?;
-    let order = stored_order(&said.codecs, &said.byte_order);
+    let mut translated = translate_recipe(target, registry, &recipe)?;
+    let order = stored_order(&translated.codecs, &translated.byte_order);
     let mut chunk_shape = recipe.array.shape.clone();
     let mut storage_transformers = Vec::new();
     match per_shard {
         Some(counts) if target == Format::V3 => {
-            said.codecs = vec![sharding(&chunk_shape, &said.codecs, &[little_endian()])];
+            translated.codecs = vec![sharding(&chunk_shape, &translated.codecs, &[little_endian()])];
             chunk_shape = shard_shape(&chunk_shape, &counts)?;
         }
         Some(counts) => storage_transformers.push(sharding::transformer(&counts)),
@@ -94,7 +94,7 @@ pub fn convert_metadata(
     Ok(ArrayMetadata {
         format: target,
         shape: source.shape.clone(),
-        data_type: data_type_document(data_type, target, &said.byte_order)?,
+        data_type: data_type_document(data_type, target, &translated.byte_order)?,
         chunk_grid: match kept_grid {
             Some(grid) => grid,
             None if conversion.grid()?.chunk_shape().is_none() => {
@@ -103,7 +103,7 @@ pub fn convert_metadata(
             None => regular_grid(&chunk_shape),
         },
         chunk_key_encoding: key_encoding(target, conversion.separator().as_deref()),
-        memory_layout: said.memory_layout,
+        memory_layout: translated.memory_layout,
         fill_value: match fill_value {
             None if target == Format::V2 => Value::Null,
             fill_value => {
@@ -111,8 +111,8 @@ pub fn convert_metadata(
                 data_type.fill_value_json(element.bytes(), target, &order)?
             }
         },
-        codecs: said.codecs,
-        has_compressor: said.has_compressor,
+        codecs: translated.codecs,
+        has_compressor: translated.has_compressor,
         storage_transformers,
         attributes,
         dimension_names: names.member,
@@ -177,30 +177,29 @@ impl Conversion<'_> {
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
     }
 
-    /// The source as it is, but for codecs, data type and fill value that a strict reader would refuse: those are said
-    /// anew.
+    /// Returns the metadata of the source. Rewrites codecs, data type and fill value if a strict reader would refuse them.
     fn strictly(&self) -> Result<ArrayMetadata, Error> {
-        let (source, mut said) = (self.source, self.source.clone());
+        let (source, mut translated) = (self.source, self.source.clone());
         // What is not known at all stays what it is.
-        let Ok(chunk) = self.chunk() else { return Ok(said) };
-        let Ok(chain) = self.chain(&chunk) else { return Ok(said) };
+        let Ok(chunk) = self.chunk() else { return Ok(translated) };
+        let Ok(chain) = self.chain(&chunk) else { return Ok(translated) };
         let reading = Reading::new(Mode::Strict);
         let strict = Conversion { reading: &reading, ..*self };
         if strict.chain(&chunk).is_err() {
-            said.codecs = said_anew(source.format, self.registry, &chain)?;
+            translated.codecs = rewritten_codecs(source.format, self.registry, &chain)?;
         }
         let is_strict = source.format != Format::V3
             || (DataTypeDocument::v3(&source.data_type.json, &reading).is_ok()
                 && self.registry.data_type(source.format, &source.data_type, &reading).is_ok());
         if !is_strict {
-            said.data_type = data_type_document(&*chunk.data_type, source.format, &chunk.byte_order)?;
+            translated.data_type = data_type_document(&*chunk.data_type, source.format, &chunk.byte_order)?;
         }
         if strict.fill_value(&*chunk.data_type, &chunk.byte_order).is_err() {
-            let order = stored_order(&said.codecs, &chunk.byte_order);
+            let order = stored_order(&translated.codecs, &chunk.byte_order);
             let element = chunk.fill_value.bytes();
-            said.fill_value = chunk.data_type.fill_value_json(element, source.format, &order)?;
+            translated.fill_value = chunk.data_type.fill_value_json(element, source.format, &order)?;
         }
-        Ok(said)
+        Ok(translated)
     }
 
     /// What stands between the indices of keys, if the source has keys of the usual kind. Chunks get new keys in any

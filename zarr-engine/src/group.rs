@@ -6,7 +6,7 @@ use zarr_spec::{NodePath, Object, Value};
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::error::Error;
-use crate::hierarchy::{Child, Hierarchy, Node};
+use crate::hierarchy::{Hierarchy, Node, NodeEntry};
 
 /// A group of a hierarchy. Cheap to clone.
 ///
@@ -64,7 +64,7 @@ impl Group {
     /// # Errors
     ///
     /// As [`Hierarchy::children`].
-    pub fn children(&self) -> Result<Vec<Child>, Error> {
+    pub fn children(&self) -> Result<Vec<NodeEntry>, Error> {
         self.hierarchy.children(&self.path)
     }
 
@@ -73,7 +73,7 @@ impl Group {
     /// # Errors
     ///
     /// As [`Hierarchy::walk`].
-    pub fn walk(&self) -> Result<Vec<Child>, Error> {
+    pub fn walk(&self) -> Result<Vec<NodeEntry>, Error> {
         self.hierarchy.walk(&self.path)
     }
 
@@ -94,7 +94,7 @@ impl Group {
     /// As [`Hierarchy::children`] and [`Hierarchy::group`].
     pub fn groups(&self) -> Result<Vec<Self>, Error> {
         let children = self.children()?.into_iter().filter(|child| child.kind.is_group());
-        children.map(|child| self.hierarchy.group_at(&child.path)).collect()
+        children.map(|child| self.hierarchy.group(&child.path)).collect()
     }
 
     /// The array called `name` below it.
@@ -103,7 +103,7 @@ impl Group {
     ///
     /// As [`Hierarchy::array`].
     pub fn array(&self, name: &str) -> Result<Array, Error> {
-        self.hierarchy.array_at(&self.below(name)?)
+        self.hierarchy.array(&self.below(name)?)
     }
 
     /// The group called `name` below it.
@@ -112,7 +112,7 @@ impl Group {
     ///
     /// As [`Hierarchy::group`].
     pub fn group(&self, name: &str) -> Result<Self, Error> {
-        self.hierarchy.group_at(&self.below(name)?)
+        self.hierarchy.group(&self.below(name)?)
     }
 
     /// The node called `name` below it, whatever it is.
@@ -121,7 +121,7 @@ impl Group {
     ///
     /// As [`Hierarchy::node`].
     pub fn node(&self, name: &str) -> Result<Node, Error> {
-        self.hierarchy.node_at(&self.below(name)?)
+        self.hierarchy.node(&self.below(name)?)
     }
 
     /// Creates an array below it.
@@ -130,7 +130,7 @@ impl Group {
     ///
     /// As [`Hierarchy::create_array`].
     pub fn create_array(&self, name: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
-        self.hierarchy.create_array(&self.below(name)?.to_string(), builder)
+        self.hierarchy.create_array(self.below(name)?, builder)
     }
 
     /// Creates a group below it.
@@ -139,7 +139,7 @@ impl Group {
     ///
     /// As [`Hierarchy::create_group`].
     pub fn create_group(&self, name: &str, attributes: Object) -> Result<Self, Error> {
-        self.hierarchy.create_group(&self.below(name)?.to_string(), attributes)
+        self.hierarchy.create_group(self.below(name)?, attributes)
     }
 
     /// Replaces all attributes.
@@ -148,7 +148,7 @@ impl Group {
     ///
     /// As [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
-        self.hierarchy.set_attributes(&self.path.to_string(), attributes.clone())?;
+        self.hierarchy.set_attributes(&self.path, attributes.clone())?;
         self.metadata.attributes = attributes;
         self.is_implicit = false;
         Ok(())

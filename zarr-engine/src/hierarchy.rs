@@ -1,54 +1,66 @@
 //! Hierarchies: the nodes of a store, in any of the formats.
+//!
+//! [`Hierarchy`] is in this file and in `changes` and `locking`. What differs between the formats is in a folder for each
+//! of them (`v2`, `v3`, `draft`), which implements [`FormatRules`]. The folders and the modules that they use do not know
+//! hierarchies, groups or arrays.
 
 mod access;
-mod beside;
 mod changes;
-mod create;
 mod detect;
-mod dialect;
 mod draft;
-mod foreign;
+mod erase;
+mod kind;
 mod known_groups;
+mod last;
 mod leftovers;
-mod location;
+mod listing;
 mod locking;
+mod missing;
 mod new_groups;
 mod node;
-mod node_index;
-mod recent;
+mod options;
+mod other_formats;
+mod ownership;
+mod path;
+mod resolved_cache;
+mod rules;
 mod snapshot;
+mod start;
 mod v2;
-mod v2_documents;
 mod v3;
-mod v3_changes;
-mod v3_listing;
+mod warnings;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zarr_metadata::draft::EntryPoint;
 use zarr_metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Store;
-use zarr_spec::{Format, Key, NodePath};
+use zarr_spec::{Format, Key, NodePath, Registry};
 
 use crate::array::{Array, ArrayPlace};
 use crate::builder::ArrayBuilder;
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::group::Group;
+use crate::location::open_store;
 use crate::resolve::Resolved;
 use access::Access;
-use dialect::Dialect;
-use recent::{Last, Recent};
+use detect::Opened;
+use last::Last;
+use resolved_cache::ResolvedCache;
+use rules::{FormatRules, Found, FoundArray, array_of, not_a_group};
 
-pub use beside::Erasure;
-pub use create::entry_point;
-pub use location::{open_store, readable_location};
-pub use node::{Child, Kind, Node, OpenOptions, Unreadable};
+pub(crate) use draft::ScalarKey;
+pub use erase::Erasure;
+pub use kind::{Kind, NodeEntry};
+pub use node::{Node, Unreadable};
+pub use options::OpenOptions;
+pub use path::AsNodePath;
+pub use warnings::Warning;
 
 /// A hierarchy of nodes in a store. Cheap to clone; all its methods may be called on many threads.
 ///
-/// Paths may leave out the `/` that they begin with; the empty one is the root.
+/// Paths are text or a [`NodePath`]. Text may leave out the leading `/`; the empty text is the root.
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
     inner: Arc<Inner>,
@@ -59,9 +71,10 @@ pub struct Hierarchy {
 #[derive(Debug)]
 struct Inner {
     access: Access,
-    dialect: Box<dyn Dialect>,
-    recent: Recent,
-    /// Many arrays are mostly created from one description.
+    rules: Box<dyn FormatRules>,
+    resolved: ResolvedCache,
+    /// The metadata of the array that was created last. Without it, creating 100 arrays of one description takes twice
+    /// as many instructions (`create/100-arrays`).
     built: Last<ArrayBuilder, ArrayMetadata>,
 }
 
@@ -93,7 +106,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::open`].
     pub fn open_with(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Self, Error> {
-        detect::open(store, context, options)
+        Ok(Self::new(detect::open(store, context, options)?))
     }
 
     /// Opens the hierarchy at a path, a `file:` URL, or in a store that a JSON description names; see
@@ -116,10 +129,10 @@ impl Hierarchy {
     /// [`Error::InTheWay`] for a hierarchy of another format; [`Error::NotSupported`] for a store that
     /// cannot be written.
     pub fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
-        create::create(store, context, format)
+        Ok(Self::new(start::create(store, context, format)?))
     }
 
-    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`entry_point`]. A hierarchy that
+    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`Hierarchy::draft_entry_point`]. A hierarchy that
     /// is there is opened if it has the same metadata encoding and key suffix, and all of the extensions.
     ///
     /// # Errors
@@ -132,56 +145,49 @@ impl Hierarchy {
         context: &Context,
         entry_point: &EntryPoint,
     ) -> Result<Self, Error> {
-        create::create_draft(store, context, entry_point)
+        Ok(Self::new(start::create_draft(store, context, entry_point)?))
     }
 
-    /// The root of the hierarchy that `store` holds, and the arrays directly below it, sorted by name: as
-    /// [`Hierarchy::open`], [`Hierarchy::group`] and [`Group::arrays`]. In v3 that is two round trips to a store that is
-    /// far away, and not four.
+    /// Returns the entry point of a new hierarchy of the draft with the metadata encoding `name`, which may be any of its
+    /// identifiers.
     ///
     /// # Errors
     ///
-    /// As those.
-    pub fn open_with_arrays(store: Arc<dyn Store>, context: &Context) -> Result<(Group, Vec<Array>), Error> {
-        let (hierarchy, detect::Begun { root, listing }) = detect::open_and_list(store, context)?;
-        let (path, inner) = (NodePath::root(), &hierarchy.inner);
-        let found = match root {
-            Some(document) => dialect::Found::explicit(v3::parse(&inner.access, &path, &document)?),
-            None => hierarchy.found(&path)?,
-        };
-        let group = hierarchy.group_of(&path, found)?;
-        let arrays = inner.dialect.arrays_listed(&inner.access, listing)?;
-        Ok((group, hierarchy.opened(arrays)?))
+    /// [`Error::Invalid`] for an encoding that is unknown or does not have a URI.
+    pub fn draft_entry_point(registry: &Registry, name: &str) -> Result<EntryPoint, Error> {
+        draft::with_encoding(registry, name)
     }
 
-    fn new(access: Access, dialect: Box<dyn Dialect>) -> Self {
-        let (recent, built) = (Recent::default(), Last::default());
-        Self { inner: Arc::new(Inner { access, dialect, recent, built }), context: None }
+    fn new(opened: Opened) -> Self {
+        let Opened { access, rules } = opened;
+        let resolved = ResolvedCache::default();
+        let built = Last::default();
+        Self { inner: Arc::new(Inner { access, rules, resolved, built }), context: None }
     }
 
     /// The format.
     #[must_use]
     pub fn format(&self) -> Format {
-        self.inner.dialect.format()
+        self.inner.rules.format()
     }
 
-    /// The format as people should see it, with the generation of the draft and whether it can be written.
+    /// Returns the name of the format for people, with the generation of the draft and whether it can be written.
     #[must_use]
     pub fn description(&self) -> String {
-        self.inner.dialect.description()
+        self.entry_point().map_or_else(|| self.format().to_string(), draft::description)
     }
 
     /// Whether nodes are found and read by the consolidated metadata of the root. They are a copy, which may be out of
     /// date.
     #[must_use]
     pub fn is_consolidated(&self) -> bool {
-        self.inner.dialect.is_consolidated()
+        self.inner.rules.is_consolidated()
     }
 
     /// The entry point of a hierarchy of the draft, as it was read or written when the hierarchy was opened.
     #[must_use]
     pub fn entry_point(&self) -> Option<&EntryPoint> {
-        self.inner.dialect.entry_point()
+        self.inner.rules.entry_point()
     }
 
     /// What operations are done with.
@@ -198,7 +204,7 @@ impl Hierarchy {
 
     /// The key of the document of the array at `path`.
     pub(crate) fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
-        self.inner.dialect.document_key(path)
+        self.inner.rules.array_key(path)
     }
 
     /// Where the store is.
@@ -212,48 +218,27 @@ impl Hierarchy {
         self.inner.access.read_only.as_deref()
     }
 
-    /// What came up so far while documents were read, each thing once.
+    /// Returns the warnings so far, each once.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Warning> {
         self.inner.access.warnings()
     }
 
-    /// Keeps warnings that begin with the path of a node, but for those that its document was read with.
-    pub(crate) fn add_warnings(&self, warnings: Vec<String>) {
-        if warnings.is_empty() {
-            return;
+    /// Adds warnings about the extensions of the array at `path`.
+    pub(crate) fn add_warnings(&self, path: &NodePath, warnings: Vec<String>) {
+        for text in warnings {
+            let warning = Warning::of_node(path, self.document_key(path).ok(), text);
+            self.inner.access.add_warning(warning);
         }
-        let told = self.warnings();
-        let is_new = |warning: &String| !told.iter().any(|told| self.says_the_same(told, warning));
-        warnings.into_iter().filter(is_new).for_each(|warning| self.inner.access.warn(warning));
     }
 
-    /// Whether "document `KEY`: …" and "PATH: …" say one thing of one node.
-    fn says_the_same(&self, of_document: &str, of_node: &str) -> bool {
-        let document = of_document.strip_prefix("document `").and_then(|rest| rest.split_once("`: "));
-        let Some((key, what)) = document else { return false };
-        let path = of_node.strip_suffix(what).and_then(|rest| rest.strip_suffix(": "));
-        let node = path.and_then(|path| self.path(path).ok());
-        node.is_some_and(|path| {
-            self.inner.dialect.document_key(&path).is_ok_and(|document| document.as_str() == key)
-        })
-    }
-
-    /// The path that `text` is in this format. The `/` at the beginning may be left out, and there may be one at the end.
+    /// Parses a path in the format of this hierarchy. The leading `/` may be left out, and a trailing one is allowed.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for text that is not a path otherwise: [`NodePath::parse`] has the rules.
-    pub fn path(&self, text: &str) -> Result<NodePath, Error> {
-        let format = self.format();
-        let text = text.strip_suffix('/').unwrap_or(text);
-        let is_relative = format != Format::V2 && !text.is_empty() && !text.starts_with('/');
-        let path = if is_relative {
-            NodePath::parse(&format!("/{text}"), format)
-        } else {
-            NodePath::parse(text, format)
-        };
-        Ok(path?)
+    /// [`Error::Invalid`] for text that is not a path: see [`NodePath::parse`].
+    pub fn path(&self, path: impl AsNodePath) -> Result<NodePath, Error> {
+        path.to_node_path(self.format())
     }
 
     /// The metadata of a node, without resolving its extensions: what can be said of a node that cannot be
@@ -262,7 +247,7 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::NoNode`], [`Error::Document`], [`Error::Store`].
-    pub fn metadata(&self, path: &str) -> Result<NodeMetadata, Error> {
+    pub fn metadata(&self, path: impl AsNodePath) -> Result<NodeMetadata, Error> {
         Ok(self.found(&self.path(path)?)?.metadata)
     }
 
@@ -272,28 +257,19 @@ impl Hierarchy {
     ///
     /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]; [`Error::NotUnderstood`] lists
     /// everything that this program does not know about the array.
-    pub fn array(&self, path: &str) -> Result<Array, Error> {
-        self.array_at(&self.path(path)?)
-    }
-
-    /// The array at `path`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hierarchy::array`].
-    pub fn array_at(&self, path: &NodePath) -> Result<Array, Error> {
+    pub fn array(&self, path: impl AsNodePath) -> Result<Array, Error> {
         self.array_with(path, ArrayOptions::new())
     }
 
-    /// The array at `path`, opened as `options` say rather than as the context does.
+    /// Opens the array at `path` with options that replace those of the context.
     ///
     /// # Errors
     ///
     /// As [`Hierarchy::array`].
-    pub fn array_with(&self, path: &NodePath, options: ArrayOptions) -> Result<Array, Error> {
-        path.check(self.format())?;
-        let found = self.inner.dialect.read(&self.inner.access, path)?;
-        self.new_array(path, dialect::array_of(path, found)?, options)
+    pub fn array_with(&self, path: impl AsNodePath, options: ArrayOptions) -> Result<Array, Error> {
+        let path = self.path(path)?;
+        let found = self.stored_or_copied(&path)?;
+        self.new_array(&path, array_of(&path, found)?, options)
     }
 
     /// The group at `path`. The root of a hierarchy of the draft is always one, if it is no array.
@@ -301,25 +277,12 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`].
-    pub fn group(&self, path: &str) -> Result<Group, Error> {
-        self.group_at(&self.path(path)?)
-    }
-
-    /// The group at `path`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hierarchy::group`].
-    pub fn group_at(&self, path: &NodePath) -> Result<Group, Error> {
-        self.group_of(path, self.found(path)?)
-    }
-
-    fn group_of(&self, path: &NodePath, found: dialect::Found) -> Result<Group, Error> {
+    pub fn group(&self, path: impl AsNodePath) -> Result<Group, Error> {
+        let path = self.path(path)?;
+        let found = self.found(&path)?;
         match found.metadata {
-            NodeMetadata::Group(metadata) => {
-                Ok(Group::new(self.clone(), path.clone(), metadata, found.is_implicit))
-            }
-            NodeMetadata::Array(_) => Err(dialect::not_a_group(path)),
+            NodeMetadata::Group(metadata) => Ok(Group::new(self.clone(), path, metadata, found.is_implicit)),
+            NodeMetadata::Array(_) => Err(not_a_group(&path)),
         }
     }
 
@@ -329,35 +292,24 @@ impl Hierarchy {
     ///
     /// [`Error::NoNode`], and those of the store. What is wrong with the node itself is in
     /// [`Node::Unreadable`].
-    pub fn node(&self, path: &str) -> Result<Node, Error> {
-        self.node_at(&self.path(path)?)
-    }
-
-    /// The node at `path`, whatever it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hierarchy::node`].
-    pub fn node_at(&self, path: &NodePath) -> Result<Node, Error> {
-        let unreadable = |metadata, error| {
-            let unreadable = Unreadable { path: path.clone(), metadata, error: Arc::new(error) };
-            Ok(Node::Unreadable(Box::new(unreadable)))
-        };
-        let found = match self.found(path) {
+    pub fn node(&self, path: impl AsNodePath) -> Result<Node, Error> {
+        let path = self.path(path)?;
+        let found = match self.found(&path) {
             Ok(found) => found,
-            Err(error @ (Error::Document { .. } | Error::Invalid(_))) => return unreadable(None, error),
+            Err(error @ (Error::Document { .. } | Error::Invalid(_))) => {
+                return Ok(Node::unreadable(path, None, error));
+            }
             Err(error) => return Err(error),
         };
-        match found.metadata {
+        let metadata = match found.metadata {
             NodeMetadata::Group(metadata) => {
-                Ok(Node::Group(Group::new(self.clone(), path.clone(), metadata, found.is_implicit)))
+                return Ok(Node::Group(Group::new(self.clone(), path, metadata, found.is_implicit)));
             }
-            NodeMetadata::Array(metadata) => {
-                match self.new_array(path, (*metadata).clone(), ArrayOptions::new()) {
-                    Ok(array) => Ok(Node::Array(Box::new(array))),
-                    Err(error) => unreadable(Some(*metadata), error),
-                }
-            }
+            NodeMetadata::Array(metadata) => metadata,
+        };
+        match self.new_array(&path, (*metadata).clone(), ArrayOptions::new()) {
+            Ok(array) => Ok(Node::Array(Box::new(array))),
+            Err(error) => Ok(Node::unreadable(path, Some(*metadata), error)),
         }
     }
 
@@ -366,8 +318,8 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::Invalid`] for what is no path, [`Error::Store`].
-    pub fn exists(&self, path: &str) -> Result<bool, Error> {
-        Ok(self.inner.dialect.kind(&self.inner.access, &self.path(path)?)?.is_some())
+    pub fn exists(&self, path: impl AsNodePath) -> Result<bool, Error> {
+        Ok(self.inner.rules.kind(&self.inner.access, &self.path(path)?)?.is_some())
     }
 
     /// What lies directly below the group at `path`, sorted by name. A node whose document the store cannot read is
@@ -376,8 +328,8 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::NoNode`], [`Error::WrongKind`] for an array; [`Error::Store`] for a store that cannot list.
-    pub fn children(&self, path: &NodePath) -> Result<Vec<Child>, Error> {
-        let mut children = self.inner.dialect.children(&self.inner.access, path)?;
+    pub fn children(&self, path: impl AsNodePath) -> Result<Vec<NodeEntry>, Error> {
+        let mut children = self.inner.rules.children(&self.inner.access, &self.path(path)?)?;
         children.sort();
         Ok(children)
     }
@@ -390,50 +342,17 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::NoNode`]; [`Error::Store`] for a store that cannot list.
-    pub fn walk(&self, path: &NodePath) -> Result<Vec<Child>, Error> {
-        let mut nodes = self.inner.dialect.walk(&self.inner.access, path)?;
+    pub fn walk(&self, path: impl AsNodePath) -> Result<Vec<NodeEntry>, Error> {
+        let mut nodes = self.inner.rules.walk(&self.inner.access, &self.path(path)?)?;
         nodes.sort();
         Ok(nodes)
     }
 
-    /// Documents of nodes inside of arrays at and below `path`, by the paths that they would have: something went
-    /// wrong there, since only groups have nodes below them, and no listing shows these. There is a warning for each.
-    ///
-    /// Every key of every array is listed, those of chunks included.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hierarchy::walk`].
-    pub fn nodes_inside_arrays(&self, path: &NodePath) -> Result<Vec<NodePath>, Error> {
-        let mut inside = BTreeSet::new();
-        for array in self.walk(path)?.into_iter().filter(|node| node.kind == Kind::Array) {
-            for prefix in self.inner.dialect.prefixes(&array.path)? {
-                for key in self.store().list_sorted(&prefix)? {
-                    let node = self.inner.dialect.node_with(&key);
-                    let Some(node) = node.filter(|node| snapshot::is_below(node, &array.path)) else {
-                        continue;
-                    };
-                    self.inner.access.warn(format!(
-                        "there is a document of {node} inside of {}, which is an array",
-                        array.path
-                    ));
-                    inside.insert(node);
-                }
-            }
-        }
-        Ok(inside.into_iter().collect())
-    }
-
-    /// The arrays directly below the group at `path`, sorted by name.
+    /// Returns the arrays directly below the group at `path`, sorted by name.
     pub(crate) fn arrays(&self, path: &NodePath) -> Result<Vec<Array>, Error> {
-        self.opened(self.inner.dialect.arrays(&self.inner.access, path)?)
-    }
-
-    /// Arrays that were found, sorted by name.
-    fn opened(&self, mut found: Vec<dialect::FoundArray>) -> Result<Vec<Array>, Error> {
+        let mut found = self.inner.rules.arrays(&self.inner.access, path)?;
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let open =
-            |(path, metadata): dialect::FoundArray| self.new_array(&path, metadata?, ArrayOptions::new());
+        let open = |(path, metadata): FoundArray| self.new_array(&path, metadata?, ArrayOptions::new());
         self.context().map(found, open).into_iter().collect()
     }
 
@@ -443,33 +362,37 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::Invalid`] for a name that the format does not allow, [`Error::Document`], [`Error::Store`].
-    pub fn stored_metadata(&self, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
+    pub fn stored_metadata(&self, path: impl AsNodePath) -> Result<Option<NodeMetadata>, Error> {
+        let path = self.path(path)?;
         path.check(self.format())?;
-        Ok(self.inner.dialect.read_stored(&self.inner.access, path)?.map(|found| found.metadata))
+        Ok(self.inner.rules.read_stored(&self.inner.access, &path)?.map(|found| found.metadata))
     }
 
     /// The metadata of an array as its own document has it now, whatever a consolidated copy says.
     pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
-        dialect::array_of(path, self.inner.dialect.read_stored(&self.inner.access, path)?)
+        array_of(path, self.inner.rules.read_stored(&self.inner.access, path)?)
     }
 
-    /// What an array with the same metadata and options was made of.
-    pub(crate) fn recent(&self, metadata: &ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
-        self.inner.recent.find(metadata, options)
-    }
-
-    pub(crate) fn keep_recent(
+    /// Returns what was created for an array with the same description and options.
+    pub(crate) fn cached(
         &self,
-        metadata: &ArrayMetadata,
+        metadata: &mut ArrayMetadata,
         options: ArrayOptions,
-        resolved: &Arc<Resolved>,
-    ) {
-        self.inner.recent.keep(metadata, options, resolved);
+    ) -> Option<Arc<Resolved>> {
+        self.inner.resolved.find(metadata, options)
     }
 
-    fn found(&self, path: &NodePath) -> Result<dialect::Found, Error> {
+    pub(crate) fn cache(&self, metadata: &ArrayMetadata, options: ArrayOptions, resolved: &Arc<Resolved>) {
+        self.inner.resolved.add(metadata, options, resolved);
+    }
+
+    fn found(&self, path: &NodePath) -> Result<Found, Error> {
+        self.stored_or_copied(path)?.ok_or_else(|| Error::NoNode(path.clone()))
+    }
+
+    fn stored_or_copied(&self, path: &NodePath) -> Result<Option<Found>, Error> {
         path.check(self.format())?;
-        self.inner.dialect.read(&self.inner.access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
+        self.inner.rules.read(&self.inner.access, path)
     }
 
     fn new_array(
@@ -479,8 +402,8 @@ impl Hierarchy {
         options: ArrayOptions,
     ) -> Result<Array, Error> {
         let place = ArrayPlace {
-            chunks: self.inner.dialect.chunks(path)?,
-            rank_zero_key: self.inner.dialect.rank_zero_key(&self.inner.access),
+            chunks: self.inner.rules.chunks(path)?,
+            scalar_key: self.entry_point().and_then(|entry| draft::scalar_key(entry, self.context().mode())),
             read_only: self.inner.access.read_only.clone(),
         };
         Array::new(self.clone(), path.clone(), metadata, place, options)

@@ -9,7 +9,7 @@ mod array;
 mod budget;
 mod builder;
 mod context;
-mod convert;
+pub mod convert;
 mod copy;
 mod element;
 mod elements;
@@ -18,6 +18,7 @@ mod flight;
 mod grid;
 mod group;
 mod hierarchy;
+mod location;
 mod locks;
 mod memory;
 mod needs;
@@ -37,15 +38,14 @@ mod write;
 pub use array::Array;
 pub use builder::{ArrayBuilder, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
-pub use convert::{Loss, conversion_losses, conversion_problems, convert_metadata, keep_missing_elements};
 pub use element::Element;
 pub use elements::ElementArray;
 pub use error::{Error, Problem};
 pub use group::Group;
 pub use hierarchy::{
-    Child, Erasure, Hierarchy, Kind, Node, OpenOptions, Unreadable, entry_point, open_store,
-    readable_location,
+    AsNodePath, Erasure, Hierarchy, Kind, Node, NodeEntry, OpenOptions, Unreadable, Warning,
 };
+pub use location::{open_store, readable_location, recognizing};
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{Along, Selection};

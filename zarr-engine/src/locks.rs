@@ -5,6 +5,7 @@ mod nodes;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -13,6 +14,13 @@ pub(crate) use nodes::{Hold, NodeGuard, NodeLocks};
 /// The locks that [`nodes`] is made of: the model of it in `tests/it.rs` has others.
 mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+}
+
+/// Returns the hash of a value. It is the same as long as the program runs.
+pub(crate) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Chunks that may be changed at the same time without waiting for one another, at most. Of 64 that are on their way to

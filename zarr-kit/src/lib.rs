@@ -23,10 +23,10 @@ mod plugins;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
-    Along, Array, ArrayBuilder, ArrayOptions, Child, Context, Element, ElementArray, Erasure, Error,
-    FallbackPolicy, Group, Hierarchy, Kind, Limits, Loss, Memory, Node, OpenOptions, Order, OutOfMemory,
-    Problem, Selection, UndefinedFill, Unreadable, UsedFallback, Values, conversion_losses,
-    conversion_problems, convert_metadata, entry_point, keep_missing_elements, open_store, readable_location,
+    Along, Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, Element, ElementArray, Erasure, Error,
+    FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory,
+    Problem, Selection, UndefinedFill, Unreadable, UsedFallback, Values, Warning, convert, open_store,
+    readable_location, recognizing,
 };
 pub use zarr_json::{self as json, json};
 pub use zarr_metadata as metadata;

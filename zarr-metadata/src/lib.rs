@@ -21,7 +21,9 @@ mod write;
 
 pub use entry::parse_entry;
 pub use identify::{Identified, identify};
-pub use zarr_spec::metadata_encoding::{DocumentError, DocumentKind, parse_json, parse_json_member};
+pub use zarr_spec::metadata_encoding::{
+    DOCUMENT_NAMES, DocumentError, DocumentKind, NODE_DOCUMENT_NAMES, parse_json, parse_json_member,
+};
 
 /// The metadata of an array, whatever format it came from. Identifiers are those of the format.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,6 +15,13 @@ use crate::plugin::{Kind, Plugin};
 
 pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
+/// Names of documents in the folder of their node, in v2 and v3. The draft has other names for its documents, and
+/// `zarr.json` for its entry point.
+pub const DOCUMENT_NAMES: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+
+/// The names among [`DOCUMENT_NAMES`] without which a folder is not a node.
+pub const NODE_DOCUMENT_NAMES: [&str; 3] = [DOCUMENT_NAMES[0], DOCUMENT_NAMES[1], DOCUMENT_NAMES[2]];
+
 /// Bytes to and from the JSON value model.
 ///
 /// Numbers, member order and all strings survive. Final v3 and v2 use the encoding `json` throughout.

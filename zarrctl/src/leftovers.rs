@@ -174,7 +174,7 @@ fn outside_of(
     folder: String,
     keys: &[Key],
 ) -> Result<Option<Leftover>, Failure> {
-    let Node::Array(array) = hierarchy.node_at(path)? else { return Ok(None) };
+    let Node::Array(array) = hierarchy.node(path)? else { return Ok(None) };
     let metadata = array.metadata();
     let Ok(encoding) = key_encoding(hierarchy, metadata) else { return Ok(None) };
     if !metadata.storage_transformers.is_empty() {

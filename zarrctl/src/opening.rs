@@ -9,8 +9,8 @@ use zarr_kit::metadata::NodeMetadata;
 use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, Child, Context, FallbackPolicy, Format, Hierarchy, Limits, NodePath, OpenOptions, Registry,
-    UndefinedFill, open_store,
+    Array, Context, FallbackPolicy, Format, Hierarchy, Limits, NodeEntry, NodePath, OpenOptions, Registry,
+    UndefinedFill, open_store, recognizing,
 };
 
 use crate::arguments::Reading;
@@ -43,7 +43,7 @@ impl Deref for Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        self.0.warnings().iter().for_each(|warning| warn(warning));
+        self.0.warnings().iter().for_each(|warning| warn(&warning.to_string()));
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
 
 /// Warns if the consolidated metadata, from which `listed` was read, list other nodes than there are. Only stores on this
 /// machine are listed a second time.
-pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed: &[Child]) {
+pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed: &[NodeEntry]) {
     let store = hierarchy.store();
     let is_local = store.capabilities().listable && store.read_hints().max_concurrency == 0;
     if !hierarchy.is_consolidated() || !is_local {
@@ -153,8 +153,8 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
 }
 
 /// How the nodes of consolidated metadata differ from those that have documents.
-fn different_nodes(listed: &[Child], own: &[Child]) -> Option<String> {
-    let missing_in = |some: &[Child], others: &[Child]| -> Vec<String> {
+fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
+    let missing_in = |some: &[NodeEntry], others: &[NodeEntry]| -> Vec<String> {
         let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
         let missing = some.iter().filter(|node| !others.contains(&(&node.path, node.kind.is_group())));
         missing.map(|node| node.path.to_string()).collect()
@@ -240,11 +240,7 @@ pub(crate) fn create_draft(
 
 /// Opens a store that is to be written to, which no archive is.
 pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
-    let path = Path::new(location);
-    let is_named_so = path.extension().is_some_and(|extension| {
-        ["zip", "ozx"].iter().any(|archive| extension.eq_ignore_ascii_case(archive))
-    });
-    let is_archive = is_named_so && !path.is_dir();
+    let is_archive = recognizing(context.registry(), location).is_some();
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
         Some(store) => Ok(Arc::new(Interruptible::new(store))),

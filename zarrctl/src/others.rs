@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use zarr_kit::metadata::DOCUMENT_NAMES;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Child, Format, Hierarchy, NodePath};
+use zarr_kit::{Format, Hierarchy, NodeEntry, NodePath};
 
 use crate::failure::Failure;
 use crate::losses::Losses;
 use crate::terminal::{size, warn};
-
-/// Documents of the formats that keep them in the folder of their node.
-const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
 /// Larger files are not copied: a file is in memory as a whole.
 const LARGEST: usize = 256 << 20;
@@ -40,7 +38,7 @@ impl Others {
     /// The v3 draft does not have a folder for each group: nothing is copied from and to it.
     pub(crate) fn find(
         source: &Hierarchy,
-        nodes: &[Child],
+        nodes: &[NodeEntry],
         format: Format,
         losses: &mut Losses,
     ) -> Result<Self, Failure> {
@@ -73,7 +71,7 @@ impl Others {
         let prefix = Prefix::new(folder(group)).map_err(|error| Failure::Fault(error.into()))?;
         let there = store.list_dir(&prefix).map_err(|error| Failure::Fault(error.into()))?;
         let mut left_out = Vec::new();
-        for key in there.keys.into_iter().filter(|key| !DOCUMENTS.contains(&key.name())) {
+        for key in there.keys.into_iter().filter(|key| !DOCUMENT_NAMES.contains(&key.name())) {
             match format == Format::V3Draft || is_too_large(store, &key)? {
                 true => left_out.push(key.name().to_owned()),
                 false => self.0.push(key),

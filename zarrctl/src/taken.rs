@@ -61,7 +61,7 @@ fn refused_group(
     if !destination.exists(&path.to_string())? {
         return Ok(None);
     }
-    let there = destination.group_at(path)?;
+    let there = destination.group(path)?;
     let are_same = attributes.is_empty() || there.attributes().is_empty() || there.attributes() == attributes;
     Ok((!are_same).then(|| format!("{path}: the group is there already, with other attributes")))
 }
@@ -73,7 +73,7 @@ fn is_complete(
     source: &Array,
     metadata: &ArrayMetadata,
 ) -> Result<bool, Failure> {
-    let Ok(Node::Array(there)) = destination.node_at(path) else { return Ok(false) };
+    let Ok(Node::Array(there)) = destination.node(path) else { return Ok(false) };
     Ok(there.metadata() == metadata && have_same_elements(source, &there)?)
 }
 

@@ -1,5 +1,8 @@
 //! What an array becomes when it is copied: the metadata of the copy.
 
+use zarr_kit::convert::{
+    ConversionLoss, conversion_losses, conversion_problems, convert_metadata, keep_missing_elements,
+};
 use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::data_type::Kind;
@@ -7,10 +10,7 @@ use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::{
     ByteOrder, CodecChain, CodecError, Creation, DataTypeError, Mode, Object, Reading, Representation, Value,
 };
-use zarr_kit::{
-    Array, ArrayBuilder, Error, Format, Loss, Order, UsedFallback, conversion_losses, conversion_problems,
-    convert_metadata, keep_missing_elements,
-};
+use zarr_kit::{Array, ArrayBuilder, Error, Format, Order, UsedFallback};
 
 use crate::arguments::Copy;
 use crate::describe::chunk_shape;
@@ -23,7 +23,7 @@ pub(crate) fn metadata(
     array: &Array,
     format: Format,
     asked: &Copy,
-) -> Result<(ArrayMetadata, Vec<Loss>), Failure> {
+) -> Result<(ArrayMetadata, Vec<ConversionLoss>), Failure> {
     let registry = array.hierarchy().context().registry();
     let is_as_before = asked.chunks.is_none() && asked.shards.is_none() && asked.codecs.is_empty();
     let mut source = array.metadata().clone();
@@ -76,7 +76,7 @@ pub(crate) fn metadata(
         }
     };
     let is_asked_for =
-        |loss: &Loss| !is_as_before && ["codecs", "storage_transformers"].contains(&&*loss.member);
+        |loss: &ConversionLoss| !is_as_before && ["codecs", "storage_transformers"].contains(&&*loss.member);
     let more = conversion_losses(&source, &metadata, registry);
     refused.extend(must_be_understood(&source, &more));
     if !refused.is_empty() {
@@ -109,7 +109,7 @@ fn stores_every_chunk(array: &Array) -> Result<bool, Failure> {
 }
 
 /// The extensions among what is lost that readers must understand: no array is copied without them.
-fn must_be_understood(source: &ArrayMetadata, losses: &[Loss]) -> Vec<String> {
+fn must_be_understood(source: &ArrayMetadata, losses: &[ConversionLoss]) -> Vec<String> {
     let extensions = source.extensions.iter().enumerate().filter(|(_, extension)| extension.must_understand);
     let members: Vec<_> = extensions.map(|(position, _)| format!("extensions[{position}]")).collect();
     losses.iter().filter(|loss| members.contains(&loss.member)).map(ToString::to_string).collect()
@@ -120,14 +120,14 @@ fn as_fallback(
     array: &Array,
     UsedFallback { unknown, used }: &UsedFallback,
     source: &mut ArrayMetadata,
-) -> Result<Loss, Failure> {
+) -> Result<ConversionLoss, Failure> {
     let document = array.data_type().document(source.format, &ByteOrder::Little);
     source.data_type = document.map_err(|error| Failure::Fault(error.into()))?;
     if array.fill_is_undefined() {
         source.fill_value = Value::Null;
     }
     let reason = format!("{unknown}, which is not known; the copy has {used}");
-    Ok(Loss { member: "data_type".to_owned(), reason })
+    Ok(ConversionLoss { member: "data_type".to_owned(), reason })
 }
 
 /// Whether the format of the copy has no form of the fill value.
@@ -151,12 +151,12 @@ fn without_usual_nan(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// Lets `source` have the usual NaN in the place of another one.
-fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> Loss {
+fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> ConversionLoss {
     let before = std::mem::replace(&mut source.fill_value, nan);
     let reason = format!(
         "{before}, which {format} has no form of; the copy has NaN, and a chunk wherever that differs"
     );
-    Loss { member: "fill_value".to_owned(), reason }
+    ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
 /// With other chunks or codecs.

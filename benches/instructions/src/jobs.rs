@@ -6,8 +6,8 @@ use zarr_kit::metadata::draft::Generation;
 use zarr_kit::metadata::{ArrayMetadata, DocumentKind, NodeMetadata, draft, parse_json, v2, v3};
 use zarr_kit::spec::host::pipeline::Pipeline;
 use zarr_kit::spec::store::Store;
-use zarr_kit::spec::{Key, Reading, Representation};
-use zarr_kit::{Array, Context, Format, Hierarchy, Mode, Selection, open_store};
+use zarr_kit::spec::{Key, Object, Reading, Representation};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Mode, Selection, open_store};
 
 use crate::documents::{self, Codecs};
 use crate::{Failure, Job};
@@ -36,6 +36,8 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("parse/v3-draft", || Parse::of(Format::V3Draft)),
     ("parse/v3", || Parse::of(Format::V3)),
     ("open/array", Open::make),
+    ("open/100-arrays", OpenMany::make),
+    ("create/100-arrays", CreateMany::make),
     ("read/uncompressed", || Read::small(Codecs::Uncompressed, 16)),
     ("read/zstd", || Read::small(Codecs::Zstd, 16)),
     ("read/shard", || Read::small(Codecs::Shard, 32)),
@@ -292,5 +294,69 @@ impl Job for Open {
 
     fn is_right(&mut self) -> Result<bool, Failure> {
         Ok(self.found.as_ref().is_some_and(|array| array.shape() == [512; 3]))
+    }
+}
+
+/// The number of arrays that a group has.
+const MANY: usize = 100;
+
+/// A new hierarchy in memory with a group and [`MANY`] arrays of one description.
+fn create_many(context: &Context) -> Result<Hierarchy, Failure> {
+    let hierarchy = Hierarchy::create(open_store(context.registry(), "memory:")?, context, Format::V3)?;
+    hierarchy.create_group("/", Object::new())?;
+    let builder = ArrayBuilder::new([512; 3], "uint16").chunks([64; 3]);
+    for number in 0..MANY {
+        drop(hierarchy.create_array(&format!("/a{number}"), &builder)?);
+    }
+    Ok(hierarchy)
+}
+
+/// Many arrays of one description are created in a new hierarchy.
+struct CreateMany {
+    context: Context,
+    created: Option<Hierarchy>,
+}
+
+impl CreateMany {
+    fn make() -> Result<Box<dyn Job>, Failure> {
+        Ok(Box::new(Self { context: context()?, created: None }))
+    }
+}
+
+impl Job for CreateMany {
+    fn run(&mut self) -> Result<(), Failure> {
+        self.created = Some(create_many(&self.context)?);
+        Ok(())
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        let hierarchy = self.created.as_ref().ok_or("nothing was created")?;
+        Ok(hierarchy.group("/")?.arrays()?.len() == MANY)
+    }
+}
+
+/// A hierarchy and all arrays of its root are opened.
+struct OpenMany {
+    store: Arc<dyn Store>,
+    context: Context,
+    found: Vec<Array>,
+}
+
+impl OpenMany {
+    fn make() -> Result<Box<dyn Job>, Failure> {
+        let context = context()?;
+        let store = Arc::clone(create_many(&context)?.store());
+        Ok(Box::new(Self { store, context, found: Vec::new() }))
+    }
+}
+
+impl Job for OpenMany {
+    fn run(&mut self) -> Result<(), Failure> {
+        self.found = Hierarchy::open(Arc::clone(&self.store), &self.context)?.group("/")?.arrays()?;
+        Ok(())
+    }
+
+    fn is_right(&mut self) -> Result<bool, Failure> {
+        Ok(self.found.len() == MANY && self.found.iter().all(|array| array.shape() == [512; 3]))
     }
 }

@@ -40,3 +40,9 @@ pub use stopping::StoppingStore;
 pub fn key(text: &str) -> zarr_kit::spec::Key {
     zarr_kit::spec::Key::new(text.to_owned()).expect("a key")
 }
+
+/// Returns the texts of the warnings of a hierarchy.
+#[must_use]
+pub fn warnings(hierarchy: &zarr_kit::Hierarchy) -> Vec<String> {
+    hierarchy.warnings().iter().map(ToString::to_string).collect()
+}

@@ -14,8 +14,9 @@
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE; the order in which [`pack`] writes is that of RFC-9 of OME-Zarr.
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub use packing::{Packed, pack};
 
 zarr_spec::register!(
     StorePlugin::new("zip", &["zip"], &open)
+        .recognizing(is_archive)
         .configuration::<ZipConfiguration>()
         .about("Reads values from a zip archive.", EXAMPLES)
 );
@@ -66,11 +68,20 @@ impl ZipStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`] if there is no file or it cannot be read, [`StoreError::Invalid`] for what is no whole archive.
+    /// [`StoreError::Invalid`] if there is no file or it is not a whole archive, [`StoreError::Io`] if it cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let opening = |error: io::Error| StoreError::io("opening", printable_path(path).to_string(), error);
-        let file = File::open(path).map_err(opening)?;
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let shown = printable_path(path);
+                let what = format!(
+                    "there is no file `{shown}`, and a zip archive is only written as a whole, from another store"
+                );
+                return Err(Invalid::new(what).into());
+            }
+            file => file.map_err(opening)?,
+        };
         let state = file.metadata().map_err(opening)?;
         if !state.is_file() {
             return Err(
@@ -261,6 +272,13 @@ impl StoreConfiguration for ZipConfiguration {
     }
 }
 
+/// Extensions of the names of archives. OME-Zarr has its own.
+const EXTENSIONS: [&str; 2] = ["zip", "ozx"];
+
+/// The first bytes of an archive: a local file header, or the end of the central directory if there are no entries, or
+/// the mark of an archive in several parts.
+const SIGNATURES: [[u8; 4]; 3] = [*b"PK\x03\x04", *b"PK\x05\x06", *b"PK\x07\x08"];
+
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let path = url.split_once(':').map_or(url, |(_, path)| path);
     let has_host = path.starts_with("//") && !path.starts_with("///");
@@ -269,4 +287,18 @@ fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
         return Err(Invalid::new(what).into());
     }
     Ok(Arc::new(ZipStore::open(path)?))
+}
+
+/// Returns whether a path is that of an archive, by its name or by its first bytes. A folder is not, whatever its name.
+fn is_archive(path: &Path) -> bool {
+    let is_extension =
+        |extension: &OsStr| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known));
+    !path.is_dir() && (path.extension().is_some_and(is_extension) || has_signature(path))
+}
+
+fn has_signature(path: &Path) -> bool {
+    let mut start = [0; 4];
+    // Opening a pipe would block.
+    let is_read = path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    is_read && SIGNATURES.contains(&start)
 }

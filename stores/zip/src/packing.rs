@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use rawzip::ZipArchiveWriter;
 use rawzip::path::EntryPath;
 use rawzip::time::UtcDateTime;
+use zarr_spec::metadata_encoding::DOCUMENT_NAMES;
 use zarr_spec::store::{Contents, Store, StoreError};
 use zarr_spec::{BoxError, Buffer, ByteRange, Invalid, Key, Prefix};
 
@@ -14,9 +15,6 @@ const PIECE: usize = 32 << 20;
 /// When entries were changed, in seconds since 1970: the first day of 1980, before which archives have no days. The same
 /// values are the same archive.
 const EARLIEST: i64 = 315_532_800;
-
-/// Names of documents, in all formats; those of the draft lie below `meta/` besides.
-const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
 
 /// How far [`pack`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +102,7 @@ fn add(
 fn rank(name: &str) -> (bool, usize) {
     let last = name.rsplit('/').next().unwrap_or(name);
     let is_of_draft = name.starts_with("meta/") && (last.contains(".array.") || last.contains(".group."));
-    let is_document = DOCUMENTS.contains(&last) || is_of_draft;
+    let is_document = DOCUMENT_NAMES.contains(&last) || is_of_draft;
     (!is_document, if is_document { name.matches('/').count() } else { 0 })
 }
 

@@ -10,7 +10,7 @@ use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
 use zarr_spec::store::{GetOptions, GetResult, Store, StoreError, get_value};
 use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Key, Output};
 
-use super::{Array, ArrayInner, RankZeroKey, hash, is_too_large};
+use super::{Array, ArrayInner, ScalarKey, hash, is_too_large};
 use crate::budget::Permit;
 use crate::copy::MAX_RANK;
 use crate::error::Error;
@@ -164,7 +164,7 @@ impl Array {
         for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
             let key = key?;
             let Some(rest) = inner.place.chunks.strip(key.as_str()) else { continue };
-            if self.shape().is_empty() && inner.place.rank_zero_key.is_some_and(|key| key.name == rest) {
+            if self.shape().is_empty() && inner.place.scalar_key.is_some_and(|key| key.name == rest) {
                 indices.push(Vec::new());
             } else if let Some(chunk) = inner.chunk_in(self.chunk_grid(), &key)? {
                 indices.extend(chunk);
@@ -279,9 +279,9 @@ impl ArrayInner {
     /// The keys that a chunk may be read from, in turn.
     pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
         let key = self.key(index)?;
-        let (before, after) = match self.place.rank_zero_key.filter(|_| index.is_empty()) {
+        let (before, after) = match self.place.scalar_key.filter(|_| index.is_empty()) {
             None => (None, None),
-            Some(RankZeroKey { name, is_first }) => {
+            Some(ScalarKey { name, is_first }) => {
                 let other = self.place.chunks.key(name).map_err(StoreError::from)?;
                 if is_first { (Some(other), None) } else { (None, Some(other)) }
             }
@@ -446,7 +446,7 @@ impl ArrayInner {
         let mut chunks = Vec::new();
         for key in store.list_sorted(&self.place.chunks)? {
             let Some(rest) = self.place.chunks.strip(key.as_str()) else { continue };
-            let is_other_name = rank == 0 && self.place.rank_zero_key.is_some_and(|other| other.name == rest);
+            let is_other_name = rank == 0 && self.place.scalar_key.is_some_and(|other| other.name == rest);
             if is_other_name || self.indices_in(&key, rest)?.is_some() {
                 chunks.push(key);
             }

@@ -11,7 +11,7 @@ use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{ArrayRepresentation, Buffer, FillValue, Format, Registry};
 
 use super::ArrayInner;
-use crate::context::{Threads, UndefinedFill};
+use crate::context::{PARALLEL, PORTION, Threads, UndefinedFill};
 use crate::error::Error;
 use crate::flight;
 use crate::per_dimension::PerDimension;
@@ -19,12 +19,6 @@ use crate::pipeline::{Stages, StepError};
 use crate::plan::{Piece, Plan};
 use crate::resolve::UsedFallback;
 use crate::selection::Wanted;
-
-/// Below so many bytes the work stays on the calling thread.
-pub(crate) const PARALLEL: usize = 512 << 10;
-
-/// Bytes that are worth handing to another thread.
-pub(crate) const PORTION: usize = 256 << 10;
 
 /// What one thread works in.
 #[derive(Debug, Default)]

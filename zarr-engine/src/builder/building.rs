@@ -16,8 +16,8 @@ use super::entries::{chunk_grid, entry};
 use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::convert::{
-    Recipe, Step, data_type_document, emit, invalid, key_encoding, not_in_format, place_dimension_names,
-    regular_grid, reversal, stored_order,
+    Recipe, Step, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
+    regular_grid, reversal, stored_order, translate_recipe,
 };
 use crate::error::Error;
 
@@ -48,12 +48,12 @@ impl Building<'_> {
         if let Some(error) = refused.into_iter().next() {
             return Err(error);
         }
-        let mut said = emit(self.format, self.registry, &recipe)?;
+        let mut translated = translate_recipe(self.format, self.registry, &recipe)?;
         if builder.shards.is_some() {
-            said.codecs = vec![sharding(&recipe.array.shape, &said.codecs)];
+            translated.codecs = vec![sharding(&recipe.array.shape, &translated.codecs)];
         }
         if let Some(layout) = self.layout()? {
-            said.memory_layout = Some(layout);
+            translated.memory_layout = Some(layout);
         }
         let mut attributes = builder.attributes.clone();
         let names = place_dimension_names(
@@ -68,19 +68,19 @@ impl Building<'_> {
         Ok(ArrayMetadata {
             format: self.format,
             shape: builder.shape.clone(),
-            data_type: self.data_type_document(&*data_type, &said.byte_order)?,
+            data_type: self.data_type_document(&*data_type, &translated.byte_order)?,
             chunk_grid,
             chunk_key_encoding: self.key_encoding(separator)?,
-            memory_layout: said.memory_layout,
+            memory_layout: translated.memory_layout,
             fill_value: match &fill_value {
                 Some(element) => {
-                    let order = stored_order(&said.codecs, &said.byte_order);
+                    let order = stored_order(&translated.codecs, &translated.byte_order);
                     data_type.fill_value_json(element.bytes(), self.format, &order)?
                 }
                 None => Value::Null,
             },
-            codecs: said.codecs,
-            has_compressor: said.has_compressor,
+            codecs: translated.codecs,
+            has_compressor: translated.has_compressor,
             storage_transformers: self.entries("storage_transformers", &builder.storage_transformers)?,
             attributes,
             dimension_names: names.member,

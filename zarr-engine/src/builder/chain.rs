@@ -7,7 +7,7 @@ use zarr_spec::{
 };
 
 use super::building::{Building, unknown};
-use crate::convert::{self, BYTES, Foreign, Step, after, invalid, not_in_format, translate};
+use crate::convert::{self, BYTES, SourceCodec, Step, after, invalid, not_in_format, translate_codec};
 use crate::error::Error;
 
 /// A codec, by any of its identifiers and in the words of any format.
@@ -86,28 +86,28 @@ impl Building<'_> {
             }
         }
         let decoded = growing.elements.clone().map_or_else(|| growing.now.clone(), Representation::Array);
-        let foreign = self.understand(member, request, decoded)?;
-        let wants_bytes = matches!(foreign.codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
+        let source = self.understand(member, request, decoded)?;
+        let wants_bytes = matches!(source.codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
         if let (true, Representation::Array(array)) = (wants_bytes, growing.now.clone()) {
             self.finish(growing, &array)?;
             return self.add(growing, member, request);
         }
-        growing.refused.extend(self.not_said(member, &foreign));
+        growing.refused.extend(self.untranslatable(member, &source));
         if !wants_bytes && matches!(growing.now, Representation::Bytes(_)) {
             return Err(wants_an_array(member, request));
         }
-        let next = after(&foreign.codec, &growing.now);
+        let next = after(&source.codec, &growing.now);
         let next =
             next.map_err(|error| invalid(member, format!("codec `{}`: {error}", request.identifier)))?;
         let before = std::mem::replace(&mut growing.now, next);
-        growing.elements = match (&foreign.codec, before) {
+        growing.elements = match (&source.codec, before) {
             (Codec::Binary(_), Representation::Array(array)) => Some(array),
             _ => None,
         };
-        growing.steps.push(match &foreign.codec {
+        growing.steps.push(match &source.codec {
             Codec::Permutation(order) => Step::Permutation(order.clone()),
             Codec::Binary(order) => Step::Binary(order.clone()),
-            _ => Step::Codec(Box::new(foreign)),
+            _ => Step::Codec(Box::new(source)),
         });
         Ok(())
     }
@@ -134,7 +134,7 @@ impl Building<'_> {
         member: &str,
         request: &CodecRequest,
         decoded: Representation,
-    ) -> Result<Foreign, Error> {
+    ) -> Result<SourceCodec, Error> {
         let mut refused = None;
         for format in self.formats() {
             let found = self.registry.codecs().find(format, &request.identifier, self.reading);
@@ -142,7 +142,7 @@ impl Building<'_> {
             match self.create(plugin, request, format, &decoded) {
                 Ok(codec) => {
                     let document = ExtensionDocument::new(&request.identifier, request.configuration.clone());
-                    return Ok(Foreign { codec, plugin: *plugin, format, document, decoded });
+                    return Ok(SourceCodec { codec, plugin: *plugin, format, document, decoded });
                 }
                 Err(error) => drop(refused.get_or_insert(error)),
             }
@@ -172,11 +172,11 @@ impl Building<'_> {
     }
 
     /// Why the format has no words for a codec, with its position.
-    fn not_said(&self, member: &str, foreign: &Foreign) -> Option<Error> {
-        if matches!(foreign.codec, Codec::Permutation(_) | Codec::Binary(_)) {
+    fn untranslatable(&self, member: &str, source: &SourceCodec) -> Option<Error> {
+        if matches!(source.codec, Codec::Permutation(_) | Codec::Binary(_)) {
             return None;
         }
-        Some(match translate(self.registry, foreign, self.format).err()? {
+        Some(match translate_codec(self.registry, source, self.format).err()? {
             Error::NotInFormat { format, reason } => not_in_format(format, format!("`{member}`: {reason}")),
             error => error,
         })

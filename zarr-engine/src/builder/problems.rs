@@ -1,11 +1,11 @@
 //! Everything that keeps an array from being created as it is described.
 
 use super::building::Building;
-use crate::convert::not_emitted;
+use crate::convert::untranslatable_steps;
 use crate::error::Error;
 
 impl Building<'_> {
-    /// What each member by itself keeps from being said, as far as those can be told that it depends on.
+    /// Checks each member by itself, if the members that it depends on are valid.
     pub(super) fn problems(&self) -> Vec<Error> {
         let builder = self.builder;
         let mut problems = self.misplaced();
@@ -51,7 +51,7 @@ impl Building<'_> {
             let is_understood = refused.is_empty();
             problems.extend(refused);
             if is_understood {
-                problems.extend(not_emitted(self.format, self.registry, &recipe));
+                problems.extend(untranslatable_steps(self.format, self.registry, &recipe));
             }
         }
         problems

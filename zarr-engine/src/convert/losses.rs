@@ -1,4 +1,4 @@
-//! What the metadata of a copy do not say any more.
+//! What a conversion of metadata loses.
 
 use std::fmt;
 
@@ -11,25 +11,29 @@ use super::Conversion;
 use super::members::NAMES_ATTRIBUTE;
 use super::recipe::{permutation_of, steps_of};
 
-/// Something that the metadata of an array say and those of its copy do not.
+/// A part of the metadata of an array that its copy does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Loss {
-    /// The member of the document that says it, such as `extensions[0]`.
+pub struct ConversionLoss {
+    /// The member of the document, such as `extensions[0]`.
     pub member: String,
-    /// What it is, and what the copy has in its place.
+    /// What is lost, and what the copy has instead.
     pub reason: String,
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for ConversionLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}", printable(&self.member), printable(&self.reason))
     }
 }
 
-/// What `source` says of an array and `copy` does not, whose elements are to be the same: in the order of the members of
-/// a document. Chunks of another shape and other codecs are none of it, as long as they are of the same kind.
+/// Returns what is in the metadata of `source` but not in those of `copy`, an array with the same elements, in the order of
+/// the members of a document. Other chunk shapes and other codecs of the same kind are not losses.
 #[must_use]
-pub fn conversion_losses(source: &ArrayMetadata, copy: &ArrayMetadata, registry: &Registry) -> Vec<Loss> {
+pub fn conversion_losses(
+    source: &ArrayMetadata,
+    copy: &ArrayMetadata,
+    registry: &Registry,
+) -> Vec<ConversionLoss> {
     let reading = &Reading::new(Mode::Lenient);
     let of = |source, target| Conversion { source, target, registry, reading };
     let mut comparison = Comparison {
@@ -58,12 +62,12 @@ struct Comparison<'a> {
     source: Conversion<'a>,
     copy: Conversion<'a>,
     target: Format,
-    losses: Vec<Loss>,
+    losses: Vec<ConversionLoss>,
 }
 
 impl Comparison<'_> {
     fn lose(&mut self, member: impl Into<String>, reason: impl Into<String>) {
-        self.losses.push(Loss { member: member.into(), reason: reason.into() });
+        self.losses.push(ConversionLoss { member: member.into(), reason: reason.into() });
     }
 
     fn data_type(&mut self) {

@@ -10,7 +10,7 @@ use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{ByteOrder, DataType, FillValue, Format, Mode, Reading, Registry, Value};
 
-use super::Loss;
+use super::ConversionLoss;
 use super::members::NAMES_ATTRIBUTE;
 
 /// The value of missing elements in v3.
@@ -32,7 +32,7 @@ pub fn keep_missing_elements<E>(
     copy: &mut ArrayMetadata,
     registry: &Registry,
     stores_every_chunk: impl FnOnce() -> Result<bool, E>,
-) -> Result<Option<Loss>, E> {
+) -> Result<Option<ConversionLoss>, E> {
     let is_scalar = source.shape.is_empty();
     match (source.format, copy.format) {
         (Format::V2, Format::V3) if copy.dimension_names.is_some() => Ok(to_attribute(source, copy)),
@@ -47,7 +47,7 @@ pub fn keep_missing_elements<E>(
 }
 
 /// From v2, where elements that equal the fill value are missing, to v3.
-fn to_attribute(source: &ArrayMetadata, copy: &mut ArrayMetadata) -> Option<Loss> {
+fn to_attribute(source: &ArrayMetadata, copy: &mut ArrayMetadata) -> Option<ConversionLoss> {
     let is_null = source.fill_value.is_null();
     let missing = if is_null { source.attributes.get(MISSING_ATTRIBUTE)? } else { &copy.fill_value };
     if let Some(attribute) = encoded(type_name(copy), missing) {
@@ -68,7 +68,7 @@ fn to_fill_value<E>(
     copy: &mut ArrayMetadata,
     registry: &Registry,
     stores_every_chunk: impl FnOnce() -> Result<bool, E>,
-) -> Result<Option<Loss>, E> {
+) -> Result<Option<ConversionLoss>, E> {
     let Some(elements) = Elements::of(source, registry) else { return Ok(None) };
     let Some(fill) = elements.parse(&source.fill_value) else { return Ok(None) };
     // Readers take null for the default of the data type.
@@ -107,7 +107,7 @@ fn without_missing<E>(
     copy: &mut ArrayMetadata,
     is_default: bool,
     stores_every_chunk: impl FnOnce() -> Result<bool, E>,
-) -> Result<Option<Loss>, E> {
+) -> Result<Option<ConversionLoss>, E> {
     if is_missing_itself(&source.fill_value) {
         return Ok(None);
     }
@@ -121,8 +121,8 @@ fn without_missing<E>(
     ))))
 }
 
-fn changed(reason: String) -> Loss {
-    Loss { member: "fill_value".to_owned(), reason }
+fn changed(reason: String) -> ConversionLoss {
+    ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
 /// Whether elements of this value are missing in any case.

@@ -3,12 +3,11 @@
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Reading, Registry};
 
-use super::recipe::{Recipe, not_emitted, steps_of};
+use super::recipe::{Recipe, steps_of, untranslatable_steps};
 use super::{Conversion, convert_metadata, data_type_document, stored_order};
 use crate::error::Error;
 
-/// Everything that keeps `source` from being said in `target`, where [`convert_metadata`] names the first of it. Nothing
-/// if it can be said.
+/// Returns every reason why `source` cannot be converted to `target`. [`convert_metadata`] returns the first one only.
 #[must_use]
 pub fn conversion_problems(source: &ArrayMetadata, target: Format, registry: &Registry) -> Vec<Error> {
     let Err(first) = convert_metadata(source, target, registry) else { return Vec::new() };
@@ -28,7 +27,7 @@ pub(crate) fn with_each_once(first: Error, all: Vec<Error>) -> Vec<Error> {
 }
 
 impl Conversion<'_> {
-    /// What each member by itself keeps from being said, as far as those can be told that it depends on.
+    /// Checks each member by itself, if the members that it depends on are valid.
     fn problems(&self) -> Vec<Error> {
         let extensions = self.source.extensions.iter().enumerate();
         let mut problems: Vec<_> =
@@ -51,7 +50,7 @@ impl Conversion<'_> {
             if self.target == Format::V2 {
                 recipe.use_an_order_of_v2();
             }
-            problems.extend(not_emitted(self.target, self.registry, &recipe));
+            problems.extend(untranslatable_steps(self.target, self.registry, &recipe));
         }
         problems
     }

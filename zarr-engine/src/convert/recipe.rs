@@ -34,27 +34,27 @@ pub(crate) enum Step {
     /// Elements one after another, numbers in this order.
     Binary(ByteOrder),
     /// Whatever else.
-    Codec(Box<Foreign>),
+    Codec(Box<SourceCodec>),
 }
 
-/// A codec as a document of some format has it.
+/// A codec, and the document that it was created from.
 #[derive(Debug)]
-pub(crate) struct Foreign {
+pub(crate) struct SourceCodec {
     pub(crate) codec: Codec,
     pub(crate) plugin: CodecPlugin,
     pub(crate) format: Format,
     pub(crate) document: ExtensionDocument,
-    /// What it was created for.
+    /// The representation that it encodes.
     pub(crate) decoded: Representation,
 }
 
-/// The members of a document that say what is done.
+/// A recipe in the terms of one format.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Translated {
     pub(crate) memory_layout: Option<ExtensionDocument>,
     pub(crate) codecs: Vec<ExtensionDocument>,
     pub(crate) has_compressor: bool,
-    /// The order that the data type has to declare, where it does.
+    /// The byte order that the data type declares, in formats where it does.
     pub(crate) byte_order: ByteOrder,
 }
 
@@ -96,8 +96,8 @@ impl Recipe {
 
     fn first_shard(&self) -> Option<(usize, Arc<Shard>, Format)> {
         self.steps.iter().enumerate().find_map(|(place, step)| match step {
-            Step::Codec(foreign) => match &foreign.codec {
-                Codec::Shard(shard) => Some((place, Arc::clone(shard), foreign.format)),
+            Step::Codec(codec) => match &codec.codec {
+                Codec::Shard(shard) => Some((place, Arc::clone(shard), codec.format)),
                 _ => None,
             },
             _ => None,
@@ -112,49 +112,51 @@ pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) 
         (Codec::Permutation(order), _) => Ok(Step::Permutation(order.clone())),
         (Codec::Binary(order), _) => Ok(Step::Binary(order.clone())),
         (_, Some(document)) => {
-            Ok(Step::Codec(Box::new(foreign(format, registry, chain, position, document)?)))
+            Ok(Step::Codec(Box::new(source_codec(format, registry, chain, position, document)?)))
         }
         (_, None) => Err(invalid("chunk_memory_layout", "it is no order of dimensions")),
     };
     chain.links().iter().enumerate().map(step).collect()
 }
 
-/// The codec at `position`, which was created from `document`.
-fn foreign(
+/// Returns the codec at `position`, which was created from `document`.
+fn source_codec(
     format: Format,
     registry: &Registry,
     chain: &CodecChain,
     position: usize,
     document: &ExtensionDocument,
-) -> Result<Foreign, Error> {
+) -> Result<SourceCodec, Error> {
     let plugin = registry.codecs().find(format, &document.identifier, &Reading::new(Mode::Lenient));
     let plugin = *plugin.map_err(|unknown| invalid("codecs", unknown))?;
     let codec = chain.links()[position].codec.clone();
     let decoded = chain.created_for(position).clone();
-    Ok(Foreign { codec, plugin, format, document: document.clone(), decoded })
+    Ok(SourceCodec { codec, plugin, format, document: document.clone(), decoded })
 }
 
-/// The codecs that a chain of `format` was created from, as they are written there: without what was tolerated.
-pub(crate) fn said_anew(
+/// Returns the documents of the codecs of a chain as a strict writer of `format` writes them.
+pub(crate) fn rewritten_codecs(
     format: Format,
     registry: &Registry,
     chain: &CodecChain,
 ) -> Result<Vec<ExtensionDocument>, Error> {
-    let say = |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.document, &link.codec) {
-        (Some(document), _) => {
-            translate(registry, &foreign(format, registry, chain, position, document)?, format).map(Some)
-        }
-        // Documents of early 2023 do not name what writes elements one after another.
-        (None, Codec::Binary(order)) if format == Format::V3 => {
-            let concerns = match &link.decoded {
-                Representation::Array(array) => concerns(&*array.data_type),
-                Representation::Bytes(_) => false,
-            };
-            binary(format, registry, order, concerns)
-        }
-        (None, _) => Ok(None),
-    };
-    chain.links().iter().enumerate().map(say).filter_map(Result::transpose).collect()
+    let rewrite =
+        |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.document, &link.codec) {
+            (Some(document), _) => {
+                translate_codec(registry, &source_codec(format, registry, chain, position, document)?, format)
+                    .map(Some)
+            }
+            // Documents of early 2023 do not name what writes elements one after another.
+            (None, Codec::Binary(order)) if format == Format::V3 => {
+                let concerns = match &link.decoded {
+                    Representation::Array(array) => concerns(&*array.data_type),
+                    Representation::Bytes(_) => false,
+                };
+                binary(format, registry, order, concerns)
+            }
+            (None, _) => Ok(None),
+        };
+    chain.links().iter().enumerate().map(rewrite).filter_map(Result::transpose).collect()
 }
 
 /// What a codec leaves of what it is given, as far as codecs behind it want to know.
@@ -183,69 +185,74 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
     })
 }
 
-/// Says in `target` what a recipe does.
-pub(crate) fn emit(target: Format, registry: &Registry, recipe: &Recipe) -> Result<Said, Error> {
+/// Translates a recipe to `target`.
+pub(crate) fn translate_recipe(
+    target: Format,
+    registry: &Registry,
+    recipe: &Recipe,
+) -> Result<Translated, Error> {
     let order = permutation_of(recipe.array.shape.len(), &recipe.steps);
     let steps = &recipe.steps[leading(&recipe.steps)..];
-    let mut said = Said {
+    let mut translated = Translated {
         memory_layout: None,
         codecs: Vec::new(),
         has_compressor: false,
         byte_order: ByteOrder::Little,
     };
-    said.codecs.extend(match target {
+    translated.codecs.extend(match target {
         Format::V3 => transposition(target, registry, &order)?,
         Format::V2 | Format::V3Draft => {
             // The draft's `F` is for elements of fixed size (D3-LAYOUT-04).
             let has_letter = target == Format::V2 || recipe.array.data_type.elements().size().is_some();
             let is_reversed = has_letter && !is_identity(&order) && order == reversal(order.len());
             let letter = if is_reversed { "F" } else { "C" };
-            said.memory_layout = Some(ExtensionDocument::new(letter, Value::Null));
+            translated.memory_layout = Some(ExtensionDocument::new(letter, Value::Null));
             if is_reversed { None } else { transposition(target, registry, &order)? }
         }
     });
     let mut is_computed = false;
     for step in steps {
         match step {
-            Step::Permutation(order) => said.codecs.extend(transposition(target, registry, order)?),
+            Step::Permutation(order) => translated.codecs.extend(transposition(target, registry, order)?),
             // A codec that computes says itself what it leaves, and was told the order of the array.
             Step::Binary(order) if target == Format::V2 => {
-                said.byte_order = if is_computed { recipe.array.byte_order.clone() } else { order.clone() };
+                translated.byte_order =
+                    if is_computed { recipe.array.byte_order.clone() } else { order.clone() };
             }
             Step::Binary(order) => {
                 let concerns = is_computed || concerns(&*recipe.array.data_type);
-                said.codecs.extend(binary(target, registry, order, concerns)?);
+                translated.codecs.extend(binary(target, registry, order, concerns)?);
             }
             Step::Codec(codec) => {
                 is_computed |= matches!(codec.codec, Codec::ArrayToArray(_));
-                said.codecs.push(translate(registry, codec, target)?);
+                translated.codecs.push(translate_codec(registry, codec, target)?);
             }
         }
     }
     let last =
         steps.last().and_then(|step| if let Step::Codec(codec) = step { Some(&codec.codec) } else { None });
-    said.has_compressor = target == Format::V2 && matches!(last, Some(Codec::BytesToBytes(_)));
-    Ok(said)
+    translated.has_compressor = target == Format::V2 && matches!(last, Some(Codec::BytesToBytes(_)));
+    Ok(translated)
 }
 
-/// Every step that `target` has no form of, where [`emit`] names the first one.
-pub(crate) fn not_emitted(target: Format, registry: &Registry, recipe: &Recipe) -> Vec<Error> {
+/// Returns an error for each step that `target` cannot represent. [`translate_recipe`] returns the first one only.
+pub(crate) fn untranslatable_steps(target: Format, registry: &Registry, recipe: &Recipe) -> Vec<Error> {
     let behind = &recipe.steps[leading(&recipe.steps)..];
     let failure = |step: &Step| match step {
         Step::Permutation(order) => transposition(target, registry, order).err(),
         Step::Binary(_) => None,
-        Step::Codec(codec) => translate(registry, codec, target).err(),
+        Step::Codec(codec) => translate_codec(registry, codec, target).err(),
     };
     behind.iter().filter_map(failure).collect()
 }
 
-/// A codec as `target` says it.
-pub(crate) fn translate(
+/// Translates the document of a codec to `target`.
+pub(crate) fn translate_codec(
     registry: &Registry,
-    codec: &Foreign,
+    codec: &SourceCodec,
     target: Format,
 ) -> Result<ExtensionDocument, Error> {
-    let Foreign { plugin, format, document, decoded, .. } = codec;
+    let SourceCodec { plugin, format, document, decoded, .. } = codec;
     let name = &document.identifier;
     if plugin.identifiers.in_format(target).is_none() {
         return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));

@@ -55,13 +55,13 @@ pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
     }
 }
 
-/// Chunks per dimension of a shard, if the transformer of the draft can say what `recipe` does: nothing but shards
-/// with a plain index at their end, whose inner chunks are no shards. A build without the transformer cannot.
-pub(super) fn said_by_the_transformer(recipe: &Recipe, registry: &Registry) -> Option<Vec<u64>> {
+/// Returns the chunks per dimension of a shard, if the transformer of the draft can represent `recipe`: only shards with a
+/// plain index at their end, whose inner chunks are not shards. Returns `None` in a build without the transformer.
+pub(super) fn transformer_counts(recipe: &Recipe, registry: &Registry) -> Option<Vec<u64>> {
     let reading = Reading::new(Mode::Lenient);
     registry.storage_transformers().find(Format::V3Draft, TRANSFORMER, &reading).ok()?;
-    let [Step::Codec(foreign)] = recipe.steps.as_slice() else { return None };
-    let Codec::Shard(shard) = &foreign.codec else { return None };
+    let [Step::Codec(codec)] = recipe.steps.as_slice() else { return None };
+    let Codec::Shard(shard) = &codec.codec else { return None };
     let holds_shards = shard.inner_codecs.links().iter().any(|link| matches!(link.codec, Codec::Shard(_)));
     if shard.index_at_start || holds_shards || !has_plain_index(shard) {
         return None;

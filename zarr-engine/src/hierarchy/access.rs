@@ -1,30 +1,24 @@
-//! What every dialect needs of a store: documents, in batches and bounded, and a place for warnings.
+//! Access to the documents of a store, for all formats: batches, size limits, warnings.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use bytes::Bytes;
-use rayon::prelude::*;
 use zarr_metadata::{DocumentError, DocumentKind, parse_json};
-use zarr_spec::store::{Directory, Request, Store, StoreError, Version};
-use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Prefix, Reading, Value, printable};
+use zarr_spec::store::{Request, Store, StoreError, Version};
+use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Reading, Value};
 
 use super::known_groups::{Above, KnownGroups, State};
-use super::location::readable_location;
 use super::new_groups::NewGroups;
-use crate::array::hash;
-use crate::context::{Context, Threads};
+use super::warnings::{Warning, WarningLog};
+use crate::context::Context;
 use crate::error::Error;
 use crate::flight;
-
-/// Warnings that are kept: a store with a fault in every document must not fill the memory.
-const KEPT_WARNINGS: usize = 1000;
+use crate::location::readable_location;
+use crate::locks::hash;
 
 /// Documents that one thread fetches at once, where several do.
 const BATCH: usize = 16;
-
-/// So many folders to list are worth a second thread.
-const FOLDERS: usize = 4;
 
 /// A store, and how its documents are read.
 #[derive(Debug)]
@@ -37,7 +31,7 @@ pub(super) struct Access {
     pub(super) read_only: Option<String>,
     pub(super) new_groups: Arc<NewGroups>,
     known_groups: Arc<KnownGroups>,
-    warnings: Arc<Mutex<Vec<String>>>,
+    warnings: Arc<WarningLog>,
 }
 
 impl Access {
@@ -90,20 +84,17 @@ impl Access {
         self.context.leftovers.store(true, Ordering::SeqCst);
     }
 
-    /// Keeps a warning once.
-    pub(super) fn warn(&self, warning: impl Into<String>) {
-        let warning = printable(warning.into()).to_string();
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if warnings.len() < KEPT_WARNINGS && !warnings.contains(&warning) {
-            warnings.push(warning);
-            if warnings.len() == KEPT_WARNINGS {
-                warnings.push("there are more warnings than are kept".to_owned());
-            }
-        }
+    /// Adds a warning about the hierarchy.
+    pub(super) fn warn(&self, text: impl Into<String>) {
+        self.add_warning(Warning::new(text));
     }
 
-    pub(super) fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn add_warning(&self, warning: Warning) {
+        self.warnings.add(warning);
+    }
+
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.warnings.all()
     }
 
     pub(super) fn check_writeable(&self) -> Result<(), Error> {
@@ -158,36 +149,6 @@ impl Access {
     /// Whether there are these values, in the order of their keys.
     pub(super) fn have(&self, keys: &[Key]) -> Result<Vec<bool>, Error> {
         flight::map(keys, self.store.read_hints().max_concurrency, |key| self.has(key))
-    }
-
-    /// What lies directly below a group, whose keys begin with `prefix`.
-    pub(super) fn list_children(&self, prefix: &Prefix) -> Result<Directory, Error> {
-        self.check_listable("finding the children of a group")?;
-        Ok(self.store.list_dir(prefix)?)
-    }
-
-    /// Where there may be nodes directly below `groups`, whose keys begin with what `prefix` says. Names that the format
-    /// does not allow are included: a listing shows them as unreadable (V3-NAME-03, V3-NAME-04, V3-NAME-11).
-    pub(super) fn paths_below(
-        &self,
-        groups: &[NodePath],
-        prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError> + Sync,
-    ) -> Result<Vec<NodePath>, Error> {
-        let below = |group: &NodePath| {
-            let listed = self.store.list_dir(&keyed(prefix(group))?)?;
-            Ok(paths_in(group, listed).collect::<Vec<_>>())
-        };
-        let paths: Vec<_> = if !self.is_local() {
-            flight::map(groups, self.store.read_hints().max_concurrency, below)?
-        } else if groups.len() < FOLDERS
-            || self.context.thread_count() == 1
-            || matches!(self.context.threads, Threads::Scoped(_))
-        {
-            groups.iter().map(below).collect::<Result<_, Error>>()?
-        } else {
-            self.context.run(|| groups.par_iter().map(below).collect::<Result<_, Error>>())?
-        };
-        Ok(paths.into_iter().flatten().collect())
     }
 
     /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.
@@ -286,7 +247,7 @@ impl Access {
         let reading = Reading::new(self.context.mode).with_document_size(self.context.limits.document_size);
         let result = read(&reading);
         for warning in reading.take_warnings() {
-            self.warn(format!("document `{key}`: {warning}"));
+            self.add_warning(Warning::of_document(key, warning));
         }
         result.map_err(|error| Error::document(key, error))
     }
@@ -299,14 +260,6 @@ impl Access {
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
         Ok(self.store.set(key, encoded_at(key, encoded)?.into())?)
     }
-}
-
-/// Where there may be nodes among what is `listed` directly below `group`, as [`Access::paths_below`] has it.
-pub(super) fn paths_in(group: &NodePath, listed: Directory) -> impl Iterator<Item = NodePath> + '_ {
-    listed.prefixes.into_iter().map(|below| {
-        let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        group.listed_child(name)
-    })
 }
 
 /// The bytes of a document that is to be stored at `key`.

@@ -3,9 +3,12 @@
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
 use zarr_spec::{NodePath, Object, Value};
 
-use super::beside::{Beside, Erased, Erasure};
-use super::dialect::{Chunks, NewArray, NewNode};
-use super::{Hierarchy, Kind, foreign};
+use super::Hierarchy;
+use super::erase::{Erasure, erase};
+use super::kind::Kind;
+use super::other_formats::{self, OtherFormats};
+use super::path::AsNodePath;
+use super::rules::{NewMetadata, NewNode, StoredChunks};
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::context::ArrayOptions;
@@ -20,11 +23,12 @@ impl Hierarchy {
     ///
     /// [`Error::InTheWay`] if there is a node already, or an array above; [`Error::NotSupported`] for what
     /// is read only.
-    pub fn create_group(&self, path: &str, attributes: Object) -> Result<Group, Error> {
+    pub fn create_group(&self, path: impl AsNodePath, attributes: Object) -> Result<Group, Error> {
         let path = self.path_to_write(path)?;
         let metadata = GroupMetadata::new(self.format(), attributes);
         let _changing = self.lock([&path]);
-        self.inner.dialect.create(&self.inner.access, &path, NewNode::Group(&metadata))?;
+        let node = NewNode { path: &path, metadata: NewMetadata::Group(&metadata), leftovers: None };
+        self.inner.rules.create(&self.inner.access, &node)?;
         Ok(Group::new(self.clone(), path, metadata, false))
     }
 
@@ -37,9 +41,9 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array
     /// that this program could not read; [`Error::InTheWay`] if nodes are below `path`.
-    pub fn create_array(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
+    pub fn create_array(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
-        self.publish(&array, Chunks::Erased)?;
+        self.publish(&array, StoredBefore::Erase)?;
         Ok(array)
     }
 
@@ -56,7 +60,7 @@ impl Hierarchy {
     ) -> Result<Vec<Array>, Error> {
         let arrays = arrays.into_iter().map(|(path, builder)| self.built(path, builder));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        self.publish_all(&arrays, Chunks::Erased)?;
+        self.publish_all(&arrays, StoredBefore::Erase)?;
         Ok(arrays)
     }
 
@@ -68,10 +72,10 @@ impl Hierarchy {
     /// # Errors
     ///
     /// As [`Hierarchy::create_array`].
-    pub fn prepare_array(&self, path: &str, metadata: ArrayMetadata) -> Result<Array, Error> {
+    pub fn prepare_array(&self, path: impl AsNodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         self.check_format(&metadata)?;
-        self.inner.dialect.check_free(&self.inner.access, &path, Kind::Array)?;
+        self.inner.rules.check_free(&self.inner.access, &path, Kind::Array)?;
         self.inner.access.may_leave_chunks();
         self.new_array(&path, metadata, ArrayOptions::new())
     }
@@ -82,7 +86,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_array`].
     pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
-        self.publish(array, Chunks::Kept)
+        self.publish(array, StoredBefore::Keep)
     }
 
     /// As [`Hierarchy::publish_array`] for many arrays, which [`Hierarchy::create_arrays`] says more of.
@@ -91,7 +95,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_arrays`].
     pub fn publish_arrays(&self, arrays: &[Array]) -> Result<(), Error> {
-        self.publish_all(arrays, Chunks::Kept)
+        self.publish_all(arrays, StoredBefore::Keep)
     }
 
     /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
@@ -101,7 +105,7 @@ impl Hierarchy {
     ///
     /// [`Error::NoNode`], [`Error::Document`] for a document that cannot be read, [`Error::NotSupported`]
     /// for what is read only.
-    pub fn set_attributes(&self, path: &str, attributes: Object) -> Result<(), Error> {
+    pub fn set_attributes(&self, path: impl AsNodePath, attributes: Object) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let _changing = self.lock([&path]);
         self.write_attributes(&path, attributes)
@@ -113,7 +117,12 @@ impl Hierarchy {
     /// # Errors
     ///
     /// As [`Hierarchy::set_attributes`].
-    pub fn set_attribute(&self, path: &str, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+    pub fn set_attribute(
+        &self,
+        path: impl AsNodePath,
+        name: &str,
+        value: impl Into<Value>,
+    ) -> Result<(), Error> {
         self.update_attributes(path, |attributes| {
             attributes.insert(name, value);
         })
@@ -125,7 +134,11 @@ impl Hierarchy {
     /// # Errors
     ///
     /// As [`Hierarchy::set_attributes`].
-    pub fn update_attributes(&self, path: &str, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+    pub fn update_attributes(
+        &self,
+        path: impl AsNodePath,
+        change: impl FnOnce(&mut Object),
+    ) -> Result<(), Error> {
         self.try_update_attributes(path, |attributes| {
             change(attributes);
             Ok(())
@@ -139,7 +152,7 @@ impl Hierarchy {
     /// As [`Hierarchy::set_attributes`], and those of `change`.
     pub fn try_update_attributes<E: From<Error>>(
         &self,
-        path: &str,
+        path: impl AsNodePath,
         change: impl FnOnce(&mut Object) -> Result<(), E>,
     ) -> Result<(), E> {
         let path = self.path_to_write(path)?;
@@ -154,7 +167,7 @@ impl Hierarchy {
     ) -> Result<Object, E> {
         self.inner.access.check_writeable()?;
         let _changing = self.lock([path]);
-        let found = self.inner.dialect.read_stored(&self.inner.access, path)?;
+        let found = self.inner.rules.read_stored(&self.inner.access, path)?;
         let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
             NodeMetadata::Array(array) => array.attributes,
             NodeMetadata::Group(group) => group.attributes,
@@ -167,7 +180,7 @@ impl Hierarchy {
     /// As [`Hierarchy::set_attributes`]. The caller has the lock of the node.
     pub(crate) fn write_attributes(&self, path: &NodePath, attributes: Object) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
-        self.inner.dialect.set_attributes(&self.inner.access, path, attributes)
+        self.inner.rules.set_attributes(&self.inner.access, path, attributes)
     }
 
     /// Erases a node, everything below it, and all chunks. At the root of v2 and v3 that is everything in
@@ -181,9 +194,9 @@ impl Hierarchy {
     ///
     /// [`Error::NoNode`], also if there is nothing left to erase; [`Error::OtherFormat`] where documents of another format would go too, for which there is
     /// [`Hierarchy::erase_keeping_other_formats`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that cannot erase.
-    pub fn erase(&self, path: &str) -> Result<(), Error> {
+    pub fn erase(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
-        self.erase_with(&path, Beside::Refused).map(drop)
+        self.erase_with(&path, OtherFormats::Refuse).map(drop)
     }
 
     /// As [`Hierarchy::erase`], but leaves files that are not part of Zarr, and returns what was removed and left.
@@ -192,9 +205,9 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a document does not tell which chunks are its own, and for
     /// a store that cannot list: nothing is erased then.
-    pub fn erase_own(&self, path: &str) -> Result<Erasure, Error> {
+    pub fn erase_own(&self, path: impl AsNodePath) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
-        self.erase_with(&path, Beside::RefusedAndFilesKept).map(Erased::into_keys)
+        self.erase_with(&path, OtherFormats::RefuseKeepingFiles)
     }
 
     /// As [`Hierarchy::erase`] where folders hold more than one format: the documents and chunks of this one go, and
@@ -204,9 +217,9 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a chunk belongs to arrays of two formats, or may do so
     /// as a document cannot be read, and for a store that cannot list: nothing is erased then.
-    pub fn erase_keeping_other_formats(&self, path: &str) -> Result<Erasure, Error> {
+    pub fn erase_keeping_other_formats(&self, path: impl AsNodePath) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
-        self.erase_with(&path, Beside::Kept).map(Erased::into_keys)
+        self.erase_with(&path, OtherFormats::Keep)
     }
 
     /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
@@ -215,7 +228,7 @@ impl Hierarchy {
     /// # Errors
     ///
     /// As [`Hierarchy::erase`].
-    pub fn erase_keeping_parent(&self, path: &str) -> Result<(), Error> {
+    pub fn erase_keeping_parent(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let access = &self.inner.access;
         let parent = path.parent();
@@ -223,13 +236,13 @@ impl Hierarchy {
         access.may_leave_chunks();
         access.context.groups_changed();
         if let Some(parent) = parent
-            && self.inner.dialect.kind(access, &path)?.is_some()
-            && self.inner.dialect.kind(access, &parent)? == Some(Kind::ImplicitGroup)
+            && self.inner.rules.kind(access, &path)?.is_some()
+            && self.inner.rules.kind(access, &parent)? == Some(Kind::ImplicitGroup)
         {
-            foreign::refuse(access, &*self.inner.dialect, &path)?;
-            self.inner.dialect.set_attributes(access, &parent, Object::new())?;
+            other_formats::refuse(access, &*self.inner.rules, &path)?;
+            self.inner.rules.set_attributes(access, &parent, Object::new())?;
         }
-        self.inner.dialect.erase(access, &path, Beside::Refused).map(drop)
+        erase(access, &*self.inner.rules, &path, OtherFormats::Refuse).map(drop)
     }
 
     /// Copies the documents of all nodes below a group to one place, where readers of many nodes find them
@@ -241,35 +254,34 @@ impl Hierarchy {
     ///
     /// [`Error::NotInFormat`] for the draft; [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]
     /// for a document that cannot be copied.
-    pub fn consolidate(&self, path: &str) -> Result<(), Error> {
+    pub fn consolidate(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let access = self.inner.access.under_lock();
         let _changing = self.lock([&path]);
         access.context.groups_changed();
-        self.inner.dialect.consolidate(&access, &path)
+        self.inner.rules.consolidate(&access, &path)
     }
 
-    fn erase_with(&self, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
+    fn erase_with(&self, path: &NodePath, other_formats: OtherFormats) -> Result<Erasure, Error> {
         let _changing = self.lock([path]);
         self.inner.access.may_leave_chunks();
         self.inner.access.context.groups_changed();
-        self.inner.dialect.erase(&self.inner.access, path, beside)
+        erase(&self.inner.access, &*self.inner.rules, path, other_formats)
     }
 
-    fn publish(&self, array: &Array, chunks: Chunks) -> Result<(), Error> {
+    fn publish(&self, array: &Array, before: StoredBefore) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.check_format(array.metadata())?;
         let _changing = self.lock([array.path()]);
-        let new = NewNode::Array(NewArray { array, chunks });
-        self.inner.dialect.create(&self.inner.access, array.path(), new)
+        self.inner.rules.create(&self.inner.access, &new_array(array, before))
     }
 
-    fn publish_all(&self, arrays: &[Array], chunks: Chunks) -> Result<(), Error> {
+    fn publish_all(&self, arrays: &[Array], before: StoredBefore) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         arrays.iter().try_for_each(|array| self.check_format(array.metadata()))?;
         let _changing = self.lock(arrays.iter().map(Array::path));
-        let new: Vec<_> = arrays.iter().map(|array| NewArray { array, chunks }).collect();
-        self.inner.dialect.create_arrays(&self.inner.access, &new)
+        let new: Vec<_> = arrays.iter().map(|array| new_array(array, before)).collect();
+        self.inner.rules.create_arrays(&self.inner.access, &new)
     }
 
     /// Writes the document of an array that is there already. The caller has the lock of the node.
@@ -279,27 +291,28 @@ impl Hierarchy {
         metadata: &ArrayMetadata,
     ) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
-        self.inner.dialect.rewrite_array(&self.inner.access, path, metadata)
+        self.inner.rules.rewrite_array(&self.inner.access, path, metadata)
     }
 
     /// Writes what consolidated metadata have of an array, and not its document. The caller has the lock of the node.
     pub(crate) fn write_array_copies(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
-        self.inner.dialect.rewrite_copies(&self.inner.access, path, metadata)
+        self.inner.rules.rewrite_copies(&self.inner.access, path, metadata)
     }
 
     /// An array that is not there yet.
-    fn built(&self, path: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
+    fn built(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
         let metadata = self.inner.built.get_or_make(builder, ArrayBuilder::is_alike, make)?;
         self.new_array(&path, metadata, ArrayOptions::new())
     }
 
-    fn path_to_write(&self, text: &str) -> Result<NodePath, Error> {
+    fn path_to_write(&self, path: impl AsNodePath) -> Result<NodePath, Error> {
         self.inner.access.check_writeable()?;
-        let path = self.path(text)?;
-        self.inner.dialect.check_name(&self.inner.access, &path)?;
+        let path = self.path(path)?;
+        path.check(self.format())?;
+        self.inner.rules.check_name(&self.inner.access, &path)?;
         Ok(path)
     }
 
@@ -309,5 +322,28 @@ impl Hierarchy {
             return Ok(());
         }
         Err(Error::NotInFormat { format, reason: format!("metadata of {found}; convert it first") })
+    }
+}
+
+/// What happens to chunks that are stored where a new array is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoredBefore {
+    /// They were written for the new array.
+    Keep,
+    /// An earlier array left them.
+    Erase,
+}
+
+fn new_array(array: &Array, before: StoredBefore) -> NewNode<'_> {
+    let leftovers: Option<&dyn StoredChunks> = match before {
+        StoredBefore::Keep => None,
+        StoredBefore::Erase => Some(array),
+    };
+    NewNode { path: array.path(), metadata: NewMetadata::Array(array.metadata()), leftovers }
+}
+
+impl StoredChunks for Array {
+    fn erase(&self) -> Result<(), Error> {
+        self.erase_leftovers()
     }
 }

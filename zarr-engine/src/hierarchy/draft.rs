@@ -1,31 +1,69 @@
 //! The draft: an entry point, documents below `meta/`, chunks below `data/`, and groups that have no
 //! document.
 
+mod entry_point;
+mod node_index;
+mod tree;
+
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use zarr_metadata::draft::{
-    ENTRY_POINT, EntryPoint, Generation, Keys, array_document, group_document, parse_array, parse_group,
+    ENTRY_POINT, EntryPoint, Generation, Keys, array_document, entry_point_document, group_document,
+    parse_array, parse_group,
 };
 use zarr_metadata::{ArrayMetadata, DocumentError, GroupMetadata, NodeKind, NodeMetadata};
-use zarr_spec::extension::{Extension, ExtensionPlace};
+use zarr_spec::extension::Extension;
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::{Creation, Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
+use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
 use super::access::{Access, keyed};
-use super::beside::{Beside, Doomed, Erased};
-use super::dialect::{Chunks, Dialect, Found, NewArray, NewNode, below_an_array, in_the_way, not_a_group};
+use super::kind::{Kind, NodeEntry};
 use super::known_groups::{Above, State};
 use super::leftovers;
-use super::node_index::{NodeIndex, Nodes};
-use super::snapshot::is_below;
-use super::{Child, Kind};
-use crate::array::RankZeroKey;
+use super::listing::is_below;
+use super::rules::{
+    EraseTarget, FormatRules, Found, FoundArray, NewMetadata, NewNode, array_of, below_an_array,
+    exists_already, in_the_way, not_a_group,
+};
 use crate::error::Error;
+use crate::flight;
+use node_index::{NodeIndex, Nodes};
+use tree::below;
 
-/// The dialect of the draft.
+pub(super) use entry_point::{difference, with_encoding};
+
+/// Another key for the only chunk of an array without dimensions, which some writers of the draft use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScalarKey {
+    /// What follows the prefix of the array.
+    pub(crate) name: &'static str,
+    /// Whether it is read before the key that the specification defines.
+    pub(crate) is_first: bool,
+}
+
+/// Returns the other key of arrays without dimensions: zarr-python 2 writes `c0` instead of `c`. In generation B, only
+/// compatibility mode reads it (D3-GRID-15).
+pub(super) fn scalar_key(entry_point: &EntryPoint, mode: Mode) -> Option<ScalarKey> {
+    let is_first = entry_point.generation == Generation::A;
+    (is_first || mode == Mode::Compatibility).then_some(ScalarKey { name: "c0", is_first })
+}
+
+/// Returns the name of the format for people, without parentheses.
+pub(super) fn description(entry_point: &EntryPoint) -> String {
+    let version = &entry_point.version;
+    match entry_point.generation {
+        Generation::A => {
+            "v3-draft, generation A: May to October 2022 and zarr-python 2, read only".to_owned()
+        }
+        Generation::B if (version.major, version.minor) == (3, 0) => "v3-draft".to_owned(),
+        Generation::B => format!("v3-draft, version {}.{}", version.major, version.minor),
+    }
+}
+
+/// The rules of the draft.
 #[derive(Debug)]
 pub(super) struct Draft {
     entry_point: EntryPoint,
@@ -39,11 +77,29 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Creates the metadata encoding and the extensions that the entry point names.
-    pub(super) fn new(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
+    /// Opens a hierarchy. Generation A is read only.
+    pub(super) fn open(access: &mut Access, entry_point: &EntryPoint) -> Result<Self, Error> {
+        if entry_point.generation == Generation::A {
+            let reason = "it is of generation A of the v3 draft, a read-only dialect";
+            access.read_only = Some(reason.to_owned());
+        }
+        Self::new(access, entry_point)
+    }
+
+    /// Starts a hierarchy. An entry point that cannot be opened is not written.
+    pub(super) fn start(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
+        let key = keyed(Key::new(ENTRY_POINT))?;
+        let document = entry_point_document(entry_point).map_err(|error| Error::document(&key, error))?;
+        let draft = Self::new(access, entry_point)?;
+        access.set_json(&key, &document)?;
+        Ok(draft)
+    }
+
+    fn new(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
         let key = keyed(Key::new(ENTRY_POINT))?;
         let (encoding, extensions) = access.reading(&key, |reading| {
-            Ok((metadata_encoding(access, entry_point, reading)?, extensions(access, entry_point, reading)?))
+            let encoding = entry_point::metadata_encoding(access, entry_point, reading)?;
+            Ok((encoding, entry_point::extensions(access, entry_point, reading)?))
         })?;
         Ok(Self {
             entry_point: entry_point.clone(),
@@ -150,7 +206,7 @@ impl Draft {
         has_keys(access, &keyed(self.keys.children_prefix(path))?)
     }
 
-    /// As [`Dialect::kind`], and the root is a group even if nothing is there (D3-OP-21).
+    /// As [`FormatRules::kind`], and the root is a group even if nothing is there (D3-OP-21).
     fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<Kind, Error> {
         if path.is_root() {
             let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
@@ -164,7 +220,7 @@ impl Draft {
         self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
 
-    fn walk_index(&self, access: &Access, path: &NodePath, nodes: Nodes) -> Result<Vec<Child>, Error> {
+    fn walk_index(&self, access: &Access, path: &NodePath, nodes: Nodes) -> Result<Vec<NodeEntry>, Error> {
         let start = self.kind_or_root(access, path)?;
         Ok(below(access, path, start, nodes))
     }
@@ -201,8 +257,8 @@ impl Draft {
         }
         for there in [NodeKind::Array, NodeKind::Group] {
             if access.has(&self.key(path, there)?)? {
-                let name = if there == NodeKind::Array { Kind::Array } else { Kind::Group }.name();
-                return Err(in_the_way(path, format!("{name} is there already")));
+                let kind = if there == NodeKind::Array { Kind::Array } else { Kind::Group };
+                return Err(exists_already(path, kind));
             }
         }
         // Without a document, a group may become an explicit one, and nothing else.
@@ -227,33 +283,21 @@ impl Draft {
     }
 }
 
-impl Dialect for Draft {
+impl FormatRules for Draft {
     fn format(&self) -> Format {
         Format::V3Draft
-    }
-
-    fn description(&self) -> String {
-        match self.entry_point.generation {
-            Generation::A => {
-                "v3-draft, generation A: May to October 2022 and zarr-python 2, read only".to_owned()
-            }
-            Generation::B => match &self.entry_point.version {
-                version if (version.major, version.minor) == (3, 0) => "v3-draft".to_owned(),
-                version => format!("v3-draft, version {}.{}", version.major, version.minor),
-            },
-        }
     }
 
     fn entry_point(&self) -> Option<&EntryPoint> {
         Some(&self.entry_point)
     }
 
-    fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
+    fn array_key(&self, path: &NodePath) -> Result<Key, Error> {
         self.key(path, NodeKind::Array)
     }
 
-    fn own_documents(&self, path: &NodePath) -> Result<Vec<Key>, Error> {
-        Ok(vec![self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?])
+    fn group_key(&self, path: &NodePath) -> Result<Key, Error> {
+        self.key(path, NodeKind::Group)
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
@@ -264,23 +308,8 @@ impl Dialect for Draft {
         Ok(vec![keyed(self.keys.children_prefix(path))?, keyed(self.keys.data_prefix(path))?])
     }
 
-    fn node_of(&self, key: &Key) -> Option<(NodePath, NodeKind)> {
-        self.keys.node_of(key)
-    }
-
-    fn node_with(&self, key: &Key) -> Option<NodePath> {
+    fn node_of(&self, key: &Key) -> Option<NodePath> {
         Some(self.keys.node_of(key)?.0)
-    }
-
-    /// `c0` is what zarr-python 2 has for `c`; in generation B only compatibility mode looks for it (D3-GRID-15).
-    fn rank_zero_key(&self, access: &Access) -> Option<RankZeroKey> {
-        let is_first = self.entry_point.generation == Generation::A;
-        let is_known = is_first || access.context.mode() == Mode::Compatibility;
-        is_known.then_some(RankZeroKey { name: "c0", is_first })
-    }
-
-    fn check_name(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
-        Ok(())
     }
 
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
@@ -306,7 +335,7 @@ impl Dialect for Draft {
         Ok(self.has_below(access, path)?.then_some(Kind::ImplicitGroup))
     }
 
-    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
         if let Some(nodes) = self.indexed(access)? {
             if access.has(&self.key(path, NodeKind::Array)?)? {
                 return Err(not_a_group(path));
@@ -339,10 +368,19 @@ impl Dialect for Draft {
         if children.is_empty() {
             self.kind_or_root(access, path)?;
         }
-        Ok(children.into_iter().map(|(path, kind)| Child { path, kind }).collect())
+        Ok(children.into_iter().map(|(path, kind)| NodeEntry { path, kind }).collect())
     }
 
-    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<Child>, Error> {
+    fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
+        let children = self.children(access, path)?.into_iter().filter(|child| child.kind == Kind::Array);
+        let children: Vec<_> = children.collect();
+        flight::map(&children, access.store.read_hints().max_concurrency, |NodeEntry { path, .. }| {
+            let found = self.read(access, path).and_then(|found| array_of(path, found));
+            Ok((path.clone(), found))
+        })
+    }
+
+    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
         if let Some(nodes) = self.indexed(access)? {
             return self.walk_index(access, path, nodes);
         }
@@ -356,25 +394,23 @@ impl Dialect for Draft {
         self.check(access, path, kind).map(drop)
     }
 
-    fn create(&self, access: &Access, path: &NodePath, node: NewNode<'_>) -> Result<(), Error> {
-        let kind = match node {
-            NewNode::Array(_) => Kind::Array,
-            NewNode::Group(_) => Kind::Group,
-        };
+    fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error> {
+        let path = node.path;
+        let kind = node.kind();
         let state = self.check(access, path, kind)?;
-        match node {
-            NewNode::Array(NewArray { array, chunks }) => {
+        match node.metadata {
+            NewMetadata::Array(array) => {
                 if !self.can_tell_nodes_below(access) {
-                    // The array may be in the place of a group without a document.
+                    // The array may replace a group without a document.
                     access.context.groups_changed();
                 }
-                if chunks == Chunks::Erased && access.store.capabilities().listable {
+                if node.leftovers.is_some() && access.store.capabilities().listable {
                     let listed = access.store.list_dir(&self.chunks(path)?)?;
-                    leftovers::erase(access, self, array, Some(&listed))?;
+                    leftovers::erase(access, self, node, Some(&listed))?;
                 }
-                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array.metadata()))?;
+                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
             }
-            NewNode::Group(group) => {
+            NewMetadata::Group(group) => {
                 self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
             }
         }
@@ -408,17 +444,17 @@ impl Dialect for Draft {
         })
     }
 
-    fn erase(&self, access: &Access, path: &NodePath, beside: Beside) -> Result<Erased, Error> {
+    fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error> {
         let kind = self.kind(access, path)?;
         let prefixes = match kind {
             Some(Kind::Array) => vec![self.chunks(path)?],
             _ => self.prefixes(path)?,
         };
-        let doomed = Doomed { path, is_there: kind.is_some(), prefixes };
-        let erased = Erased::with(access, self, doomed, beside)?;
-        self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))?;
-        erased.erase(access)?;
-        Ok(erased)
+        Ok(EraseTarget { path, exists: kind.is_some(), prefixes })
+    }
+
+    fn forget(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        self.change_index(access, |nodes| nodes.retain(|node, _| node != path && !is_below(node, path)))
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
@@ -429,115 +465,11 @@ impl Dialect for Draft {
     }
 }
 
-/// The nodes at and below `path`, which is of the kind `start`, out of all that have documents.
-fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: Nodes) -> Vec<Child> {
-    nodes.retain(|node, _| is_below(node, path));
-    nodes.insert(path.clone(), start);
-    with_implicit_groups(nodes, path, |orphan, array| {
-        access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
-    })
-}
-
-/// The nodes at and below `start`: explicit ones, and the groups between them. Nothing is below an array.
-fn with_implicit_groups(
-    explicit: BTreeMap<NodePath, Kind>,
-    start: &NodePath,
-    mut orphan: impl FnMut(&NodePath, &NodePath),
-) -> Vec<Child> {
-    let mut implicit = BTreeSet::new();
-    // Paths below an array, and that array.
-    let mut orphans: BTreeMap<NodePath, NodePath> = BTreeMap::new();
-    let mut nodes = Vec::new();
-    // A path comes after all paths above it.
-    for (path, kind) in &explicit {
-        let mut between = Vec::new();
-        let mut next = path.parent().filter(|_| path != start);
-        let array = loop {
-            let Some(above) = next else { break None };
-            if let Some(array) = orphans.get(&above) {
-                break Some(array.clone());
-            }
-            match explicit.get(&above) {
-                Some(Kind::Array) => break Some(above),
-                Some(_) => break None,
-                None if implicit.contains(&above) => break None,
-                None => {}
-            }
-            next = above.parent().filter(|_| above != *start);
-            between.push(above);
-        };
-        if let Some(array) = array {
-            orphan(path, &array);
-            orphans.insert(path.clone(), array);
-            continue;
-        }
-        implicit.extend(between);
-        nodes.push(Child { path: path.clone(), kind: *kind });
-    }
-    nodes.extend(implicit.into_iter().map(|path| Child { path, kind: Kind::ImplicitGroup }));
-    nodes
-}
-
 fn both(path: &NodePath) -> String {
     format!("{path} has a document of an array and one of a group; it is taken for an array")
 }
 
-/// The metadata encoding that an entry point names.
-fn metadata_encoding(
-    access: &Access,
-    entry_point: &EntryPoint,
-    reading: &Reading,
-) -> Result<Arc<dyn MetadataEncoding>, DocumentError> {
-    let document = &entry_point.metadata_encoding;
-    let registry = access.context.registry();
-    let plugin = registry.metadata_encodings().find(Format::V3Draft, &document.identifier, reading);
-    let plugin = plugin.map_err(|unknown| DocumentError::member("metadata_encoding", unknown.to_string()))?;
-    let created = (plugin.create)(&Creation {
-        format: Format::V3Draft,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading,
-    });
-    created.map_err(|error| DocumentError::member("metadata_encoding", error.to_string()))
-}
-
-/// The extensions of an entry point, applied whatever `must_understand` says (D3-META-20).
-fn extensions(
-    access: &Access,
-    entry_point: &EntryPoint,
-    reading: &Reading,
-) -> Result<Vec<Arc<dyn Extension>>, DocumentError> {
-    let registry = access.context.registry();
-    let mut created = Vec::new();
-    for (position, document) in entry_point.extensions.iter().enumerate() {
-        let member = format!("extensions[{position}]");
-        let plugin = match registry.extensions().find(Format::V3Draft, &document.identifier, reading) {
-            Ok(plugin) => plugin,
-            Err(_) if !document.must_understand => continue,
-            Err(unknown) => {
-                let reason = format!("{unknown}, and readers must understand it");
-                return Err(DocumentError::member(member, reason));
-            }
-        };
-        let creation = Creation {
-            format: Format::V3Draft,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry,
-            reading,
-        };
-        let extension = (plugin.create)(&creation, ExtensionPlace::EntryPoint);
-        created.push(extension.map_err(|error| {
-            DocumentError::member(member, format!("extension `{}`: {error}", document.identifier))
-        })?);
-    }
-    Ok(created)
-}
-
-/// Whether any key lies below `prefix`: what a store lists as prefixes may be empty folders.
+/// Returns whether any key lies below `prefix`. A store may list empty folders.
 fn has_keys(access: &Access, prefix: &Prefix) -> Result<bool, Error> {
     let mut prefixes = vec![prefix.clone()];
     while let Some(prefix) = prefixes.pop() {
@@ -548,41 +480,4 @@ fn has_keys(access: &Access, prefix: &Prefix) -> Result<bool, Error> {
         prefixes.extend(below.prefixes);
     }
     Ok(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn path(text: &str) -> NodePath {
-        NodePath::parse(text, Format::V3Draft).unwrap()
-    }
-
-    #[test]
-    fn groups_between_explicit_nodes_are_implicit_and_nothing_is_below_an_array() {
-        let explicit = [
-            ("/", Kind::ImplicitGroup),
-            ("/a/b/c", Kind::Array),
-            ("/a/b/c/x", Kind::Group),
-            ("/a/b/c/x/y/z", Kind::Array),
-            ("/d", Kind::Group),
-        ];
-        let explicit = explicit.map(|(text, kind)| (path(text), kind)).into_iter().collect();
-        let mut orphans = Vec::new();
-        let mut nodes = with_implicit_groups(explicit, &path("/"), |orphan, array| {
-            orphans.push((orphan.clone(), array.clone()))
-        });
-        nodes.sort();
-        let names: Vec<_> = nodes.iter().map(|node| (node.path.to_string(), node.kind)).collect();
-        let wanted = [
-            ("/", Kind::ImplicitGroup),
-            ("/a", Kind::ImplicitGroup),
-            ("/a/b", Kind::ImplicitGroup),
-            ("/a/b/c", Kind::Array),
-            ("/d", Kind::Group),
-        ];
-        assert_eq!(names, wanted.map(|(text, kind)| (text.to_owned(), kind)));
-        let orphan = |text| (path(text), path("/a/b/c"));
-        assert_eq!(orphans, [orphan("/a/b/c/x"), orphan("/a/b/c/x/y/z")]);
-    }
 }

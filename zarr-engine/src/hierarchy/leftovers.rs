@@ -8,9 +8,9 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Prefix};
 
 use super::access::Access;
-use super::dialect::{Dialect, NewNode, in_the_way};
-use super::foreign::{OF_V2, OF_V3};
-use crate::array::Array;
+use super::kind::Kind;
+use super::other_formats::{is_of_v2, is_of_v3};
+use super::rules::{FormatRules, NewNode, in_the_way};
 use crate::error::Error;
 
 /// Runs `read`, and lists what lies directly below `prefix`, the folder of a node that is to be created. Where each
@@ -28,7 +28,7 @@ pub(super) fn with_listing<T: Send + Sync>(
         let read = read()?;
         return Ok((read, Some(access.store.list_dir(prefix)?)));
     }
-    if access.new_groups.cover(access, path) {
+    if access.new_groups.cover(&access.context, path) {
         return Ok((read()?, Some(Directory::default())));
     }
     let listed = OnceLock::new();
@@ -47,7 +47,7 @@ pub(super) fn with_listings<T: Send + Sync>(
     new: &[(&NodePath, Prefix)],
     read: impl Fn() -> Result<T, Error> + Sync,
 ) -> Result<(T, Vec<Prefix>), Error> {
-    let is_known = |path: &NodePath| access.new_groups.cover(access, path);
+    let is_known = |path: &NodePath| access.new_groups.cover(&access.context, path);
     let unknown: Vec<_> = new.iter().filter(|(path, _)| !is_known(path)).map(|(_, prefix)| prefix).collect();
     if unknown.is_empty() || !access.store.capabilities().listable {
         return Ok((read()?, Vec::new()));
@@ -74,7 +74,7 @@ fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
     if access.new_groups.take_start() {
         let root = access.store.list_dir(&Prefix::root())?;
         if is_empty(&root) {
-            access.new_groups.add(access, &NodePath::root());
+            access.new_groups.add(&access.context, &NodePath::root());
             return Ok(root);
         }
     }
@@ -82,9 +82,9 @@ fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
 }
 
 /// Notes that nothing lies below a group that was just created, if its folder was `listed` as empty.
-pub(super) fn note_group(access: &Access, path: &NodePath, node: NewNode<'_>, listed: Option<&Directory>) {
-    if !access.is_local() && matches!(node, NewNode::Group(_)) && listed.is_some_and(is_empty) {
-        access.new_groups.add(access, path);
+pub(super) fn note_group(access: &Access, node: &NewNode<'_>, listed: Option<&Directory>) {
+    if !access.is_local() && node.kind() == Kind::Group && listed.is_some_and(is_empty) {
+        access.new_groups.add(&access.context, node.path);
     }
 }
 
@@ -98,41 +98,41 @@ pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
     listed.is_none_or(|listed| listed.keys.contains(key))
 }
 
-/// Erases the chunks that the new `array` would show, unless its folder was `listed` as empty.
+/// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty.
 ///
-/// Chunks stay where a document of another format is in the same folder: they are those of that format, or of both.
+/// Chunks stay if a document of another format is in the same folder: they may belong to that format.
 ///
 /// # Errors
 ///
 /// [`Error::InTheWay`] if nodes lie below the array, [`Error::ChunkKey`], [`Error::Store`].
 pub(super) fn erase(
     access: &Access,
-    dialect: &dyn Dialect,
-    array: &Array,
+    rules: &dyn FormatRules,
+    array: &NewNode<'_>,
     listed: Option<&Directory>,
 ) -> Result<(), Error> {
+    let Some(chunks) = array.leftovers else { return Ok(()) };
     let Some(listed) = listed.filter(|listed| !is_empty(listed)) else { return Ok(()) };
-    if listed.keys.iter().any(|key| is_foreign(dialect.format(), key)) {
+    if listed.keys.iter().any(|key| is_foreign(rules.format(), key)) {
         return Ok(());
     }
-    let prefix = dialect.chunks(array.path())?;
-    for key in access.store.list_prefix(&prefix)? {
+    let path = array.path;
+    for key in access.store.list_prefix(&rules.chunks(path)?)? {
         let key = key?;
-        if let Some(node) = dialect.node_with(&key).filter(|node| node != array.path()) {
-            let path = array.path();
-            let what =
+        if let Some(node) = rules.node_of(&key).filter(|node| node != path) {
+            let reason =
                 format!("{node} is below it, and only groups have nodes below them; erase {path} first");
-            return Err(in_the_way(path, what));
+            return Err(in_the_way(path, reason));
         }
     }
-    array.erase_leftovers()
+    chunks.erase()
 }
 
-/// Whether a key in the folder of a node is a document of another format.
+/// Returns whether a key in the folder of a node is that of a document of another format.
 fn is_foreign(format: Format, key: &Key) -> bool {
     match format {
-        Format::V2 => key.name() == OF_V3,
-        Format::V3 => OF_V2.contains(&key.name()),
-        Format::V3Draft => key.name() == OF_V3 || OF_V2.contains(&key.name()),
+        Format::V2 => is_of_v3(key),
+        Format::V3 => is_of_v2(key),
+        Format::V3Draft => is_of_v3(key) || is_of_v2(key),
     }
 }

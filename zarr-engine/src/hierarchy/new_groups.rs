@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zarr_spec::NodePath;
 
-use super::access::Access;
+use crate::context::Context;
 
 /// Groups that are remembered at most.
 const MOST: usize = 10_000;
@@ -35,8 +35,8 @@ impl NewGroups {
 
     /// Whether `path` is below a group, or is one, that nothing was below when it was created. Nothing is known once
     /// chunks may have been left without a document.
-    pub(super) fn cover(&self, access: &Access, path: &NodePath) -> bool {
-        if access.context.leftovers.load(Ordering::SeqCst) {
+    pub(super) fn cover(&self, context: &Context, path: &NodePath) -> bool {
+        if context.leftovers.load(Ordering::SeqCst) {
             return false;
         }
         let known = self.lock();
@@ -45,8 +45,8 @@ impl NewGroups {
     }
 
     /// Remembers a group that nothing is below, unless one above it is remembered.
-    pub(super) fn add(&self, access: &Access, group: &NodePath) {
-        if self.cover(access, group) {
+    pub(super) fn add(&self, context: &Context, group: &NodePath) {
+        if self.cover(context, group) {
             return;
         }
         let mut known = self.lock();

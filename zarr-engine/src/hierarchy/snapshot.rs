@@ -5,6 +5,8 @@ use std::sync::{PoisonError, RwLock};
 
 use zarr_spec::NodePath;
 
+use super::listing::is_below;
+
 /// A copy of documents, if there is one.
 #[derive(Debug)]
 pub(super) struct Snapshot<D>(RwLock<Option<BTreeMap<NodePath, D>>>);
@@ -50,20 +52,6 @@ impl<D: Clone> Snapshot<D> {
     fn with<T>(&self, look: impl FnOnce(&BTreeMap<NodePath, D>) -> T) -> Option<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(look)
     }
-}
-
-/// Whether `node` is a descendant of `path`.
-pub(super) fn is_below(node: &NodePath, path: &NodePath) -> bool {
-    node.names().len() > path.names().len() && node.names().starts_with(path.names())
-}
-
-/// Those of `nodes` that are directly below `path`.
-pub(super) fn directly_below<D>(
-    nodes: Vec<(NodePath, D)>,
-    path: &NodePath,
-) -> impl Iterator<Item = (NodePath, D)> {
-    let depth = path.names().len() + 1;
-    nodes.into_iter().filter(move |(node, _)| node.names().len() == depth)
 }
 
 #[cfg(test)]

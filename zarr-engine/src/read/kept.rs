@@ -10,9 +10,9 @@ use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 
 use super::cells::WHOLE;
 use super::region::Want;
-use crate::array::{ArrayInner, KeptIndex, hash};
+use crate::array::{ArrayInner, KeptIndex};
 use crate::error::Error;
-use crate::locks::{Claim, Claiming};
+use crate::locks::{Claim, Claiming, hash};
 use crate::memory::{Fresh, KeptMemory};
 
 /// The decoded chunks that the store of an array keeps, for one read.

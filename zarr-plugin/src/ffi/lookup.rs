@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_spec::data_type::{Created, DataTypeDocument};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::registry::Elsewhere;
+use zarr_spec::host::registry::FallbackResolver;
 use zarr_spec::{
     Codec, CodecError, Creation, DataTypeError, Format, Registry, Representation, Resolve, Value, json,
 };
@@ -120,7 +120,7 @@ pub(crate) unsafe fn with_lookup<R>(
     }
     // SAFETY: as this function asks.
     let host = Arc::new(Host(Mutex::new(Some(unsafe { read(shown) }?))));
-    let result = body(&registry.with_elsewhere(Arc::clone(&host) as Arc<dyn Elsewhere>));
+    let result = body(&registry.with_fallback(Arc::clone(&host) as Arc<dyn FallbackResolver>));
     // Whoever has kept the registry finds nobody from now on.
     *host.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     result
@@ -145,7 +145,7 @@ impl Host {
     }
 }
 
-impl Elsewhere for Host {
+impl FallbackResolver for Host {
     fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
         let asked = self.ask(|lookup| {
             let codec = required(lookup.codec, "codec")?;

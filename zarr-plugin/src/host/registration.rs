@@ -217,6 +217,7 @@ impl Lazy {
                     describer.opens_stores()?.describe(description, given)
                 },
             ))),
+            recognizes: |_| false,
             about,
             origin,
         }

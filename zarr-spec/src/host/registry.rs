@@ -83,7 +83,7 @@ pub struct Registry {
     extensions: Table<dyn Extension>,
     stores: Vec<StorePlugin>,
     missing_stores: Missing,
-    elsewhere: Option<Arc<dyn Elsewhere>>,
+    fallback: Option<Arc<dyn FallbackResolver>>,
 }
 
 /// A kind of plugin that a [`Registry`] has a table of.
@@ -140,22 +140,23 @@ registered! {
     dyn Extension: extensions, "All generic extensions.";
 }
 
-/// Who is asked for what a registry does not have: for a plugin that was loaded, the program that it was loaded into.
+/// Creates codecs and data types that are missing from a registry. The registry of a loaded plugin uses the plugins of the
+/// program that loaded it.
 ///
-/// `creation` is as for the plugin itself, with the registry that does not have it.
-pub trait Elsewhere: fmt::Debug + Send + Sync {
-    /// A codec for what the codecs before it leave.
+/// `creation` is the same as for a plugin of the registry.
+pub trait FallbackResolver: fmt::Debug + Send + Sync {
+    /// Creates a codec for what the codecs before it produce.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if nobody has it, and what its plugin says.
+    /// [`CodecError::Unsupported`] if it is unknown; the errors of its plugin.
     fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
 
-    /// What documents of `to` call a codec, and its configuration there.
+    /// Translates the document of a codec to the format `to`.
     ///
     /// # Errors
     ///
-    /// As [`Elsewhere::codec`], and where that format has no such codec.
+    /// As [`FallbackResolver::codec`]; also if that format does not have the codec.
     fn translate(
         &self,
         creation: &Creation<'_>,
@@ -163,11 +164,11 @@ pub trait Elsewhere: fmt::Debug + Send + Sync {
         to: Format,
     ) -> Result<ExtensionDocument, CodecError>;
 
-    /// A data type.
+    /// Creates a data type.
     ///
     /// # Errors
     ///
-    /// [`DataTypeError::Unknown`] if nobody has it, and what its plugin says.
+    /// [`DataTypeError::Unknown`] if it is unknown; the errors of its plugin.
     fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError>;
 }
 
@@ -193,10 +194,10 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The same plugins, and somebody who is asked for codecs and data types that are not among them.
+    /// Returns a copy that uses `fallback` for codecs and data types that are missing.
     #[must_use]
-    pub fn with_elsewhere(&self, elsewhere: Arc<dyn Elsewhere>) -> Self {
-        Self { elsewhere: Some(elsewhere), ..self.clone() }
+    pub fn with_fallback(&self, fallback: Arc<dyn FallbackResolver>) -> Self {
+        Self { fallback: Some(fallback), ..self.clone() }
     }
 
     /// Adds a plugin by hand.
@@ -328,9 +329,9 @@ impl Registry {
             registry: self,
             reading,
         };
-        match (self.data_type_plugin(format, document, reading), &self.elsewhere) {
+        match (self.data_type_plugin(format, document, reading), &self.fallback) {
             (Ok(plugin), _) => (plugin.create)(&creation),
-            (Err(_), Some(elsewhere)) => elsewhere.data_type(&creation),
+            (Err(_), Some(fallback)) => fallback.data_type(&creation),
             (Err(unknown), None) => Err(DataTypeError::Unknown(unknown.to_string())),
         }
     }
@@ -342,9 +343,9 @@ impl Registry {
     /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
     pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
         let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
-        match (found, &self.elsewhere) {
+        match (found, &self.fallback) {
             (Ok(plugin), _) => (plugin.create)(creation, decoded),
-            (Err(_), Some(elsewhere)) => elsewhere.codec(creation, decoded),
+            (Err(_), Some(fallback)) => fallback.codec(creation, decoded),
             (Err(unknown), None) => Err(CodecError::Unsupported(unknown.to_string())),
         }
     }
@@ -361,9 +362,9 @@ impl Registry {
         to: Format,
     ) -> Result<ExtensionDocument, CodecError> {
         let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
-        let plugin = match (found, &self.elsewhere) {
+        let plugin = match (found, &self.fallback) {
             (Ok(plugin), _) => plugin,
-            (Err(_), Some(elsewhere)) => return elsewhere.translate(creation, decoded, to),
+            (Err(_), Some(fallback)) => return fallback.translate(creation, decoded, to),
             (Err(unknown), None) => return Err(CodecError::Unsupported(unknown.to_string())),
         };
         let preferred = plugin.identifiers.in_format(to).ok_or_else(|| {
@@ -434,7 +435,7 @@ impl Resolve for Registry {
     }
 
     fn has_fallback(&self) -> bool {
-        self.elsewhere.is_some()
+        self.fallback.is_some()
     }
 }
 

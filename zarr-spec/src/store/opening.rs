@@ -1,6 +1,7 @@
 //! How stores are opened: by a path or a URL, or as JSON describes them.
 
 use std::fmt::{self, Debug};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::de::{self, DeserializeOwned};
@@ -97,6 +98,9 @@ pub struct StorePlugin {
     pub open: &'static OpenStore,
     /// Opens one from its description. `None`: by the [`StoreConfiguration`] of the same name, which is linked.
     pub describe: Option<&'static DescribeStore>,
+    /// Returns whether a plain path is that of a file that this store opens, such as an archive. The path is opened as a
+    /// URL with the first of `schemes`. The file need not exist: a name may be enough.
+    pub recognizes: fn(&Path) -> bool,
     /// What it says of itself.
     pub about: About,
     /// The crate it comes from.
@@ -107,7 +111,15 @@ impl StorePlugin {
     /// A store that answers to `schemes`. Its crate has a [`StoreConfiguration`] of the same name.
     #[must_use]
     pub const fn new(name: &'static str, schemes: &'static [&'static str], open: &'static OpenStore) -> Self {
-        Self { name, schemes, open, describe: None, about: About::NOTHING, origin: Origin::UNKNOWN }
+        Self {
+            name,
+            schemes,
+            open,
+            describe: None,
+            recognizes: |_| false,
+            about: About::NOTHING,
+            origin: Origin::UNKNOWN,
+        }
     }
 
     /// Opens a store from its description.
@@ -139,6 +151,12 @@ impl StorePlugin {
     #[must_use]
     pub const fn from(self, origin: Origin) -> Self {
         Self { origin, ..self }
+    }
+
+    /// A store that also opens plain paths of files for which `recognizes` returns true.
+    #[must_use]
+    pub const fn recognizing(self, recognizes: fn(&Path) -> bool) -> Self {
+        Self { recognizes, ..self }
     }
 }
 

@@ -9,8 +9,8 @@ use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Object, format};
 use zarr_kit::{
-    Array, Child, Context, FallbackPolicy, Format, Group, Hierarchy, Kind, Mode, Node, NodePath, open_store,
-    readable_location,
+    Array, Context, FallbackPolicy, Format, Group, Hierarchy, Kind, Mode, Node, NodeEntry, NodePath,
+    open_store, readable_location,
 };
 
 use crate::arguments::{Copy, Reading};
@@ -225,7 +225,7 @@ pub(crate) fn folder(location: &str) -> Option<PathBuf> {
 /// Everything that is to be copied, and everything that cannot be.
 fn plan(
     source: &Hierarchy,
-    nodes: &[Child],
+    nodes: &[NodeEntry],
     format: Format,
     arguments: &Copy,
     losses: &mut Losses,
@@ -256,13 +256,13 @@ fn refuse(refused: &[String]) -> Result<(), Failure> {
 
 fn plan_node(
     source: &Hierarchy,
-    child: &Child,
+    child: &NodeEntry,
     format: Format,
     arguments: &Copy,
     losses: &mut Losses,
 ) -> Result<Option<Planned>, Failure> {
     let path = child.path.in_format(format).map_err(|error| Failure::Fault(error.into()))?;
-    Ok(match source.node_at(&child.path)? {
+    Ok(match source.node(&child.path)? {
         // It comes with the nodes below it.
         Node::Group(_) if child.kind == Kind::ImplicitGroup => None,
         Node::Group(group) => {
@@ -377,7 +377,7 @@ fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) ->
     let text = path.to_string();
     let is_there = destination.exists(&text)?;
     // The root of a hierarchy of the draft is there without a document.
-    let is_implicit = is_there && destination.group_at(path)?.is_implicit();
+    let is_implicit = is_there && destination.group(path)?.is_implicit();
     match is_there && !is_implicit {
         false => drop(destination.create_group(&text, attributes.clone())?),
         true if attributes.is_empty() => {}

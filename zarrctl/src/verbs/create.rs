@@ -3,7 +3,7 @@
 use zarr_kit::metadata::DocumentError;
 use zarr_kit::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
 use zarr_kit::spec::{Object, Reading, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, entry_point, open_store};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, open_store};
 
 use crate::arguments::Create;
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ fn asked_entry_point(arguments: &Create, context: &Context) -> Result<Option<Ent
     if name.is_none() && extensions.is_empty() {
         return Ok(None);
     }
-    let plain = entry_point(context.registry(), name.as_deref().unwrap_or("json"))?;
+    let plain = Hierarchy::draft_entry_point(context.registry(), name.as_deref().unwrap_or("json"))?;
     let wrong = |error: DocumentError| Failure::fault(format!("--hierarchy-extension: {error}"));
     let mut document = entry_point_document(&plain).map_err(wrong)?;
     if let Some(members) = document.as_object_mut() {

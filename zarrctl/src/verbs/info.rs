@@ -349,7 +349,7 @@ fn object(hierarchy: &Hierarchy, known: &Known) -> Object {
         object.insert("attributes", attributes.clone());
     }
     object.insert("problems", known.problems.iter().map(String::as_str).collect::<Value>());
-    object.insert("warnings", hierarchy.warnings().iter().map(String::as_str).collect::<Value>());
+    object.insert("warnings", hierarchy.warnings().iter().map(ToString::to_string).collect::<Value>());
     object
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use zarr_kit::json;
 use zarr_kit::spec::{Object, Value, printable};
-use zarr_kit::{Child, Hierarchy, Kind, Node, NodePath};
+use zarr_kit::{Hierarchy, Kind, Node, NodeEntry, NodePath};
 
 use crate::arguments::Tree;
 use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
 }
 
 /// Writes a line for each of the nodes, which are one with all below it.
-pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[Child], to: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Write) -> Result<(), Failure> {
     let base = nodes.first().map_or(0, |node| node.path.names().len());
     // Whether more siblings follow, for each level above the node at hand.
     let mut open: Vec<bool> = Vec::new();
@@ -54,22 +54,22 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[Child], to: &mut dyn Write) 
     Ok(())
 }
 
-fn has_sibling_behind(nodes: &[Child], path: &NodePath) -> bool {
+fn has_sibling_behind(nodes: &[NodeEntry], path: &NodePath) -> bool {
     let depth = path.names().len();
     let behind = nodes.iter().find(|node| node.path.names().len() <= depth);
     behind.is_some_and(|node| node.path.names().len() == depth)
 }
 
 /// What follows a name, with the space between. One node that cannot be read does not hide the others.
-fn label(hierarchy: &Hierarchy, child: &Child) -> String {
+fn label(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
     let unreadable = |error: &zarr_kit::Error| format!(" unreadable: {}", problems(error).join("; "));
-    match hierarchy.node_at(&child.path) {
+    match hierarchy.node(&child.path) {
         Ok(node) => label_of(hierarchy, child, node).unwrap_or_else(|error| unreadable(&error)),
         Err(error) => unreadable(&error),
     }
 }
 
-fn label_of(hierarchy: &Hierarchy, child: &Child, node: Node) -> Result<String, zarr_kit::Error> {
+fn label_of(hierarchy: &Hierarchy, child: &NodeEntry, node: Node) -> Result<String, zarr_kit::Error> {
     Ok(match (child.kind, node) {
         (Kind::ImplicitGroup, _) => " (implicit group)".to_owned(),
         (_, Node::Group(_)) => match child.path.is_root() {
@@ -98,11 +98,11 @@ fn label_of(hierarchy: &Hierarchy, child: &Child, node: Node) -> Result<String, 
     })
 }
 
-fn member(hierarchy: &Hierarchy, child: &Child) -> Value {
+fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {
     let mut object = Object::new();
     object.insert("path", child.path.to_string().as_str());
     let mut kind = |kind: &str| object.insert("kind", kind);
-    let node = match hierarchy.node_at(&child.path) {
+    let node = match hierarchy.node(&child.path) {
         Ok(node) => node,
         Err(error) => {
             kind("unreadable");

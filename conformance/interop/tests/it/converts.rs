@@ -9,9 +9,10 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use zarr_interop::environment::run_script;
 use zarr_interop::{Case, Packages, Writer, python, written, zarrctl};
+use zarr_kit::convert::{conversion_losses, convert_metadata};
 use zarr_kit::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
 use zarr_kit::spec::Reading;
-use zarr_kit::{Format, Mode, Registry, conversion_losses, convert_metadata};
+use zarr_kit::{Format, Mode, Registry};
 
 /// What other programs say of what they do not have.
 const UNSUPPORTED: &[(&str, &[&str])] = &[

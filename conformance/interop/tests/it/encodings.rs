@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use zarr_conformance::stores::MinimalStore;
-use zarr_interop::memory;
+use zarr_interop::{memory, warnings};
 use zarr_kit::metadata::NodeMetadata;
 use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::store::{Capabilities, Store, get_value};
 use zarr_kit::spec::{Key, Object, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, entry_point, json};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, json};
 
 const NODE_INDEX: &str = "https://zarr-kit.example/spec/extensions/node-index/1.0";
 
@@ -89,7 +89,7 @@ fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
 
 /// A copy of the documents and of the values of all arrays.
 fn converted(source: &Hierarchy, encoding: &str) -> Hierarchy {
-    let entry_point = entry_point(context().registry(), encoding).unwrap();
+    let entry_point = Hierarchy::draft_entry_point(context().registry(), encoding).unwrap();
     let target = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
     for node in source.walk(&source.path("/").unwrap()).unwrap() {
         let path = node.path.to_string();
@@ -118,7 +118,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
     let in_json = Hierarchy::create(memory(), &context(), Format::V3Draft).unwrap();
     fill(&in_json);
     for name in ["cbor", "msgpack"] {
-        let entry_point = entry_point(context().registry(), name).unwrap();
+        let entry_point = Hierarchy::draft_entry_point(context().registry(), name).unwrap();
         let created = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
         fill(&created);
         let suffix = format!(".{name}");
@@ -141,7 +141,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
         // Opened anew, it is found by what it says.
         let opened = Hierarchy::open(Arc::clone(created.store()), &context()).unwrap();
         assert_eq!(documents(&opened), documents(&in_json));
-        assert_eq!(opened.warnings(), Vec::<String>::new());
+        assert_eq!(warnings(&opened), Vec::<String>::new());
         let numbers = opened.array(&format!("/g/implicit/a{}", ARRAYS.len() - 1)).unwrap();
         let wanted: Vec<u16> = (0..15).collect();
         assert_eq!(numbers.read_values::<u16>(&Selection::All).unwrap(), wanted);
@@ -195,7 +195,7 @@ fn an_encoding_that_is_unknown_or_half_said_is_refused() {
 #[test]
 fn a_document_that_is_damaged_is_named() {
     for name in ["cbor", "msgpack"] {
-        let entry_point = entry_point(context().registry(), name).unwrap();
+        let entry_point = Hierarchy::draft_entry_point(context().registry(), name).unwrap();
         let hierarchy = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
         hierarchy.create_array("/a", &ArrayBuilder::new([1], "int8")).unwrap();
         let key = format!("meta/a.array.{name}");
@@ -212,7 +212,10 @@ fn a_document_that_is_damaged_is_named() {
 fn indexed(encoding: &str) -> EntryPoint {
     let index =
         ExtensionDocument { must_understand: false, ..ExtensionDocument::new(NODE_INDEX, Value::Null) };
-    EntryPoint { extensions: vec![index], ..entry_point(context().registry(), encoding).unwrap() }
+    EntryPoint {
+        extensions: vec![index],
+        ..Hierarchy::draft_entry_point(context().registry(), encoding).unwrap()
+    }
 }
 
 #[test]

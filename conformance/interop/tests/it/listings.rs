@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
-use zarr_interop::{FarStore, created};
+use zarr_interop::{FarStore, created, warnings};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{NodePath, Object};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, open_store};
@@ -37,12 +37,44 @@ fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
                 [("/a", Kind::Group), ("/b", Kind::Unreadable), ("/c", Kind::Group), ("/c/d", Kind::Array)];
             assert_eq!(walked(&hierarchy), wanted.map(|(path, kind)| (path.to_owned(), kind)), "{format}");
             assert_eq!(hierarchy.children(&NodePath::root()).unwrap().len(), 3, "{format}");
-            let told = hierarchy.warnings();
+            let told = warnings(&hierarchy);
             assert!(told.iter().any(|warning| warning.contains("it is a socket")), "{told:?}");
             assert!(matches!(hierarchy.node("/b"), Err(Error::Store(_))), "{format}");
         }
         // A copy of all documents is not made without one of them.
         assert!(hierarchy.consolidate("/").is_err(), "{format}");
+    }
+}
+
+#[test]
+fn an_unreadable_document_of_v2_concerns_its_own_node_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
+    let hierarchy = Hierarchy::create(Arc::clone(&store), &context, Format::V2).unwrap();
+    for name in ["/a", "/c"] {
+        hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap();
+    }
+    let socket = |node: &str, document: &str| {
+        std::fs::create_dir(folder.path().join(node)).unwrap();
+        UnixListener::bind(folder.path().join(node).join(document)).unwrap()
+    };
+    let _group = socket("b", ".zgroup");
+    let hints = ReadHints::new(4, 0);
+    let far: Arc<dyn Store> = Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, hints));
+    let open = |store: &Arc<dyn Store>| Hierarchy::open(Arc::clone(store), &context).unwrap();
+    for store in [&store, &far] {
+        let hierarchy = open(store);
+        let arrays = hierarchy.group("/").unwrap().arrays().unwrap();
+        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
+        assert_eq!(paths, ["/a", "/c"]);
+        let told = warnings(&hierarchy);
+        assert!(told.iter().any(|warning| warning.contains("it is a socket")), "{told:?}");
+    }
+    let _array = socket("d", ".zarray");
+    for store in [&store, &far] {
+        let error = open(store).group("/").unwrap().arrays().unwrap_err().to_string();
+        assert!(error.contains("d/.zarray"), "{error}");
     }
 }
 

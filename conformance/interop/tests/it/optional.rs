@@ -7,10 +7,10 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
+use zarr_kit::convert::convert_metadata;
 use zarr_kit::spec::{ByteOrder, Value};
 use zarr_kit::{
-    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Registry, Selection, convert_metadata, json,
-    open_store,
+    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Registry, Selection, json, open_store,
 };
 use zarrs::array::{ElementOwned, IntoArrayBytes};
 use zarrs::filesystem::FilesystemStore;

@@ -182,7 +182,7 @@ fn read_all(folder: &Path) -> Result<(), String> {
         return Err("no node".to_owned());
     }
     for node in nodes.iter().filter(|node| node.kind == Kind::Array) {
-        let array = hierarchy.array_at(&node.path).map_err(|error| format!("{error:?}"))?;
+        let array = hierarchy.array(&node.path).map_err(|error| format!("{error:?}"))?;
         array.read(&Selection::All).map_err(|error| format!("{error:?}"))?;
     }
     Ok(())

@@ -72,7 +72,7 @@ pub(super) fn check_readable(folder: &Path, format: Format) -> usize {
         Node::Array(array) => array.read(&Selection::All).map(|_| true).unwrap(),
         Node::Unreadable(unreadable) => panic!("{} cannot be read: {}", unreadable.path, unreadable.error),
     };
-    children.filter(|child| is_array(hierarchy.node_at(&child.path).unwrap())).count()
+    children.filter(|child| is_array(hierarchy.node(&child.path).unwrap())).count()
 }
 
 fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {

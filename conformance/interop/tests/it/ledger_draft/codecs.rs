@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zarr_interop::CountingStore;
+use zarr_interop::{CountingStore, warnings};
 use zarr_kit::spec::{Codec, CodecPlugin, Creation, Identifiers, Output, Reading, Representation, Size};
 use zarr_kit::{Array, Context, Error, Format, Hierarchy, Mode, Selection};
 
@@ -319,7 +319,7 @@ fn a_newer_minor_version_of_a_codec_is_accepted() {
         set(&*store, "data/a/c0", &hex("1f8b0800000000000403636004006922de3602000000"));
         let hierarchy = open(&store, &context());
         hierarchy.array("/a").map(|array| {
-            (array.read_values::<i16>(&Selection::All).unwrap().into_vec(), hierarchy.warnings())
+            (array.read_values::<i16>(&Selection::All).unwrap().into_vec(), warnings(&hierarchy))
         })
     };
     assert_eq!(reading("1.0").unwrap(), (vec![1], Vec::new()));

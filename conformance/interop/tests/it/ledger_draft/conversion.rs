@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use zarr_kit::convert::convert_metadata;
 use zarr_kit::metadata::{v2, v3};
 use zarr_kit::spec::{Object, Reading};
-use zarr_kit::{Array, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
+use zarr_kit::{Array, Error, Format, Hierarchy, Mode, Selection};
 
 use super::support::{
     ENDIAN, GZIP, array, array_document, context, get, get_json, keys, memory, message, one_chunk, set,

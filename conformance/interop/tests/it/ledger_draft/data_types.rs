@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use zarr_interop::warnings;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, ArrayBuilder, ArrayOptions, Context, Error, FallbackPolicy, Format, Hierarchy, Mode, Selection,
@@ -101,7 +102,7 @@ fn a_fallback_is_never_used_in_silence() {
         assert_eq!(used, "int64");
         assert_eq!(serde_json::from_str::<Value>(&unknown).unwrap(), data_type);
         assert_eq!(array.read_values::<i64>(&Selection::All).unwrap(), [1]);
-        let warnings = hierarchy.warnings();
+        let warnings = warnings(&hierarchy);
         assert_eq!(
             warnings.iter().any(|warning| warning.contains(UNKNOWN) && warning.contains("int64")),
             warns

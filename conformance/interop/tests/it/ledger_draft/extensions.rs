@@ -8,7 +8,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_kit::spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_kit::spec::{BoxError, Identifiers, Object, Reading};
-use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Registry, Selection, entry_point};
+use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Mode, Registry, Selection};
 
 use super::support::{
     array, array_document, children, context, context_with, draft, get, get_json, keys, memory, message,
@@ -69,7 +69,7 @@ fn what_decides_on_every_node_is_always_required() {
     assert_eq!(stored.first().zip(stored.last()), Some((&b'}', &b'{')));
     assert_eq!(open(&store, &context_backwards).array("/g/a").unwrap().shape(), [2]);
     // A new hierarchy in that encoding.
-    let point = entry_point(context_backwards.registry(), "backwards").unwrap();
+    let point = Hierarchy::draft_entry_point(context_backwards.registry(), "backwards").unwrap();
     let created = Hierarchy::create_draft(memory(), &context_backwards, &point).unwrap();
     created.create_group("/g", Object::new()).unwrap();
     assert_eq!(keys(&**created.store()), ["meta/g.group.nosj", "zarr.json"]);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zarr_interop::CountingStore;
+use zarr_kit::convert::convert_metadata;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, ArrayBuilder, Error, Format, Hierarchy, Mode, Selection, convert_metadata};
+use zarr_kit::{Array, ArrayBuilder, Error, Format, Hierarchy, Mode, Selection};
 
 use super::support::{
     array, array_document, context, context_with, get, get_json, hex, keys, memory, message, set, value,

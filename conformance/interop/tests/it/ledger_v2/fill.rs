@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use zarr_kit::convert::convert_metadata;
 use zarr_kit::metadata::NodeMetadata;
-use zarr_kit::{ArrayBuilder, Format, Hierarchy, Selection, convert_metadata};
+use zarr_kit::{ArrayBuilder, Format, Hierarchy, Selection};
 
 use super::stored;
 use super::support::{Stored, all, spec_value};

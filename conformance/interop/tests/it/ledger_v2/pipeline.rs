@@ -1,6 +1,7 @@
 //! Section 7 and the codecs of section 11 that need a whole array.
 
 use serde_json::json;
+use zarr_interop::warnings;
 use zarr_kit::{Error, Selection};
 
 use super::stored;
@@ -52,11 +53,11 @@ fn unknown_parameters_are_refused_strictly_and_ignored_with_a_warning_otherwise(
     let array = lenient.array();
     array.write_values::<i32>(&Selection::All, &[1, 2, 3, 4]).unwrap();
     assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), [1, 2, 3, 4]);
-    assert!(array.hierarchy().warnings().iter().any(|warning| warning.contains('x')));
+    assert!(warnings(array.hierarchy()).iter().any(|warning| warning.contains('x')));
     let strict = stored(&members).strictly();
     assert!(strict.error().contains("codec `zlib`"), "{}", strict.error());
     let clean = stored(&json!({"compressor": {"id": "zlib", "level": 1}})).strictly().array();
-    assert!(clean.hierarchy().warnings().is_empty());
+    assert!(warnings(clean.hierarchy()).is_empty());
 }
 
 /// Tests V2-PIPE-08.

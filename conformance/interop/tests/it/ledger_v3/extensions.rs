@@ -1,6 +1,7 @@
 //! `extensions.md`: names that nobody here has, structures, and the rules for all extensions.
 
 use serde_json::{Value, json};
+use zarr_interop::warnings;
 use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint};
 use zarr_kit::{ArrayBuilder, Context, Error, Problem, Registry, Selection};
 
@@ -88,7 +89,7 @@ fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
     let older = stored(&json!({"shape": [4], "chunk_grid": older}));
     let array = older.array();
     assert_eq!(array.chunk_grid().grid_shape(), [2]);
-    let warnings = array.hierarchy().warnings();
+    let warnings = warnings(array.hierarchy());
     assert!(warnings.iter().any(|warning| warning.contains("older form of `rectilinear`")), "{warnings:?}");
     assert!(problems(&older.strictly())[0].reason.contains("older form of `rectilinear`"));
 }
@@ -99,7 +100,7 @@ fn attributes_are_never_extensions() {
     let attributes = json!({"anything": 1, "codecs": ["nope"], "must_understand": true, "zarr_format": 9});
     let array = stored(&json!({"attributes": attributes})).strictly().array();
     assert_eq!(array.attributes().len(), 4);
-    assert!(array.hierarchy().warnings().is_empty());
+    assert!(warnings(array.hierarchy()).is_empty());
     let mut group = gr();
     group["attributes"] = attributes;
     let group = Stored::new().json("zarr.json", &group).strictly().open().group("/").unwrap();
@@ -202,7 +203,7 @@ fn the_byte_order_of_struct_is_said_and_that_of_structured_may_be_missing() {
     assert!(unsaid.strictly().error().contains("does not say the byte order"), "struct");
     let unsaid = structured("structured", json!({"name": "bytes"}), fill).strictly().with("c/0", hex(value));
     assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
-    let warnings = unsaid.array().hierarchy().warnings();
+    let warnings = warnings(unsaid.array().hierarchy());
     assert!(warnings.iter().any(|warning| warning.contains("little endian is assumed")), "{warnings:?}");
     // Fields of one byte each have no byte order to say.
     let bytes =

@@ -9,9 +9,9 @@ use zarr_spec::extension::Extension;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, NodePath, Reading, Value};
 
-use super::Kind;
-use super::access::{Access, keyed};
 use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::kind::Kind;
 
 /// The only member of the document.
 const NODES: &str = "nodes";

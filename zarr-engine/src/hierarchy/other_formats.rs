@@ -1,31 +1,39 @@
-//! Documents of other formats in the folders of a node: one store may hold hierarchies of several.
+//! Documents of other formats in the folders of a node: one store may hold hierarchies of several formats.
 
-use zarr_metadata::{DocumentKind, Identified, identify};
+use zarr_metadata::{DOCUMENT_NAMES, DocumentKind, Identified, identify};
 use zarr_spec::{Format, Key, NodePath};
 
 use super::access::Access;
-use super::dialect::Dialect;
+use super::rules::FormatRules;
 use crate::error::Error;
 
-/// Names of documents in the folder of their node.
-pub(super) const OF_V2: [&str; 4] = [".zarray", ".zgroup", ".zattrs", ".zmetadata"];
-pub(super) const OF_V3: &str = "zarr.json";
-
-/// Refuses to erase the node at `path` while documents of another format are where everything would go. One
-/// listing for each of its prefixes; a store that cannot list is not looked into.
-pub(super) fn refuse(access: &Access, dialect: &dyn Dialect, path: &NodePath) -> Result<(), Error> {
-    own_keys(access, dialect, path).map(drop)
+/// What erasing a node does about documents of other formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherFormats {
+    /// Erases nothing if there are any.
+    Refuse,
+    /// Erases nothing if there are any. Keeps files that are not part of Zarr.
+    RefuseKeepingFiles,
+    /// Keeps them and their chunks, and files that are not part of Zarr.
+    Keep,
 }
 
-/// All keys below the prefixes of the node at `path`, as [`refuse`] lists them. Without a listing there are none.
-pub(super) fn own_keys(access: &Access, dialect: &dyn Dialect, path: &NodePath) -> Result<Vec<Key>, Error> {
+/// Refuses to erase the node at `path` if documents of another format would go with it. Makes one listing for each prefix
+/// of the node. A store that cannot list is not checked.
+pub(super) fn refuse(access: &Access, rules: &dyn FormatRules, path: &NodePath) -> Result<(), Error> {
+    own_keys(access, rules, path).map(drop)
+}
+
+/// Returns all keys below the prefixes of the node at `path`, and checks them as [`refuse`] does. Returns no keys if the
+/// store cannot list.
+pub(super) fn own_keys(access: &Access, rules: &dyn FormatRules, path: &NodePath) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     if !access.store.capabilities().listable {
         return Ok(keys);
     }
-    for prefix in dialect.prefixes(path)? {
+    for prefix in rules.prefixes(path)? {
         for key in access.store.list_sorted(&prefix)? {
-            refuse_key(access, dialect, path, &key)?;
+            refuse_key(access, rules, path, &key)?;
             keys.push(key);
         }
     }
@@ -35,30 +43,29 @@ pub(super) fn own_keys(access: &Access, dialect: &dyn Dialect, path: &NodePath) 
 /// Refuses to erase the node at `path` if `key` is that of a document of another format.
 pub(super) fn refuse_key(
     access: &Access,
-    dialect: &dyn Dialect,
+    rules: &dyn FormatRules,
     path: &NodePath,
     key: &Key,
 ) -> Result<(), Error> {
-    match owner(access, dialect.format(), key)? {
+    match other_format(access, rules.format(), key)? {
         Some(format) => Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format }),
         None => Ok(()),
     }
 }
 
-/// The format that a key is a document of; `None` for keys of a hierarchy of `format`, and for those of chunks.
-fn owner(access: &Access, format: Format, key: &Key) -> Result<Option<String>, Error> {
-    let name = key.name();
-    if OF_V2.contains(&name) {
+/// Returns the format of the document with this key if it is not `format`. Returns `None` for keys of chunks.
+fn other_format(access: &Access, format: Format, key: &Key) -> Result<Option<String>, Error> {
+    if is_of_v2(key) {
         return Ok((format != Format::V2).then(|| Format::V2.to_string()));
     }
     if is_of_draft(key) {
         return Ok((format != Format::V3Draft).then(|| Format::V3Draft.to_string()));
     }
-    if name != OF_V3 || format == Format::V3 {
+    if !is_of_v3(key) || format == Format::V3 {
         return Ok(None);
     }
     let Some(bytes) = access.get(key)? else { return Ok(None) };
-    // What cannot be read is somebody's all the same.
+    // A document that cannot be read still belongs to a format.
     let document = access.parse(key, &bytes, DocumentKind::V3).ok();
     Ok(Some(match document.and_then(|document| identify(&document).ok()) {
         Some(Identified::V3) => Format::V3.to_string(),
@@ -67,7 +74,17 @@ fn owner(access: &Access, format: Format, key: &Key) -> Result<Option<String>, E
     }))
 }
 
-/// Whether a key is that of an array or group of the draft, whatever its documents are encoded by.
+/// Returns whether a key is that of a document of v2.
+pub(super) fn is_of_v2(key: &Key) -> bool {
+    DOCUMENT_NAMES.contains(&key.name()) && !is_of_v3(key)
+}
+
+/// Returns whether a key is that of a document of v3, or of the entry point of the draft.
+pub(super) fn is_of_v3(key: &Key) -> bool {
+    key.name() == "zarr.json"
+}
+
+/// Returns whether a key is that of an array or group of the draft, in any metadata encoding.
 pub(super) fn is_of_draft(key: &Key) -> bool {
     let name = key.name();
     let is_document = [".array.", ".group."].iter().any(|kind| name.contains(kind));

@@ -5,27 +5,28 @@ use zarr_metadata::v3::{node_key, prefix};
 use zarr_metadata::{DocumentKind, NodeMetadata, parse_json_member};
 use zarr_spec::{Format, Key, NodePath, Value};
 
-use super::access::{Access, keyed};
-use super::dialect::{Dialect, Found, FoundArray, array_of, not_a_group};
-use super::snapshot::directly_below;
-use super::v3::{V3, parse};
-use super::{Child, Kind};
+use super::V3;
+use super::documents::parse;
 use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::listing::{checked_paths_below, directly_below, paths_below};
+use crate::hierarchy::rules::{FormatRules, Found, FoundArray, array_of, not_a_group};
 
 /// The document of a node in a listing.
 pub(super) enum Listed<'a> {
-    /// From a copy.
+    /// From consolidated metadata.
     Read(Value),
-    /// As it is stored.
+    /// The stored text.
     Stored(&'a Key, &'a [u8]),
     /// The store cannot read it.
     Failed(Error),
-    /// Not to be used: its name is not allowed. The reason is told when the node is opened.
+    /// The format does not allow the name of the node. Opening the node returns the reason.
     Unreadable,
 }
 
 impl Listed<'_> {
-    /// The JSON; nothing where it cannot be read. What is wrong with it is said when the node is opened.
+    /// Parses the JSON. Returns `None` if it cannot be read: opening the node returns the reason.
     pub(super) fn document(self, access: &Access) -> Option<Value> {
         match self {
             Self::Read(document) => Some(document),
@@ -50,7 +51,7 @@ impl Listed<'_> {
         }
     }
 
-    /// The value of the document of a node. A name that v3 does not allow is that of no node, whatever is there.
+    /// The stored document of a node. A node with a name that v3 does not allow is unreadable.
     fn of<'a>(path: &NodePath, key: &'a Key, value: &'a [u8]) -> Listed<'a> {
         match path.check(Format::V3) {
             Ok(()) => Listed::Stored(key, value),
@@ -60,7 +61,7 @@ impl Listed<'_> {
 }
 
 impl V3 {
-    /// What `made` makes of each node directly below the group at `path`, and of its document.
+    /// Calls `made` for each node directly below the group at `path`, with its document.
     pub(super) fn below<T: Send>(
         &self,
         access: &Access,
@@ -76,62 +77,54 @@ impl V3 {
             let below = directly_below(below, path).collect();
             return Ok(access.context.map(below, |(path, document)| made(path, Listed::Read(document))));
         }
-        let list = || {
-            access.check_listable("finding the children of a group")?;
-            access.paths_below(std::slice::from_ref(path), prefix)
-        };
-        Self::there(access, access.checked(check, list)?, made)
-    }
-
-    /// The same for the nodes directly below all of `groups`, with one batch of requests for their documents.
-    pub(super) fn listed<T: Send>(
-        access: &Access,
-        groups: &[NodePath],
-        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
-    ) -> Result<Vec<T>, Error> {
-        Self::there(access, access.paths_below(groups, prefix)?, made)
-    }
-
-    /// The same for those of `paths` where there are nodes.
-    pub(super) fn there<T: Send>(
-        access: &Access,
-        paths: Vec<NodePath>,
-        made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
-    ) -> Result<Vec<T>, Error> {
-        if access.is_local() {
-            // Each document is done with before the next one is read.
-            let one = |path: NodePath| {
-                let key = keyed(node_key(&path))?;
-                Ok(match access.get(&key) {
-                    Ok(value) => value.map(|value| made(path.clone(), Listed::of(&path, &key, &value))),
-                    // One document that cannot be read does not hide the others.
-                    Err(error) => Some(made(path, Listed::Failed(error))),
-                })
-            };
-            return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
-        }
-        let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
-        let values = access.get_each(&keys);
-        let there = paths.into_iter().zip(keys).zip(values);
-        let there = there.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
-        Ok(access.context.map(
-            there,
-            |(path, key, value): (NodePath, Key, Result<Bytes, Error>)| match value {
-                Ok(value) => made(path.clone(), Listed::of(&path, &key, &value)),
-                Err(error) => made(path, Listed::Failed(error)),
-            },
-        ))
+        nodes_at(access, checked_paths_below(access, path, prefix, check)?, made)
     }
 }
 
-/// The member that tells arrays from groups.
+/// Calls `made` for each node directly below all of `groups`, with one batch of requests for their documents.
+pub(super) fn listed<T: Send>(
+    access: &Access,
+    groups: &[NodePath],
+    made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
+) -> Result<Vec<T>, Error> {
+    nodes_at(access, paths_below(access, groups, prefix)?, made)
+}
+
+/// Calls `made` for each of `paths` that has a document. One that cannot be read does not hide the others.
+fn nodes_at<T: Send>(
+    access: &Access,
+    paths: Vec<NodePath>,
+    made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
+) -> Result<Vec<T>, Error> {
+    let made = |path: NodePath, key: &Key, value: Result<Bytes, Error>| match value {
+        Ok(value) => made(path.clone(), Listed::of(&path, key, &value)),
+        Err(error) => made(path, Listed::Failed(error)),
+    };
+    if access.is_local() {
+        // Each document is dropped before the next one is read.
+        let one = |path: NodePath| {
+            let key = keyed(node_key(&path))?;
+            Ok(access.get(&key).transpose().map(|value| made(path, &key, value)))
+        };
+        return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
+    }
+    let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
+    let values = access.get_each(&keys);
+    let nodes = paths.into_iter().zip(keys).zip(values);
+    let nodes = nodes.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
+    let one = |(path, key, value): (NodePath, Key, Result<Bytes, Error>)| made(path, &key, value);
+    Ok(access.context.map(nodes, one))
+}
+
+/// The member with the kind of a node.
 const NODE_TYPE: &str = "node_type";
 
+/// Returns the kind of the node with this document.
 pub(super) fn kind_of(document: &Value) -> Kind {
     kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
 }
 
-/// Of a stored document, nothing else is kept.
+/// Returns the kind in the text of a document. Nothing else of it is parsed.
 pub(super) fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> Kind {
     let read = |reading: &_| parse_json_member(value, DocumentKind::V3, NODE_TYPE, reading);
     kind_called(access.reading(key, read).ok().flatten().as_ref())
@@ -145,11 +138,12 @@ fn kind_called(node_type: Option<&Value>) -> Kind {
     }
 }
 
-pub(super) fn child(path: NodePath, document: &Value) -> Child {
-    Child { path, kind: kind_of(document) }
+/// Returns the entry of the node with this document.
+pub(super) fn entry(path: NodePath, document: &Value) -> NodeEntry {
+    NodeEntry { path, kind: kind_of(document) }
 }
 
-/// An array, of what may be any node.
+/// Returns the metadata of a node if it is an array.
 pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
     if let Err(reason) = path.check(Format::V3) {
         access.warn(format!("{path} is left out: {reason}"));
@@ -162,8 +156,4 @@ pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -
     let node = parse(access, &path, &document);
     let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
     Some((path, metadata))
-}
-
-pub(super) fn groups(nodes: &[Child]) -> Vec<NodePath> {
-    nodes.iter().filter(|node| node.kind.is_group()).map(|node| node.path.clone()).collect()
 }

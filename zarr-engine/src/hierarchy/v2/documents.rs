@@ -1,18 +1,23 @@
-//! The documents of the nodes of v2: what is there, and what they say.
+//! The documents of the nodes of v2.
 
 use bytes::Bytes;
 use zarr_metadata::v2::{
-    array_key, attributes_key, group_key, parse_array, parse_attributes, parse_group, prefix,
+    array_key, attributes_document, attributes_key, group_key, parse_array, parse_attributes, parse_group,
+    prefix,
 };
 use zarr_metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
 use zarr_spec::{Key, NodePath, Object, Value};
 
-use super::access::{Access, keyed};
-use super::dialect::{Found, FoundArray, array_of};
-use super::{Child, Kind};
 use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::listing::paths_below;
+use crate::hierarchy::rules::{Found, FoundArray, array_of};
 
-/// The documents of one node, as far as there are any.
+/// A document that was written, or erased.
+pub(super) type Change = (Key, Option<Value>);
+
+/// The documents of one node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Documents {
     pub(super) array: Option<Value>,
@@ -29,47 +34,59 @@ impl Documents {
         }
     }
 
-    pub(super) fn child(&self, access: &Access, path: NodePath) -> Option<Child> {
-        child(access, path, self.array.is_some(), self.group.is_some())
+    pub(super) fn entry(&self, access: &Access, path: NodePath) -> Option<NodeEntry> {
+        entry(access, path, self.array.is_some(), self.group.is_some())
     }
 }
 
-/// The nodes directly below all of `groups`, with one batch of requests. Their documents need not be readable.
-pub(super) fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<Child>, Error> {
-    children_at(access, access.paths_below(groups, prefix)?)
+/// Lists the nodes directly below all of `groups`. Their documents need not be readable.
+pub(super) fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<NodeEntry>, Error> {
+    children_at(access, paths_below(access, groups, prefix)?)
 }
 
-/// The nodes that there are at `paths`.
-pub(super) fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<Child>, Error> {
+/// Returns the nodes at `paths`, with one batch of requests.
+pub(super) fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<NodeEntry>, Error> {
     let mut keys = Vec::new();
     for path in &paths {
         keys.extend([keyed(array_key(path))?, keyed(group_key(path))?]);
     }
     let values = access.get_each(&keys);
     let child = |(path, values): (NodePath, &[Result<Option<_>, Error>])| match values {
-        [Ok(array), Ok(group)] => child(access, path, array.is_some(), group.is_some()),
+        [Ok(array), Ok(group)] => entry(access, path, array.is_some(), group.is_some()),
         values => {
-            values
-                .iter()
-                .filter_map(|value| value.as_ref().err())
-                .for_each(|error| access.warn(error.to_string()));
-            Some(Child { path, kind: Kind::Unreadable })
+            warn_of_unreadable(access, values);
+            Some(NodeEntry { path, kind: Kind::Unreadable })
         }
     };
     Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
 }
 
-/// The arrays that there are at `paths`. What is wrong with documents is said of theirs alone.
+fn warn_of_unreadable<T>(access: &Access, values: &[Result<T, Error>]) {
+    values.iter().filter_map(|value| value.as_ref().err()).for_each(|error| access.warn(error.to_string()));
+}
+
+/// The value of a document, or the error of the store.
+type Fetched = Result<Option<Bytes>, Error>;
+
+/// Reads the arrays at `paths`, with one batch of requests. An error concerns one array only.
 pub(super) fn arrays_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<FoundArray>, Error> {
     let keys = keys_of(&paths)?;
-    let values = access.get_all(&keys)?;
-    let nodes = paths.into_iter().zip(keys.chunks_exact(3).zip(values.chunks_exact(3)));
-    let arrays = nodes.filter(|(_, (_, values))| values[0].is_some()).collect();
-    Ok(access.context.map(arrays, |(path, (keys, values)): (NodePath, (&[Key], &[Option<Bytes>]))| {
-        found_array(access, path, parsed(access, keys, values))
+    let mut values = access.get_each(&keys).into_iter();
+    let mut arrays = Vec::new();
+    for (path, keys) in paths.into_iter().zip(keys.chunks_exact(3)) {
+        let values: Vec<Fetched> = values.by_ref().take(3).collect();
+        match values.first() {
+            Some(Ok(None)) => warn_of_unreadable(access, &values),
+            _ => arrays.push((path, keys, values)),
+        }
+    }
+    Ok(access.context.map(arrays, |(path, keys, values): (NodePath, &[Key], Vec<Fetched>)| {
+        let values = values.into_iter().collect::<Result<Vec<_>, _>>();
+        found_array(access, path, values.and_then(|values| parsed(access, keys, &values)))
     }))
 }
 
+/// Returns the metadata of the array at `path`.
 pub(super) fn found_array(
     access: &Access,
     path: NodePath,
@@ -79,26 +96,24 @@ pub(super) fn found_array(
     (path, array)
 }
 
-/// What is there, whether or not it can be read.
-pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Kind, Error> {
+/// Returns the kind of the stored node at `path`. Its documents need not be readable.
+pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
     let keys = [keyed(array_key(path))?, keyed(group_key(path))?];
-    let (is_array, is_group) = match access.is_local() {
-        true => (access.has(&keys[0])?, None),
-        false => {
-            let have = access.have(&keys)?;
-            (have[0], Some(have[1]))
-        }
+    let (is_array, is_group) = if access.is_local() {
+        let is_array = access.has(&keys[0])?;
+        (is_array, !is_array && access.has(&keys[1])?)
+    } else {
+        let have = access.have(&keys)?;
+        (have[0], have[1])
     };
-    if is_array {
-        return Ok(Kind::Array);
-    }
-    match is_group.map_or_else(|| access.has(&keys[1]), Ok)? {
-        true => Ok(Kind::Group),
-        false => Err(Error::NoNode(path.clone())),
-    }
+    Ok(match (is_array, is_group) {
+        (true, _) => Some(Kind::Array),
+        (false, true) => Some(Kind::Group),
+        (false, false) => None,
+    })
 }
 
-/// The node that has these documents.
+/// Returns the metadata of the node that has these documents.
 pub(super) fn found(access: &Access, path: &NodePath, documents: Documents) -> Result<Option<Found>, Error> {
     let Some(kind) = documents.kind() else { return Ok(None) };
     let attributes_key = keyed(attributes_key(path))?;
@@ -119,11 +134,12 @@ pub(super) fn found(access: &Access, path: &NodePath, documents: Documents) -> R
     Ok(Some(Found::explicit(NodeMetadata::Array(Box::new(ArrayMetadata { attributes, ..array })))))
 }
 
+/// Reads the documents of a node.
 pub(super) fn stored(access: &Access, path: &NodePath) -> Result<Documents, Error> {
     Ok(stored_all(access, std::slice::from_ref(path))?.pop().unwrap_or_default())
 }
 
-/// The documents of some nodes, in one batch.
+/// Reads the documents of some nodes, in one batch.
 pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Documents>, Error> {
     let keys = keys_of(paths)?;
     let values = access.get_all(&keys)?;
@@ -133,7 +149,7 @@ pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Docu
         .collect()
 }
 
-/// The keys of the documents of nodes, three for each.
+/// Returns the keys of the documents of nodes, three for each.
 fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     for path in paths {
@@ -142,7 +158,7 @@ fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     Ok(keys)
 }
 
-/// The documents of a node, from the values of these keys.
+/// Parses the documents of a node, which has these keys and values.
 fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
     let kinds = [DocumentKind::V2, DocumentKind::V2, DocumentKind::V2Attributes];
     let mut documents =
@@ -153,17 +169,33 @@ fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Doc
     Ok(Documents { array: next()?, group: next()?, attributes: next()? })
 }
 
+/// Writes the attributes of a node. If there are none, erases the document, provided that the store can erase.
+pub(super) fn write_attributes(
+    access: &Access,
+    path: &NodePath,
+    attributes: &Object,
+) -> Result<Change, Error> {
+    let key = keyed(attributes_key(path))?;
+    if attributes.is_empty() && access.store.capabilities().erasable {
+        access.store.erase(&key)?;
+        return Ok((key, None));
+    }
+    let document = attributes_document(attributes);
+    access.set_json(&key, &document)?;
+    Ok((key, Some(document)))
+}
+
 fn both(path: &NodePath) -> String {
     format!("{path} has both `.zarray` and `.zgroup`; it is taken for an array")
 }
 
-fn child(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Option<Child> {
+fn entry(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Option<NodeEntry> {
     if is_array && is_group {
         access.warn(both(&path));
     }
     match (is_array, is_group) {
-        (true, _) => Some(Child { path, kind: Kind::Array }),
-        (false, true) => Some(Child { path, kind: Kind::Group }),
+        (true, _) => Some(NodeEntry { path, kind: Kind::Array }),
+        (false, true) => Some(NodeEntry { path, kind: Kind::Group }),
         (false, false) => None,
     }
 }

@@ -1,37 +1,23 @@
-//! From what users call a store to the store.
+//! Opening the store at a location.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use zarr_json::ParseOptions;
+use zarr_metadata::DOCUMENT_NAMES;
 use zarr_spec::store::{Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::Error;
 
-/// What stores are known for, as schemes of URLs or types of descriptions, and that are not there yet.
-const LATER: [&str; 9] = ["http", "https", "s3", "gs", "gcs", "az", "abfs", "abfss", "ftp"];
-
-/// The scheme of the store that opens zip archives, and what their names end in: OME-Zarr has a name of its own.
-const ARCHIVES: &str = "zip";
-const ARCHIVE_NAMES: [&str; 2] = ["zip", "ozx"];
-
-/// How a zip archive begins: with a file, or with its end if it is empty.
-const ZIP_MAGIC: [&[u8; 4]; 3] = [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"];
-
-/// Names of documents: who names one means the folder that it is in.
-const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
-
-/// Opens the store at `location`: a path, a URL of a scheme that a plugin answers to, such as `file:`, or a
-/// JSON description such as `{"type": "memory"}`. The path of a zip archive goes to the store that answers to `zip:`.
+/// Opens the store at `location`: a path, a URL with the scheme of a plugin, such as `file:`, or a JSON description such
+/// as `{"type": "memory"}`. The path of a file goes to the store that recognizes it.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for the empty text, for a description that makes no sense, for a scheme or a type that
-/// no plugin has, and for files; [`Error::Store`].
+/// [`Error::Invalid`] for an empty text, for an invalid description, for a scheme or a type that no plugin has, and for
+/// files that no store recognizes; [`Error::Store`].
 pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, Error> {
     if location.trim().is_empty() {
         let reason = "the location of a store is empty: it is a path, a URL or a JSON description";
@@ -43,28 +29,38 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
     let scheme = scheme(registry, location);
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()))
     else {
-        return Err(Invalid::new(nobody(registry, location, &scheme)).into());
+        return Err(Invalid::new(no_such_scheme(registry, location, &scheme)).into());
     };
     let path = match location.split_once("://") {
-        // A name that is encoded is left to the store.
+        // The store decodes escapes.
         Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
         _ => scheme.is_empty().then_some(location),
     };
-    match path.map(|path| (path, at(Path::new(path)))) {
-        None | Some((_, At::Folder)) => Ok((plugin.open)(location)?),
-        Some((path, At::Archive)) => open_archive(registry, path),
-        Some((_, At::Nothing(reason))) => Err(Invalid::new(reason).into()),
+    let Some(path) = path else { return Ok((plugin.open)(location)?) };
+    if let Some(plugin) = recognizing(registry, path) {
+        let scheme = plugin.schemes.first().unwrap_or(&"");
+        return Ok((plugin.open)(&format!("{scheme}:{path}"))?);
+    }
+    match refused_file(registry, Path::new(path)) {
+        Some(reason) => Err(Invalid::new(reason).into()),
+        None => Ok((plugin.open)(location)?),
     }
 }
 
-/// A location as people write it: of a `file:` URL the path, without escapes. Others stay as they are.
+/// Returns the store that recognizes the file at a path.
+#[must_use]
+pub fn recognizing<'r>(registry: &'r Registry, path: &str) -> Option<&'r StorePlugin> {
+    registry.stores().iter().find(|plugin| (plugin.recognizes)(Path::new(path)))
+}
+
+/// Returns a location for messages: the path of a `file:` URL, without escapes. Other locations are unchanged.
 #[must_use]
 pub fn readable_location(location: &str) -> String {
     local_path(location).unwrap_or_else(|| location.to_owned())
 }
 
-/// The path that a `file:` URL of this machine names, if it is Unicode.
-pub(super) fn local_path(location: &str) -> Option<String> {
+/// Returns the path that a `file:` URL of this machine names, if it is Unicode.
+pub(crate) fn local_path(location: &str) -> Option<String> {
     let path = location.strip_prefix("file://").filter(|path| path.starts_with('/') && !cfg!(windows))?;
     let mut parts = path.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
@@ -74,25 +70,6 @@ pub(super) fn local_path(location: &str) -> Option<String> {
         bytes.extend_from_slice(rest.as_bytes());
     }
     String::from_utf8(bytes).ok()
-}
-
-/// Whether a location is called like a zip archive.
-pub(super) fn is_archive_name(location: &str) -> bool {
-    let extension = Path::new(location.trim_end_matches('/')).extension();
-    extension.is_some_and(|extension| ARCHIVE_NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
-}
-
-/// Opens a zip archive with the store that says it is for those.
-fn open_archive(registry: &Registry, path: &str) -> Result<Arc<dyn Store>, Error> {
-    match registry.stores().iter().find(|plugin| plugin.schemes.contains(&ARCHIVES)) {
-        Some(plugin) => Ok((plugin.open)(&format!("{ARCHIVES}:{path}"))?),
-        None => {
-            let unknown = registry.unknown_store(&format!("{ARCHIVES}:")).known_elsewhere;
-            let unknown = unknown.unwrap_or_else(|| "not in this build".to_owned());
-            Err(Invalid::new(format!("`{path}` is a zip archive, and the store for those is {unknown}"))
-                .into())
-        }
-    }
 }
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
@@ -108,7 +85,7 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     Ok(store)
 }
 
-/// Whether decoded chunks can be kept where a description asks for it.
+/// Checks that a store that caches decoded chunks is the outermost one that sees chunks.
 fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
     if store.chunk_cache().is_some() {
         return Ok(());
@@ -118,7 +95,7 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
         let members = description.as_object();
         let name =
             members.and_then(|members| members.get("type")).and_then(Value::as_str).unwrap_or_default();
-        // A loaded store keeps no chunks.
+        // A loaded store does not cache chunks.
         let is_linked = |plugin: &StorePlugin| plugin.describe.is_none();
         let configuration: Option<Box<dyn StoreConfiguration>> = registry
             .stores()
@@ -140,7 +117,7 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
     Ok(())
 }
 
-/// Whether there are stores of the types that a description names, also those in its members `store`.
+/// Checks that the types in a description, and in its members `store`, are known.
 fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
     let member = |name| description.as_object().and_then(|members| members.get(name));
     let Some(name) = member("type").and_then(Value::as_str) else {
@@ -149,13 +126,8 @@ fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
     if !registry.stores().iter().any(|plugin| plugin.name == name) {
         let known = known_types(registry);
         let unknown = registry.unknown_store(name);
-        return Err(match name {
-            _ if unknown.known_elsewhere.is_some() => unknown.to_string(),
-            later if LATER.contains(&later) => {
-                format!("stores of type `{later}` are not in this build, and come later; {known}")
-            }
-            _ => format!("{unknown}; {known}"),
-        });
+        let is_in_catalogue = unknown.known_elsewhere.is_some();
+        return Err(if is_in_catalogue { unknown.to_string() } else { format!("{unknown}; {known}") });
     }
     member("store").map_or(Ok(()), |inside| check_types(registry, inside))
 }
@@ -173,8 +145,8 @@ fn there_are(mut known: Vec<String>) -> String {
     }
 }
 
-/// The scheme of a URL in lower case; empty for a path. One letter is a drive, and a colon alone may be in
-/// any name: without `//` behind it, only a known scheme counts.
+/// Returns the scheme of a URL in lower case, and an empty text for a path. A single letter is a drive. A path may contain
+/// a colon: without `//` after it, only known schemes count.
 fn scheme(registry: &Registry, location: &str) -> String {
     let Some((scheme, rest)) = location.split_once(':') else { return String::new() };
     let is_scheme = scheme.len() > 1
@@ -188,66 +160,43 @@ fn scheme(registry: &Registry, location: &str) -> String {
     if is_scheme && (rest.starts_with("//") || is_known()) { scheme } else { String::new() }
 }
 
-fn nobody(registry: &Registry, location: &str, scheme: &str) -> String {
+/// The message for a location with a scheme that no store of this build has.
+fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     let schemes = registry.stores().iter().flat_map(|plugin| plugin.schemes);
-    let known = there_are(
-        schemes
-            .map(|scheme| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") })
-            .collect(),
-    );
+    let name = |scheme: &&str| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") };
+    let known = there_are(schemes.map(name).collect());
     let elsewhere = registry.unknown_store(&format!("{scheme}:")).known_elsewhere;
     match (scheme, elsewhere) {
         ("", Some(elsewhere)) => format!("`{location}` is a path, and a store for paths is {elsewhere}"),
         ("", None) => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
         (scheme, Some(elsewhere)) => format!("`{location}`: the store behind `{scheme}:` is {elsewhere}"),
-        (scheme, None) if LATER.contains(&scheme) => format!(
-            "`{location}`: stores behind `{scheme}:` URLs are not in this build, and come later; {known}"
-        ),
         (scheme, None) => format!("`{location}`: no store in this build answers to `{scheme}:`; {known}"),
     }
 }
 
-/// What a path leads to.
-enum At {
-    /// A folder, or one that may be made.
-    Folder,
-    Archive,
-    /// What no store is, and what to say of it.
-    Nothing(String),
-}
-
-fn at(path: &Path) -> At {
+/// The message for a path that is a file, which no store of this build recognizes.
+fn refused_file(registry: &Registry, path: &Path) -> Option<String> {
+    if !path.is_file() {
+        return None;
+    }
     let shown = printable_path(path);
-    let is_named_so = path.to_str().is_some_and(is_archive_name);
-    let (is_file, is_there) = match fs::metadata(path) {
-        Ok(metadata) => (metadata.is_file(), true),
-        Err(_) => (false, false),
-    };
-    let mut start = [0; 4];
-    let begins_so = is_file
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && ZIP_MAGIC.contains(&&start);
-    if begins_so {
-        return At::Archive;
+    if path.file_name().and_then(OsStr::to_str).is_some_and(|name| DOCUMENT_NAMES.contains(&name)) {
+        return Some(format!(
+            "`{shown}` is a document of a node, not a store: the store is the folder of the hierarchy"
+        ));
     }
-    if !is_file && (is_there || !is_named_so) {
-        return At::Folder;
-    }
-    At::Nothing(if !is_there {
-        format!(
-            "there is no file `{shown}`, and a zip archive is only written as a whole, from another store"
-        )
-    } else if is_named_so {
-        format!("`{shown}` is called like a zip archive, and does not begin like one")
-    } else if path.file_name().and_then(OsStr::to_str).is_some_and(|name| DOCUMENTS.contains(&name)) {
-        format!("`{shown}` is a document of a node, not a store: the store is the folder of the hierarchy")
-    } else {
-        format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy, or a zip archive")
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    let elsewhere = registry.unknown_store(&format!("{extension}:")).known_elsewhere;
+    Some(match elsewhere.filter(|_| !extension.is_empty()) {
+        Some(elsewhere) => format!("`{shown}` is a file, and the store behind `{extension}:` is {elsewhere}"),
+        None => format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy"),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use zarr_spec::host::registry::{CatalogueEntry, ExtensionPoint};
     use zarr_spec::store::{StoreError, StorePlugin};
 
@@ -277,11 +226,8 @@ mod tests {
 
     #[test]
     fn what_no_store_opens_says_what_there_is() {
-        let later =
-            "stores behind `s3:` URLs are not in this build, and come later; there are `file:`, paths";
-        assert_eq!(message("s3://bucket/a"), format!("`s3://bucket/a`: {later}"));
-        assert!(message("foo://a").contains("no store in this build answers to `foo:`"));
-        assert!(message("/nowhere/a.ZIP").contains("there is no file `/nowhere/a.ZIP`"));
+        let reason = "no store in this build answers to `foo:`; there are `file:`, paths";
+        assert_eq!(message("foo://a"), format!("`foo://a`: {reason}"));
         assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("there are no stores"));
     }
 
@@ -291,11 +237,6 @@ mod tests {
         assert_eq!(
             message(r#"{"type":"nothing"}"#),
             "description of a store: store `nothing` is unknown; there are `files`"
-        );
-        assert_eq!(
-            message(r#"{"type":"s3","url":"s3://a"}"#),
-            "description of a store: stores of type `s3` are not in this build, and come later; \
-             there are `files`"
         );
         assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or no string; there are `files`"));
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
@@ -338,23 +279,19 @@ mod tests {
             fs::write(&path, contents).unwrap();
             path.to_str().unwrap().to_owned()
         };
-        let archive = at("a", b"PK\x05\x06");
-        assert!(message(&archive).contains("is a zip archive, and the store for those is not in this build"));
-        assert!(message(&at("b", b"PK")).contains("is a file, not a store"));
-        assert!(message(&at("b.ozx", b"PK")).contains("does not begin like one"));
+        assert!(message(&at("b", b"x")).contains("is a file, not a store"));
+        let archive = at("a.archive", b"x");
+        assert!(message(&archive).contains("is a file, not a store"));
         let mut with_archives = registry();
-        with_archives.register_store(StorePlugin::new("zips", &["zip"], &refuse)).unwrap();
+        let is_archive = |path: &Path| path.extension().is_some_and(|extension| extension == "archive");
+        let plugin = StorePlugin::new("archives", &["archive"], &refuse).recognizing(is_archive);
+        with_archives.register_store(plugin).unwrap();
         for location in [&archive, &format!("file://{archive}")] {
             let opened = open_store(&with_archives, location).unwrap_err().to_string();
-            assert_eq!(opened, format!("opened zip:{archive}"));
+            assert_eq!(opened, format!("opened archive:{archive}"));
         }
         assert!(message(&format!("file://{}", at("c", b""))).contains("is a file, not a store"));
         assert!(message(&at("zarr.json", b"{}")).contains("the store is the folder"));
-        // A folder may be called as it likes.
-        let path = folder.path().join("d.zip");
-        fs::create_dir(&path).unwrap();
-        let path = path.to_str().unwrap();
-        assert_eq!(message(path), format!("opened {path}"));
     }
 
     #[test]
@@ -366,7 +303,10 @@ mod tests {
             feature: "store-elsewhere",
             package: "zarr-kit",
         });
-        for location in ["elsewhere:", "elsewhere://a", r#"{"type":"elsewhere"}"#] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.Elsewhere");
+        fs::write(&file, b"x").unwrap();
+        for location in ["elsewhere:", "elsewhere://a", r#"{"type":"elsewhere"}"#, file.to_str().unwrap()] {
             let message = open_store(&registry, location).unwrap_err().to_string();
             let part = "not in this build; feature `store-elsewhere` of crate `zarr-kit` has it";
             assert!(message.contains(part), "{message}");

@@ -1,0 +1,99 @@
+//! The nodes below a group, with groups that have no document.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zarr_spec::NodePath;
+
+use super::node_index::Nodes;
+use crate::hierarchy::access::Access;
+use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::listing::is_below;
+
+/// Returns the nodes at and below `path`, the kind of which is `start`. `nodes` are all nodes with documents.
+pub(super) fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: Nodes) -> Vec<NodeEntry> {
+    nodes.retain(|node, _| is_below(node, path));
+    nodes.insert(path.clone(), start);
+    with_implicit_groups(nodes, path, |orphan, array| {
+        access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
+    })
+}
+
+/// Returns the nodes at and below `start`: explicit ones, and implicit groups between them. Calls `orphan` with each node
+/// below an array, and the array.
+fn with_implicit_groups(
+    explicit: BTreeMap<NodePath, Kind>,
+    start: &NodePath,
+    mut orphan: impl FnMut(&NodePath, &NodePath),
+) -> Vec<NodeEntry> {
+    let mut implicit = BTreeSet::new();
+    // Paths below an array, and that array.
+    let mut orphans: BTreeMap<NodePath, NodePath> = BTreeMap::new();
+    let mut nodes = Vec::new();
+    // A path comes after all paths above it.
+    for (path, kind) in &explicit {
+        let mut between = Vec::new();
+        let mut next = path.parent().filter(|_| path != start);
+        let array = loop {
+            let Some(above) = next else { break None };
+            if let Some(array) = orphans.get(&above) {
+                break Some(array.clone());
+            }
+            match explicit.get(&above) {
+                Some(Kind::Array) => break Some(above),
+                Some(_) => break None,
+                None if implicit.contains(&above) => break None,
+                None => {}
+            }
+            next = above.parent().filter(|_| above != *start);
+            between.push(above);
+        };
+        if let Some(array) = array {
+            orphan(path, &array);
+            orphans.insert(path.clone(), array);
+            continue;
+        }
+        implicit.extend(between);
+        nodes.push(NodeEntry { path: path.clone(), kind: *kind });
+    }
+    nodes.extend(implicit.into_iter().map(|path| NodeEntry { path, kind: Kind::ImplicitGroup }));
+    nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::Format;
+
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V3Draft).unwrap()
+    }
+
+    #[test]
+    fn groups_between_explicit_nodes_are_implicit_and_nothing_is_below_an_array() {
+        let explicit = [
+            ("/", Kind::ImplicitGroup),
+            ("/a/b/c", Kind::Array),
+            ("/a/b/c/x", Kind::Group),
+            ("/a/b/c/x/y/z", Kind::Array),
+            ("/d", Kind::Group),
+        ];
+        let explicit = explicit.map(|(text, kind)| (path(text), kind)).into_iter().collect();
+        let mut orphans = Vec::new();
+        let mut nodes = with_implicit_groups(explicit, &path("/"), |orphan, array| {
+            orphans.push((orphan.clone(), array.clone()))
+        });
+        nodes.sort();
+        let names: Vec<_> = nodes.iter().map(|node| (node.path.to_string(), node.kind)).collect();
+        let wanted = [
+            ("/", Kind::ImplicitGroup),
+            ("/a", Kind::ImplicitGroup),
+            ("/a/b", Kind::ImplicitGroup),
+            ("/a/b/c", Kind::Array),
+            ("/d", Kind::Group),
+        ];
+        assert_eq!(names, wanted.map(|(text, kind)| (text.to_owned(), kind)));
+        let orphan = |text| (path(text), path("/a/b/c"));
+        assert_eq!(orphans, [orphan("/a/b/c/x"), orphan("/a/b/c/x/y/z")]);
+    }
+}

@@ -1,0 +1,44 @@
+//! Kinds of nodes, and entries of listings.
+
+use zarr_spec::NodePath;
+
+/// The kind of a node in a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// An array.
+    Array,
+    /// A group that has a document.
+    Group,
+    /// A group of the draft without a document: it exists as long as there are nodes below it.
+    ImplicitGroup,
+    /// The document does not have a kind or cannot be read from the store, or the format does not allow the name of the
+    /// node.
+    Unreadable,
+}
+
+impl Kind {
+    /// Returns whether nodes can be below it.
+    #[must_use]
+    pub fn is_group(self) -> bool {
+        matches!(self, Self::Group | Self::ImplicitGroup)
+    }
+
+    /// The name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Array => "an array",
+            Self::Group => "a group",
+            Self::ImplicitGroup => "an implicit group",
+            Self::Unreadable => "a node whose document cannot be read",
+        }
+    }
+}
+
+/// A node in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeEntry {
+    /// The path of the node.
+    pub path: NodePath,
+    /// The kind of the node.
+    pub kind: Kind,
+}

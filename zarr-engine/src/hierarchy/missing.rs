@@ -1,0 +1,145 @@
+//! Why a store does not hold a hierarchy.
+
+use std::path::Path;
+
+use zarr_metadata::NODE_DOCUMENT_NAMES;
+use zarr_spec::{Format, Key, Prefix};
+
+use super::access::{Access, keyed};
+use super::options::OpenOptions;
+use crate::error::Error;
+use crate::location::{local_path, readable_location, recognizing};
+
+/// Names of keys and folders in a message.
+const SHOWN_NAMES: usize = 5;
+
+/// Nested folders that are searched for a hierarchy.
+const DEEPEST: usize = 8;
+
+/// Returns the error for a store without a hierarchy: what was looked for, and what was found instead.
+pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Error, Error> {
+    refuse_version_one(access)?;
+    let looked_for = match options.format {
+        None => "there is no `zarr.json`, `.zgroup` or `.zarray`",
+        Some(Format::V2) => "there is no `.zgroup` or `.zarray`",
+        Some(Format::V3) => "there is no `zarr.json`, which every node of v3 has",
+        Some(Format::V3Draft) => "there is no entry point `zarr.json`",
+    };
+    let location = access.store.location();
+    let names = names(access)?;
+    let reason = match &names {
+        Some(names) if names.is_empty() && !exists(&location) => "there is no such folder".to_owned(),
+        Some(names) if !names.is_empty() => {
+            let names = names.join(", ");
+            format!("{looked_for}; there are {names}{}{}", hint(access)?, folders_with_hierarchies(access)?)
+        }
+        _ => match far_file(access, &location) {
+            Some(reason) => reason,
+            None if names.is_some() => format!("{looked_for}; the store is empty"),
+            None => looked_for.to_owned(),
+        },
+    };
+    Ok(Error::NoHierarchy { location: readable_location(&location), reason })
+}
+
+/// Refuses an array of version 1, which has the keys `meta` and `attrs`.
+pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
+    let (meta, attributes) = (keyed(Key::new("meta"))?, keyed(Key::new("attrs"))?);
+    if !access.has(&meta)? || !access.has(&attributes)? {
+        return Ok(());
+    }
+    Err(Error::NoHierarchy {
+        location: access.store.location(),
+        reason: "an array of Zarr version 1 is there (keys `meta` and `attrs`), which is not supported"
+            .to_owned(),
+    })
+}
+
+/// Returns whether a store has documents of generation A of the draft.
+pub(super) fn looks_like_generation_a(access: &Access) -> Result<bool, Error> {
+    if !access.store.capabilities().listable {
+        return Ok(false);
+    }
+    let meta = access.store.list_dir(&keyed(Prefix::new("meta/"))?)?;
+    let is_root = |name: &str| name.starts_with("meta/root/") || name.starts_with("meta/root.");
+    Ok(meta.prefixes.iter().any(|prefix| is_root(prefix.as_str()))
+        || meta.keys.iter().any(|key| is_root(key.as_str())))
+}
+
+/// Returns a message if a location in a far store is named like a file that a store opens.
+fn far_file(access: &Access, location: &str) -> Option<String> {
+    let plugin = if access.is_local() { None } else { recognizing(access.context.registry(), location) };
+    let name = plugin?.name;
+    Some(format!(
+        "its name is that of a file for the store `{name}`, which reads local files only: download it first"
+    ))
+}
+
+/// Returns some of the names directly in the store; `None` if it cannot list.
+fn names(access: &Access) -> Result<Option<Vec<String>>, Error> {
+    if !access.store.capabilities().listable {
+        return Ok(None);
+    }
+    let root = access.store.list_dir(&Prefix::root())?;
+    let prefixes = root.prefixes.iter().map(|prefix| format!("`{prefix}`"));
+    // Names of keys come first: they are more useful than those of folders.
+    let mut names: Vec<String> = root.keys.iter().map(|key| format!("`{key}`")).chain(prefixes).collect();
+    if names.len() > SHOWN_NAMES {
+        let more = names.len() - SHOWN_NAMES;
+        names.truncate(SHOWN_NAMES);
+        names.push(format!("and {more} more"));
+    }
+    Ok(Some(names))
+}
+
+fn hint(access: &Access) -> Result<&'static str, Error> {
+    Ok(if looks_like_generation_a(access)? {
+        " (documents of the v3 draft without an entry point, which compatibility mode reads)"
+    } else {
+        ""
+    })
+}
+
+/// Returns a message with the folders that hold hierarchies. Descends as long as there is one folder only. Far stores are
+/// not searched.
+fn folders_with_hierarchies(access: &Access) -> Result<String, Error> {
+    let mut folder = Prefix::root();
+    for _ in 0..DEEPEST {
+        if !access.is_local() {
+            break;
+        }
+        let mut folders = access.store.list_dir(&folder)?.prefixes;
+        let mut found = Vec::new();
+        for folder in folders.iter().take(SHOWN_NAMES) {
+            if is_node(access, folder)? {
+                found.push(format!("`{folder}`"));
+            }
+        }
+        if !found.is_empty() {
+            let found = found.join(", ");
+            return Ok(format!(
+                "; these folders hold hierarchies: {found}; open one of them, or a store of type `prefix` around this one"
+            ));
+        }
+        match (folders.pop(), folders.is_empty()) {
+            (Some(only), true) => folder = only,
+            _ => break,
+        }
+    }
+    Ok(String::new())
+}
+
+/// Returns whether a folder has a document of a node.
+fn is_node(access: &Access, folder: &Prefix) -> Result<bool, Error> {
+    for name in NODE_DOCUMENT_NAMES {
+        if access.has(&keyed(folder.key(name))?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether the local folder at a location exists. Other locations are assumed to exist.
+fn exists(location: &str) -> bool {
+    local_path(location).is_none_or(|path| Path::new(&path).exists())
+}

@@ -1,0 +1,198 @@
+//! What each format implements.
+
+use std::fmt::Debug;
+
+use zarr_metadata::draft::EntryPoint;
+use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix};
+
+use super::access::Access;
+use super::kind::{Kind, NodeEntry};
+use crate::error::Error;
+
+/// Keys, documents and operations of one format.
+///
+/// The caller of a method that writes holds the lock of the node.
+pub(super) trait FormatRules: Debug + Send + Sync {
+    fn format(&self) -> Format;
+
+    /// Returns whether documents are read from consolidated metadata.
+    fn is_consolidated(&self) -> bool {
+        false
+    }
+
+    /// The entry point of a hierarchy of the draft.
+    fn entry_point(&self) -> Option<&EntryPoint> {
+        None
+    }
+
+    /// The key of the document of an array at `path`.
+    fn array_key(&self, path: &NodePath) -> Result<Key, Error>;
+
+    /// The key of the document of a group at `path`. It may be the same as that of an array.
+    fn group_key(&self, path: &NodePath) -> Result<Key, Error>;
+
+    /// The prefix of the chunks of the array at `path`.
+    fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
+
+    /// The prefixes of all keys at and below the node at `path`.
+    fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
+        Ok(vec![self.chunks(path)?])
+    }
+
+    /// The node that has the document with this key.
+    fn node_of(&self, key: &Key) -> Option<NodePath>;
+
+    /// Refuses names that [`NodePath`] allows and this format does not.
+    fn check_name(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Reads the metadata of a node.
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error>;
+
+    /// Reads the metadata of a node from its own documents, without consolidated metadata.
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+        self.read(access, path)
+    }
+
+    /// Returns the kind of the node at `path`, and reads no more of its documents than that takes.
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
+
+    /// Lists the nodes directly below a group.
+    fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
+
+    /// Reads the metadata of the arrays directly below a group.
+    fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error>;
+
+    /// Lists a node and all nodes below it.
+    fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
+
+    /// Refuses to create a node of this kind at `path` if another node is in the way.
+    fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
+
+    /// Writes the document of a new node, and the groups above it that are missing.
+    fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error>;
+
+    /// Creates many arrays, as [`FormatRules::create`] does.
+    fn create_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
+        arrays.iter().try_for_each(|array| self.create(access, array))
+    }
+
+    /// Replaces the documents of an array.
+    fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;
+
+    /// Replaces the copies of an array's document in consolidated metadata, and not the document.
+    fn rewrite_copies(
+        &self,
+        _access: &Access,
+        _path: &NodePath,
+        _metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Replaces the attributes of a node and nothing else.
+    fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
+
+    /// Returns what goes when the node at `path` is erased.
+    fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error>;
+
+    /// Removes the node at `path` and all nodes below it from consolidated metadata and lists of nodes.
+    fn forget(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+
+    /// Copies all documents at and below a group to consolidated metadata.
+    fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
+}
+
+/// A node that is stored.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) metadata: NodeMetadata,
+    /// Whether it is a group without a document.
+    pub(super) is_implicit: bool,
+}
+
+/// An array in a listing.
+pub(super) type FoundArray = (NodePath, Result<ArrayMetadata, Error>);
+
+/// Stored chunks of an array.
+pub(super) trait StoredChunks: Debug + Sync {
+    fn erase(&self) -> Result<(), Error>;
+}
+
+/// A node that is to be created.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewNode<'a> {
+    pub(super) path: &'a NodePath,
+    pub(super) metadata: NewMetadata<'a>,
+    /// Chunks that an earlier array may have left. `None` if the stored chunks were written for this array.
+    pub(super) leftovers: Option<&'a dyn StoredChunks>,
+}
+
+/// The metadata of a node that is to be created.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NewMetadata<'a> {
+    Array(&'a ArrayMetadata),
+    Group(&'a GroupMetadata),
+}
+
+/// A node that is to be erased.
+#[derive(Debug)]
+pub(super) struct EraseTarget<'p> {
+    pub(super) path: &'p NodePath,
+    /// Whether the node exists. If it does not, an earlier call may have left some of its keys.
+    pub(super) exists: bool,
+    /// The prefixes of the keys that are erased.
+    pub(super) prefixes: Vec<Prefix>,
+}
+
+impl Found {
+    pub(super) fn explicit(metadata: NodeMetadata) -> Self {
+        Self { metadata, is_implicit: false }
+    }
+}
+
+impl NewNode<'_> {
+    pub(super) fn kind(&self) -> Kind {
+        match self.metadata {
+            NewMetadata::Array(_) => Kind::Array,
+            NewMetadata::Group(_) => Kind::Group,
+        }
+    }
+
+    /// Returns whether the folder of the node is listed: chunks in it are erased, or a new group is noted as empty.
+    pub(super) fn needs_listing(&self) -> bool {
+        self.kind() == Kind::Group || self.leftovers.is_some()
+    }
+}
+
+/// Returns the metadata of the array that was found at `path`.
+pub(super) fn array_of(path: &NodePath, found: Option<Found>) -> Result<ArrayMetadata, Error> {
+    match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+        NodeMetadata::Array(metadata) => Ok(*metadata),
+        NodeMetadata::Group(_) => {
+            Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
+        }
+    }
+}
+
+/// The error for a node that cannot be created at `path`.
+pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
+    Error::InTheWay { path: path.clone(), reason: reason.into() }
+}
+
+/// The error for a node that cannot be created because another one exists at its path.
+pub(super) fn exists_already(path: &NodePath, kind: Kind) -> Error {
+    in_the_way(path, format!("{} is there already", kind.name()))
+}
+
+/// The error for a node that cannot be created below `array`.
+pub(super) fn below_an_array(path: &NodePath, array: &NodePath) -> Error {
+    in_the_way(path, format!("{array} is an array, and only groups have nodes below them"))
+}
+
+/// The error for an array at `path` where a group was expected.
+pub(super) fn not_a_group(path: &NodePath) -> Error {
+    Error::WrongKind { path: path.clone(), found: "an array", wanted: "a group" }
+}

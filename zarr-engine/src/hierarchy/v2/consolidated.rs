@@ -1,0 +1,206 @@
+//! Consolidated metadata of v2: `.zmetadata` has copies of the documents at and below its group.
+
+use std::collections::BTreeMap;
+
+use zarr_metadata::DocumentKind;
+use zarr_metadata::v2::{
+    Consolidated, KeyKind, array_key, attributes_key, consolidated_document, consolidated_key, group_key,
+    node_of, parse_consolidated, prefix,
+};
+use zarr_spec::{Key, NodePath, Value};
+
+use super::V2;
+use super::documents::{Change, Documents, listed, stored, stored_all};
+use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::kind::Kind;
+use crate::hierarchy::rules::not_a_group;
+
+impl V2 {
+    /// Puts changes into every `.zmetadata` at and above `path`, and into the snapshot. Returns whether there is a
+    /// `.zmetadata`.
+    pub(super) fn refresh(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        changes: &[Change],
+    ) -> Result<bool, Error> {
+        let mut groups = access.groups_above(path).groups;
+        groups.push(path.clone());
+        let has_copies = self.change_copies(access, &groups, |consolidated, group| {
+            apply(consolidated, group, changes);
+            Ok(())
+        })?;
+        for (key, _) in changes {
+            if let Some((node, _)) = node_of(key)
+                && self.snapshot.get(&node).is_some()
+            {
+                let documents = stored(access, &node)?;
+                self.snapshot.put(&node, || documents);
+            }
+        }
+        Ok(has_copies)
+    }
+
+    /// Removes the node at `path` and all nodes below it from every `.zmetadata` above, and from the snapshot.
+    pub(super) fn refresh_erased(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        let groups = access.groups_above(path).groups;
+        self.change_copies(access, &groups, |consolidated, group| remove(consolidated, group, path))?;
+        self.snapshot.remove(path);
+        Ok(())
+    }
+
+    /// Changes the `.zmetadata` of those `groups` that have one. Returns whether there is one. A `.zmetadata` that cannot
+    /// be changed is erased.
+    fn change_copies(
+        &self,
+        access: &Access,
+        groups: &[NodePath],
+        change: impl Fn(&mut Consolidated, &NodePath) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let keys = groups.iter().map(|group| keyed(consolidated_key(group)));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let mut values = access.get_all(&keys)?;
+        let has_copies = self.snapshot.is_there() || values.iter().any(Option::is_some);
+        if !has_copies {
+            return Ok(false);
+        }
+        let _guard = access.lock_consolidated();
+        // Another thread may have changed them before the lock was taken.
+        values = access.get_all(&keys)?;
+        for ((group, key), value) in groups.iter().zip(&keys).zip(values) {
+            let Some(value) = value else { continue };
+            let changed = access.parse(key, &value, DocumentKind::V2Consolidated).and_then(|document| {
+                let mut consolidated =
+                    access.reading(key, |reading| parse_consolidated(&document, reading))?;
+                change(&mut consolidated, group)?;
+                write(access, key, &consolidated)
+            });
+            if let Err(error) = changed {
+                access.warn(format!("{error}; `{key}` is erased, since it would not be up to date"));
+                access.store.erase(key)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Copies all documents at and below a group to its `.zmetadata`.
+    pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        access.check_listable("consolidating metadata")?;
+        let root = stored(access, path)?;
+        match root.kind() {
+            None => return Err(Error::NoNode(path.clone())),
+            Some(Kind::Array) => return Err(not_a_group(path)),
+            Some(_) => {}
+        }
+        let mut all = BTreeMap::new();
+        let mut level = vec![(path.clone(), root)];
+        while !level.is_empty() {
+            let groups = level.iter().filter(|(_, documents)| documents.kind() == Some(Kind::Group));
+            let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
+            all.extend(level);
+            let below: Vec<NodePath> = listed(access, &groups)?.into_iter().map(|node| node.path).collect();
+            let documents = stored_all(access, &below)?;
+            level = below.into_iter().zip(documents).collect();
+        }
+        let mut consolidated = Consolidated::default();
+        for (node, Documents { array, group, attributes }) in &all {
+            let keys = [keyed(array_key(node))?, keyed(group_key(node))?, keyed(attributes_key(node))?];
+            for (key, document) in keys.iter().zip([array, group, attributes]) {
+                if let Some(document) = document {
+                    consolidated.documents.insert(relative(key, path)?, document.clone());
+                }
+            }
+        }
+        write(access, &keyed(consolidated_key(path))?, &consolidated)?;
+        all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
+        Ok(())
+    }
+}
+
+/// Sorts the documents of consolidated metadata by their nodes.
+pub(super) fn by_node(consolidated: Consolidated) -> BTreeMap<NodePath, Documents> {
+    let mut nodes: BTreeMap<NodePath, Documents> = BTreeMap::new();
+    for (key, document) in consolidated.documents {
+        let Some((path, kind)) = node_of(&key) else { continue };
+        let documents = nodes.entry(path).or_default();
+        match kind {
+            KeyKind::Array => documents.array = Some(document),
+            KeyKind::Group => documents.group = Some(document),
+            KeyKind::Attributes => documents.attributes = Some(document),
+        }
+    }
+    nodes
+}
+
+fn write(access: &Access, key: &Key, consolidated: &Consolidated) -> Result<(), Error> {
+    let document: Value = consolidated_document(consolidated).map_err(|error| Error::document(key, error))?;
+    access.set_json(key, &document)
+}
+
+/// Puts changes into the consolidated metadata of `group`. Changes of nodes outside of the group are left out.
+fn apply(consolidated: &mut Consolidated, group: &NodePath, changes: &[Change]) {
+    for (key, document) in changes {
+        let Ok(key) = relative(key, group) else { continue };
+        match document {
+            Some(document) => consolidated.documents.insert(key, document.clone()),
+            None => consolidated.documents.remove(&key),
+        };
+    }
+}
+
+/// Removes the node at `path` and all nodes below it from the consolidated metadata of `group`.
+fn remove(consolidated: &mut Consolidated, group: &NodePath, path: &NodePath) -> Result<(), Error> {
+    let removed = keyed(prefix(path))?;
+    let folder = keyed(prefix(group))?;
+    let inside = folder.strip(removed.as_str()).unwrap_or_default();
+    consolidated.documents.retain(|key, _| !key.as_str().starts_with(inside));
+    Ok(())
+}
+
+/// Returns a key as the consolidated metadata of `group` have it.
+///
+/// # Errors
+///
+/// If the key is not below the group.
+fn relative(key: &Key, group: &NodePath) -> Result<Key, Error> {
+    let folder = keyed(prefix(group))?;
+    // The empty key is an error.
+    keyed(Key::new(folder.strip(key.as_str()).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_spec::Format;
+
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V2).unwrap()
+    }
+
+    #[test]
+    fn consolidated_metadata_follow_what_is_written_and_erased() {
+        let keys = [".zgroup", "a/.zgroup", "a/b/.zarray", "a-/.zgroup", "ab/.zarray"];
+        let documents = keys.map(|key| (Key::new(key).unwrap(), Value::Null)).into_iter().collect();
+        let mut consolidated = Consolidated { documents };
+        let group = path("g");
+        let change = |key: &str, value| (Key::new(key).unwrap(), value);
+        let changes = [
+            change("g/a/.zattrs", Some(Value::Null)),
+            change("g/.zgroup", None),
+            change(".zgroup", None),
+            change("ga/.zgroup", Some(Value::Null)),
+        ];
+        apply(&mut consolidated, &group, &changes);
+        let keys = |consolidated: &Consolidated| {
+            consolidated.documents.keys().map(Key::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            keys(&consolidated),
+            ["a-/.zgroup", "a/.zattrs", "a/.zgroup", "a/b/.zarray", "ab/.zarray"]
+        );
+        remove(&mut consolidated, &group, &path("g/a")).unwrap();
+        assert_eq!(keys(&consolidated), ["a-/.zgroup", "ab/.zarray"]);
+    }
+}

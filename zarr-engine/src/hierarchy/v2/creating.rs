@@ -1,0 +1,108 @@
+//! Creating nodes of v2.
+
+use zarr_metadata::GroupMetadata;
+use zarr_metadata::v2::{array_document, array_key, attributes_key, group_document, group_key, prefix};
+use zarr_spec::store::Directory;
+use zarr_spec::{Format, NodePath, Object};
+
+use super::V2;
+use super::documents::{Documents, stored, stored_all, write_attributes};
+use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::known_groups::{Above, State};
+use crate::hierarchy::leftovers;
+use crate::hierarchy::rules::{NewMetadata, NewNode, below_an_array, exists_already};
+
+/// Nodes whose documents are read in one batch: a larger batch would be handed to rayon under the lock of the node.
+const NODES_PER_BATCH: usize = 64;
+
+/// What is stored where a node is to be created.
+pub(super) struct Checked {
+    /// Groups above it that do not exist.
+    missing: Vec<NodePath>,
+    /// When the groups above were read.
+    state: State,
+    /// Documents without a node.
+    leftover: Documents,
+    /// The folder of the node, if it was listed.
+    listed: Option<Directory>,
+}
+
+impl V2 {
+    /// Attributes are written first: a node exists as soon as its own document does.
+    pub(super) fn create_node(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error> {
+        let path = node.path;
+        let Checked { missing, state, leftover, listed } = check(access, path, node.needs_listing())?;
+        let (key, document, attributes) = match node.metadata {
+            NewMetadata::Array(array) => (keyed(array_key(path))?, array_document(array), &array.attributes),
+            NewMetadata::Group(group) => (keyed(group_key(path))?, group_document(group), &group.attributes),
+        };
+        let document = document.map_err(|error| Error::document(&key, error))?;
+        let group = group_document(&GroupMetadata::new(Format::V2, Object::new()));
+        let group = group.map_err(|error| Error::document(&key, error))?;
+        leftovers::erase(access, self, node, listed.as_ref())?;
+        let mut changes = Vec::new();
+        for ancestor in &missing {
+            let key = keyed(group_key(ancestor))?;
+            access.set_json(&key, &group)?;
+            changes.push((key, Some(group.clone())));
+        }
+        if !attributes.is_empty() || leftover.attributes.is_some() {
+            changes.push(write_attributes(access, path, attributes)?);
+        }
+        access.set_json(&key, &document)?;
+        changes.push((key, Some(document)));
+        leftovers::note_group(access, node, listed.as_ref());
+        if !self.refresh(access, path, &changes)? {
+            access.learn_groups_above(path, state);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses to create a node at `path` if another node is in the way. Lists the folder of the node if `lists`.
+pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
+    let Above { groups: mut nodes, state } = access.groups_above(path);
+    let count = nodes.len();
+    if !access.is_local() {
+        nodes.push(path.clone());
+    }
+    let read = || {
+        let found = nodes.chunks(NODES_PER_BATCH).map(|nodes| stored_all(access, nodes));
+        Ok(found.collect::<Result<Vec<_>, Error>>()?.concat())
+    };
+    let (mut found, listed) = if lists {
+        leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?
+    } else {
+        (read()?, None)
+    };
+    let itself = if access.is_local() {
+        documents_in(access, path, listed.as_ref())?
+    } else {
+        found.pop().unwrap_or_default()
+    };
+    let mut missing = Vec::new();
+    nodes.truncate(count);
+    for (ancestor, documents) in nodes.into_iter().zip(found) {
+        if documents.array.is_some() {
+            return Err(below_an_array(path, &ancestor));
+        }
+        if documents.group.is_none() {
+            missing.push(ancestor);
+        }
+    }
+    match itself.kind() {
+        Some(kind) => Err(exists_already(path, kind)),
+        None => Ok(Checked { missing, state, leftover: itself, listed }),
+    }
+}
+
+/// Reads the documents of a node, unless its folder was `listed` without any.
+fn documents_in(access: &Access, path: &NodePath, listed: Option<&Directory>) -> Result<Documents, Error> {
+    let keys = [keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?];
+    if keys.iter().any(|key| leftovers::may_have(listed, key)) {
+        stored(access, path)
+    } else {
+        Ok(Documents::default())
+    }
+}

@@ -1,0 +1,218 @@
+//! Consolidated metadata of final v3: a group's document may have copies of the documents below it.
+
+use std::sync::MutexGuard;
+
+use zarr_metadata::v3::{group_document, node_key};
+use zarr_metadata::{GroupMetadata, NodeMetadata};
+use zarr_spec::{Format, NodePath, Object, Value};
+
+use super::V3;
+use super::documents::{made, parse, parse_all, stored, stored_all};
+use super::listing::{entry, listed};
+use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::listing::{groups, is_below};
+use crate::hierarchy::rules::not_a_group;
+
+/// The new document of a node. `None` if the node and all nodes below it are removed.
+pub(super) type Change<'a> = (&'a NodePath, Option<&'a Value>);
+
+/// Documents with consolidated metadata, and the lock that excludes other changes of consolidated metadata.
+type GuardedCopies<'a> = (Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>);
+
+/// Returns whether one of `nodes` is a group with consolidated metadata.
+pub(super) fn have_copies<'n>(nodes: impl IntoIterator<Item = &'n Option<NodeMetadata>>) -> bool {
+    let has_copies = |node: &Option<NodeMetadata>| {
+        matches!(node, Some(NodeMetadata::Group(GroupMetadata { consolidated: Some(_), .. })))
+    };
+    nodes.into_iter().any(has_copies)
+}
+
+impl V3 {
+    /// Returns the documents of the groups above `path` with consolidated metadata, after the changes (V3-GRP-08). No
+    /// other thread changes consolidated metadata until the guard is dropped.
+    ///
+    /// Nothing is written: a copy that cannot be updated is an error before the changes are made.
+    pub(super) fn copies<'a>(
+        &self,
+        access: &'a Access,
+        path: &NodePath,
+        changes: &[Change<'_>],
+    ) -> Result<GuardedCopies<'a>, Error> {
+        let read = || {
+            let ancestors = access.groups_above(path).groups;
+            let above = parse_all(access, &ancestors, &stored_all(access, &ancestors)?)?;
+            copies_of(ancestors.into_iter().zip(above), changes)
+        };
+        self.locked_if(access, read, |copies| !copies.is_empty())
+    }
+
+    /// Returns what `read` returns. If it has consolidated metadata, no other thread changes any in this store until the
+    /// guard is dropped.
+    pub(super) fn locked_if<'a, T>(
+        &self,
+        access: &'a Access,
+        read: impl Fn() -> Result<T, Error>,
+        has_copies: impl Fn(&T) -> bool,
+    ) -> Result<(T, Option<MutexGuard<'a, ()>>), Error> {
+        let guard = if self.snapshot.is_there() { access.lock_consolidated() } else { None };
+        let found = read()?;
+        if guard.is_some() || !has_copies(&found) {
+            return Ok((found, guard));
+        }
+        // Another thread may have changed them before the lock was taken.
+        let guard = access.lock_consolidated();
+        Ok((read()?, guard))
+    }
+
+    /// Writes the copies, after the changes that are in them.
+    pub(super) fn refresh(
+        &self,
+        access: &Access,
+        copies: &[(NodePath, Value)],
+        changes: &[Change<'_>],
+    ) -> Result<(), Error> {
+        for (group, document) in copies {
+            access.set_json(&keyed(node_key(group))?, document)?;
+            self.snapshot.put(group, || document.clone());
+        }
+        for (path, document) in changes {
+            match document {
+                Some(document) => self.snapshot.put(path, || (*document).clone()),
+                None => self.snapshot.remove(path),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts changes into consolidated metadata only.
+    pub(super) fn change_copies(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        document: Option<&Value>,
+    ) -> Result<(), Error> {
+        let changes = [(path, document)];
+        let (copies, _guard) = self.copies(access, path, &changes)?;
+        self.refresh(access, &copies, &changes)
+    }
+
+    /// Replaces the document of the node at `path`, and its copies in the groups above.
+    pub(super) fn replace(&self, access: &Access, path: &NodePath, document: &Value) -> Result<(), Error> {
+        let changes = [(path, Some(document))];
+        let (copies, _guard) = self.copies(access, path, &changes)?;
+        access.set_json(&keyed(node_key(path))?, document)?;
+        self.refresh(access, &copies, &changes)
+    }
+
+    /// Copies all documents below a group to its own document.
+    pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
+        access.check_listable("consolidating metadata")?;
+        let document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        let NodeMetadata::Group(mut group) = parse(access, path, &document)? else {
+            return Err(not_a_group(path));
+        };
+        let mut nodes = Object::new();
+        let mut level = vec![path.clone()];
+        while !level.is_empty() {
+            let found = documents_below(access, &level)?;
+            let entries: Vec<_> = found.iter().map(|(path, node)| entry(path.clone(), node)).collect();
+            level = groups(&entries);
+            for (node, document) in &found {
+                apply(&mut nodes, path, (node, Some(document)));
+            }
+        }
+        group.consolidated = Some(nodes);
+        self.replace(access, path, &made(path, group_document(&group))?)
+    }
+}
+
+/// Reads the documents directly below `level`. A document that cannot be read is an error.
+fn documents_below(access: &Access, level: &[NodePath]) -> Result<Vec<(NodePath, Value)>, Error> {
+    let mut found = Vec::new();
+    let below = listed(access, level, |path, listed| (path, listed.document(access)))?;
+    for (path, document) in below {
+        if let Err(reason) = path.check(Format::V3) {
+            access.warn(format!("{path} is left out of the consolidated metadata: {reason}"));
+            continue;
+        }
+        let document = match document {
+            Some(document) => document,
+            // Reading it again returns the error.
+            None => stored(access, &path)?.unwrap_or(Value::Null),
+        };
+        parse(access, &path, &document)?;
+        found.push((path, document));
+    }
+    Ok(found)
+}
+
+/// Returns the documents of those `nodes` that have consolidated metadata, after the changes.
+pub(super) fn copies_of(
+    nodes: impl Iterator<Item = (NodePath, Option<NodeMetadata>)>,
+    changes: &[Change<'_>],
+) -> Result<Vec<(NodePath, Value)>, Error> {
+    let mut copies = Vec::new();
+    for (path, node) in nodes {
+        if let Some(NodeMetadata::Group(mut group)) = node
+            && let Some(nodes) = &mut group.consolidated
+        {
+            changes.iter().for_each(|change| apply(nodes, &path, *change));
+            let document = made(&path, group_document(&group))?;
+            copies.push((path, document));
+        }
+    }
+    Ok(copies)
+}
+
+/// Puts a change below `group` into its consolidated metadata. Consolidated metadata of nodes in it are left out.
+fn apply(nodes: &mut Object, group: &NodePath, change: Change<'_>) {
+    let (path, document) = change;
+    if !is_below(path, group) {
+        return;
+    }
+    let relative = path.names()[group.names().len()..].join("/");
+    match document {
+        Some(document) => {
+            let mut document = document.clone();
+            if let Some(members) = document.as_object_mut() {
+                members.remove("consolidated_metadata");
+            }
+            nodes.insert(relative, document);
+        }
+        None => {
+            let inside = format!("{relative}/");
+            *nodes = nodes
+                .iter()
+                .filter(|(name, _)| *name != relative && !name.starts_with(&inside))
+                .map(|(name, document)| (name.to_owned(), document.clone()))
+                .collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_json::{ParseOptions, parse};
+
+    use super::*;
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text, Format::V3).unwrap()
+    }
+
+    #[test]
+    fn consolidated_metadata_follow_what_is_written_and_erased() {
+        let text = br#"{"a":{"node_type":"group"},"a/b":{},"ab":{},"a-":{}}"#;
+        let value = parse(text, &ParseOptions::default()).unwrap().value;
+        let mut nodes = value.as_object().unwrap().clone();
+        let document: Value = [("x", 1), ("consolidated_metadata", 2)].into_iter().collect();
+        apply(&mut nodes, &path("/g"), (&path("/g/a/c"), Some(&document)));
+        assert_eq!(nodes.get("a/c").unwrap().to_string(), r#"{"x":1}"#);
+        apply(&mut nodes, &path("/g"), (&path("/g"), Some(&document)));
+        apply(&mut nodes, &path("/g"), (&path("/ga"), None));
+        assert_eq!(nodes.len(), 5);
+        apply(&mut nodes, &path("/g"), (&path("/g/a"), None));
+        assert_eq!(nodes.keys().collect::<Vec<_>>(), ["ab", "a-"]);
+    }
+}

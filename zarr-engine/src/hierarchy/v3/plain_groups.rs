@@ -1,0 +1,50 @@
+//! Groups without consolidated metadata.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use zarr_metadata::v3::node_key;
+use zarr_metadata::{DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_spec::store::Version;
+use zarr_spec::{Format, Key, NodePath, Object};
+
+use super::documents::parse;
+use crate::error::Error;
+use crate::hierarchy::access::{Access, keyed};
+
+/// Groups in the cache.
+const MOST_PLAIN_GROUPS: usize = 10_000;
+
+/// The versions of the documents of groups without consolidated metadata. Each new node needs the groups above it; a
+/// document of the same version is not read again.
+///
+/// Without it, creating 100 arrays in memory takes 17 % more instructions (`create/100-arrays`).
+#[derive(Debug, Default)]
+pub(super) struct PlainGroups(Mutex<HashMap<Key, Version>>);
+
+impl PlainGroups {
+    /// Reads the node at `path`. A group in the cache is returned without its attributes.
+    pub(super) fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
+        let key = keyed(node_key(path))?;
+        let known = self.known().get(&key).cloned();
+        if known.is_some() && access.version(&key)? == known {
+            return Ok(Some(NodeMetadata::Group(GroupMetadata::new(Format::V3, Object::new()))));
+        }
+        let Some((bytes, version)) = access.get_with_version(&key)? else { return Ok(None) };
+        let node = parse(access, path, &access.parse(&key, &bytes, DocumentKind::V3)?)?;
+        if let (NodeMetadata::Group(GroupMetadata { consolidated: None, .. }), Some(version)) =
+            (&node, version)
+        {
+            let mut groups = self.known();
+            if groups.len() >= MOST_PLAIN_GROUPS {
+                groups.clear();
+            }
+            groups.insert(key, version);
+        }
+        Ok(Some(node))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Key, Version>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
