@@ -107,7 +107,7 @@ impl Texts<'_> {
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
         let identifiers = Identifiers {
             uri: some(self.text::<Item>(item, "uri")?),
-            name: Some(self.text::<Item>(item, "name")?),
+            name: some(self.text::<Item>(item, "name")?),
             id: some(self.text::<Item>(item, "id")?),
             aliases: aliases.leak(),
         };

@@ -167,7 +167,7 @@ unsafe fn functions(
             list(item.aliases, item.n_aliases)?.iter().map(|&alias| text(alias)).collect();
         let identifiers = Identifiers {
             uri: some(text(item.uri)?),
-            name: Some(text(item.name)?),
+            name: some(text(item.name)?),
             id: some(text(item.id)?),
             aliases: aliases?.leak(),
         };
