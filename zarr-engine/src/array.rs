@@ -74,7 +74,7 @@ impl Array {
         place: ArrayPlace,
         options: ArrayOptions,
     ) -> Result<Self, Error> {
-        let resolved = match hierarchy.cached(&mut metadata, options) {
+        let resolved = match hierarchy.resolved_cache().find(&mut metadata, options) {
             Some(resolved) => resolved,
             None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
         };
@@ -113,7 +113,7 @@ impl Array {
         let resolved = Arc::new(resolved);
         let warnings = reading.take_warnings();
         if warnings.is_empty() {
-            hierarchy.cache(metadata, options, &resolved);
+            hierarchy.resolved_cache().add(metadata, options, &resolved);
         }
         hierarchy.add_warnings(path, warnings);
         Ok(resolved)

@@ -251,19 +251,19 @@ impl Conversion<'_> {
     }
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
-        creation(self.source, document, self.registry, self.reading)
+        creation(self.source.format, document, self.registry, self.reading)
     }
 }
 
-/// What an extension is created from that `metadata` name.
+/// Returns what a plugin gets to create the extension that a document of `format` names.
 pub(crate) fn creation<'d>(
-    metadata: &ArrayMetadata,
+    format: Format,
     document: &'d ExtensionDocument,
     registry: &'d Registry,
     reading: &'d Reading,
 ) -> Creation<'d> {
     Creation {
-        format: metadata.format,
+        format,
         identifier: &document.identifier,
         configuration: &document.configuration,
         type_name: document.type_name.as_ref(),

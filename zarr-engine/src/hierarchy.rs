@@ -43,7 +43,6 @@ use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::group::Group;
 use crate::location::open_store;
-use crate::resolve::Resolved;
 use access::Access;
 use detect::Opened;
 use last::Last;
@@ -91,15 +90,6 @@ impl Hierarchy {
         Self::open_with(store, context, OpenOptions::new())
     }
 
-    /// Opens the hierarchy of `format` in a store that may hold others too.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hierarchy::open`].
-    pub fn open_as(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
-        Self::open_with(store, context, OpenOptions::new().format(format))
-    }
-
     /// Opens a hierarchy as `options` say.
     ///
     /// # Errors
@@ -129,7 +119,7 @@ impl Hierarchy {
     /// [`Error::InTheWay`] for a hierarchy of another format; [`Error::NotSupported`] for a store that
     /// cannot be written.
     pub fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
-        Ok(Self::new(start::create(store, context, format)?))
+        Ok(Self::new(start::create(store, context, format, None)?))
     }
 
     /// As [`Hierarchy::create`] for the draft, with this entry point: see [`Hierarchy::draft_entry_point`]. A hierarchy that
@@ -145,7 +135,7 @@ impl Hierarchy {
         context: &Context,
         entry_point: &EntryPoint,
     ) -> Result<Self, Error> {
-        Ok(Self::new(start::create_draft(store, context, entry_point)?))
+        Ok(Self::new(start::create(store, context, Format::V3Draft, Some(entry_point))?))
     }
 
     /// Returns the entry point of a new hierarchy of the draft with the metadata encoding `name`, which may be any of its
@@ -373,17 +363,8 @@ impl Hierarchy {
         array_of(path, self.inner.rules.read_stored(&self.inner.access, path)?)
     }
 
-    /// Returns what was created for an array with the same description and options.
-    pub(crate) fn cached(
-        &self,
-        metadata: &mut ArrayMetadata,
-        options: ArrayOptions,
-    ) -> Option<Arc<Resolved>> {
-        self.inner.resolved.find(metadata, options)
-    }
-
-    pub(crate) fn cache(&self, metadata: &ArrayMetadata, options: ArrayOptions, resolved: &Arc<Resolved>) {
-        self.inner.resolved.add(metadata, options, resolved);
+    pub(crate) fn resolved_cache(&self) -> &ResolvedCache {
+        &self.inner.resolved
     }
 
     fn found(&self, path: &NodePath) -> Result<Found, Error> {

@@ -20,7 +20,7 @@ use zarr_spec::{
 };
 
 use crate::context::{Context, FallbackPolicy};
-use crate::convert::stored_order;
+use crate::convert::{creation, stored_order};
 use crate::error::Problem;
 use crate::grid::Grid;
 
@@ -471,14 +471,7 @@ impl<'a> Resolving<'a> {
     }
 
     fn creation(&self, document: &'a ExtensionDocument) -> Creation<'a> {
-        Creation {
-            format: self.metadata.format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: &*self.context.registry,
-            reading: self.reading,
-        }
+        creation(self.metadata.format, document, &self.context.registry, self.reading)
     }
 }
 

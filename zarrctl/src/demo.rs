@@ -91,7 +91,7 @@ fn show(
     write(&location, context, format, &items).map_err(|error| error.while_doing(&location))?;
     let hierarchy = Hierarchy::open(open_store(context.registry(), &location)?, context)?;
     writeln!(output, "\n── {location}\n")?;
-    tree::write(&hierarchy, &hierarchy.walk(&NodePath::root())?, output)?;
+    tree::write(&hierarchy, &hierarchy.walk(NodePath::root())?, output)?;
     writeln!(output, "\nIts metadata documents:")?;
     for line in wrapped(&documents(&hierarchy)?) {
         writeln!(output, "  {line}")?;

@@ -65,7 +65,7 @@ pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<L
     let mut found = without_document(store, &keys)?;
     let mut folders = BTreeMap::new();
     for hierarchy in hierarchies {
-        for node in hierarchy.walk(&NodePath::root())? {
+        for node in hierarchy.walk(NodePath::root())? {
             if node.kind == Kind::Array {
                 let folder = chunk_folder(hierarchy, &node.path)?;
                 let arrays: &mut Vec<_> = folders.entry(folder).or_default();

@@ -34,7 +34,7 @@ impl Taken {
                     taken.refused.extend(refused_group(destination, path, attributes)?);
                 }
                 Planned::Array { path, source, metadata } => {
-                    match destination.prepare_array(&path.to_string(), (**metadata).clone()) {
+                    match destination.prepare_array(path.to_string(), (**metadata).clone()) {
                         Ok(_) => are_missing = true,
                         Err(error) => present.push((path, source, metadata, error)),
                     }
@@ -58,7 +58,7 @@ fn refused_group(
     path: &NodePath,
     attributes: &Object,
 ) -> Result<Option<String>, Failure> {
-    if !destination.exists(&path.to_string())? {
+    if !destination.exists(path.to_string())? {
         return Ok(None);
     }
     let there = destination.group(path)?;

@@ -306,7 +306,7 @@ fn create_many(context: &Context) -> Result<Hierarchy, Failure> {
     hierarchy.create_group("/", Object::new())?;
     let builder = ArrayBuilder::new([512; 3], "uint16").chunks([64; 3]);
     for number in 0..MANY {
-        drop(hierarchy.create_array(&format!("/a{number}"), &builder)?);
+        drop(hierarchy.create_array(format!("/a{number}"), &builder)?);
     }
     Ok(hierarchy)
 }

@@ -85,7 +85,7 @@ fn opening(document: &str) -> (usize, Result<(), String>) {
     let taken = highest(|| {
         let opened = Hierarchy::open(store, &context).and_then(|hierarchy| {
             hierarchy.group("/")?;
-            Ok(hierarchy.walk(&NodePath::root())?.len())
+            Ok(hierarchy.walk(NodePath::root())?.len())
         });
         result = opened.map(drop).map_err(|error| error.to_string());
     });

@@ -58,7 +58,7 @@ fn bytes_per_array(work: impl Fn(&Array)) -> usize {
     let mut arrays = Vec::with_capacity(COUNT);
     let held = highest(|| {
         for number in 0..COUNT {
-            let array = hierarchy.array(&format!("/g0/a{number}")).unwrap();
+            let array = hierarchy.array(format!("/g0/a{number}")).unwrap();
             work(&array);
             arrays.push(array);
         }
@@ -114,7 +114,7 @@ fn is_linear(what: &str, costs: [[usize; 2]; 3]) {
 /// Tests V3-STORE-08.
 #[test]
 fn listing_nodes_takes_store_calls_and_allocations_in_proportion_to_their_number() {
-    is_linear("walk", costs(|hierarchy| drop(hierarchy.walk(&NodePath::root()).unwrap())));
+    is_linear("walk", costs(|hierarchy| drop(hierarchy.walk(NodePath::root()).unwrap())));
 }
 
 #[test]

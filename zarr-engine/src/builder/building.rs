@@ -16,7 +16,7 @@ use super::entries::{chunk_grid, entry};
 use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::convert::{
-    Recipe, Step, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
+    Recipe, Step, creation, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
     regular_grid, reversal, stored_order, translate_recipe,
 };
 use crate::error::Error;
@@ -337,14 +337,7 @@ impl Building<'_> {
     }
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
-        Creation {
-            format: self.format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: self.registry,
-            reading: self.reading,
-        }
+        creation(self.format, document, self.registry, self.reading)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::host::registry::split_version;
-use zarr_spec::{Creation, Format, Value};
+use zarr_spec::{Format, Value};
 
 use super::members::{invalid, not_in_format};
 use super::{Conversion, creation};
@@ -44,10 +44,7 @@ impl Conversion<'_> {
             type_name,
             ..ExtensionDocument::new(identifier, document.configuration.clone())
         };
-        let made = (plugin.create)(
-            &Creation { format: target, ..creation(source, &kept, registry, reading) },
-            &source.shape,
-        );
+        let made = (plugin.create)(&creation(target, &kept, registry, reading), &source.shape);
         let before = self.grid().ok()?;
         let is_same = made.ok()?.grid_shape() == before.grid_shape();
         is_same.then_some(kept)

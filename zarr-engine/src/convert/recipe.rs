@@ -6,10 +6,11 @@ use zarr_spec::codec::{CodecPlugin, Shard};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
-    Mode, Object, Reading, Registry, Representation, Size, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, DataType, Elements, Format, Mode, Object,
+    Reading, Registry, Representation, Size, Value,
 };
 
+use super::creation;
 use super::members::{invalid, not_in_format};
 use crate::error::Error;
 
@@ -257,14 +258,8 @@ pub(crate) fn translate_codec(
     if plugin.identifiers.in_format(target).is_none() {
         return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));
     }
-    let creation = Creation {
-        format: *format,
-        identifier: name,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading: &Reading::new(Mode::Lenient),
-    };
+    let reading = &Reading::new(Mode::Lenient);
+    let creation = creation(*format, document, registry, reading);
     let translated = registry.translated_codec(&creation, decoded, target);
     let mut translated =
         translated.map_err(|error| not_in_format(target, format!("codec `{name}`: {error}")))?;

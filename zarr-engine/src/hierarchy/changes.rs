@@ -43,7 +43,7 @@ impl Hierarchy {
     /// that this program could not read; [`Error::InTheWay`] if nodes are below `path`.
     pub fn create_array(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
-        self.publish(&array, StoredBefore::Erase)?;
+        self.publish(std::slice::from_ref(&array), StoredBefore::Erase)?;
         Ok(array)
     }
 
@@ -60,7 +60,7 @@ impl Hierarchy {
     ) -> Result<Vec<Array>, Error> {
         let arrays = arrays.into_iter().map(|(path, builder)| self.built(path, builder));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        self.publish_all(&arrays, StoredBefore::Erase)?;
+        self.publish(&arrays, StoredBefore::Erase)?;
         Ok(arrays)
     }
 
@@ -86,7 +86,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_array`].
     pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
-        self.publish(array, StoredBefore::Keep)
+        self.publish(std::slice::from_ref(array), StoredBefore::Keep)
     }
 
     /// As [`Hierarchy::publish_array`] for many arrays, which [`Hierarchy::create_arrays`] says more of.
@@ -95,7 +95,7 @@ impl Hierarchy {
     ///
     /// As [`Hierarchy::create_arrays`].
     pub fn publish_arrays(&self, arrays: &[Array]) -> Result<(), Error> {
-        self.publish_all(arrays, StoredBefore::Keep)
+        self.publish(arrays, StoredBefore::Keep)
     }
 
     /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
@@ -269,14 +269,7 @@ impl Hierarchy {
         erase(&self.inner.access, &*self.inner.rules, path, other_formats)
     }
 
-    fn publish(&self, array: &Array, before: StoredBefore) -> Result<(), Error> {
-        self.inner.access.check_writeable()?;
-        self.check_format(array.metadata())?;
-        let _changing = self.lock([array.path()]);
-        self.inner.rules.create(&self.inner.access, &new_array(array, before))
-    }
-
-    fn publish_all(&self, arrays: &[Array], before: StoredBefore) -> Result<(), Error> {
+    fn publish(&self, arrays: &[Array], before: StoredBefore) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         arrays.iter().try_for_each(|array| self.check_format(array.metadata()))?;
         let _changing = self.lock(arrays.iter().map(Array::path));

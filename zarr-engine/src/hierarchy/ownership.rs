@@ -230,7 +230,7 @@ impl<'a> KeyOwnership<'a> {
         for document in &metadata.storage_transformers {
             let plugin = registry.storage_transformers().find(metadata.format, &document.identifier, reading);
             let made = plugin.map(|plugin| {
-                (plugin.create)(&creation(metadata, document, registry, reading), &metadata.shape)
+                (plugin.create)(&creation(metadata.format, document, registry, reading), &metadata.shape)
             });
             if !matches!(made, Ok(Ok(StorageTransformer::Shard(_)))) {
                 let name = &document.identifier;
@@ -240,7 +240,7 @@ impl<'a> KeyOwnership<'a> {
         let document = &metadata.chunk_key_encoding;
         let plugin = registry.chunk_key_encodings().find(metadata.format, &document.identifier, reading);
         let encoding = plugin.map_err(|unknown| unknown.to_string()).and_then(|plugin| {
-            let creation = creation(metadata, document, registry, reading);
+            let creation = creation(metadata.format, document, registry, reading);
             (plugin.create)(&creation).map_err(|invalid| invalid.to_string())
         });
         let encoding = encoding.map_err(|error| self.refused(&format!("`{key}`: {error}")))?;

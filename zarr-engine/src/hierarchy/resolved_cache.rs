@@ -17,7 +17,7 @@ const CAPACITY: usize = 4;
 ///
 /// Without it, opening 100 arrays of one description takes 45 % more instructions (`open/100-arrays`).
 #[derive(Debug, Default)]
-pub(super) struct ResolvedCache(RwLock<VecDeque<Entry>>);
+pub(crate) struct ResolvedCache(RwLock<VecDeque<Entry>>);
 
 #[derive(Debug)]
 struct Entry {
@@ -29,7 +29,7 @@ struct Entry {
 
 impl ResolvedCache {
     /// Returns what was created for an array of the same description. `metadata` is unchanged afterwards.
-    pub(super) fn find(&self, metadata: &mut ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
+    pub(crate) fn find(&self, metadata: &mut ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
         let attributes = std::mem::take(&mut metadata.attributes);
         let ignored = std::mem::take(&mut metadata.ignored);
         let found = self.find_stripped(metadata, options);
@@ -46,7 +46,7 @@ impl ResolvedCache {
 
     /// Adds an entry and drops the oldest one. Arrays with storage transformers are not cached: a transformer wraps the
     /// chunks of one array.
-    pub(super) fn add(&self, metadata: &ArrayMetadata, options: ArrayOptions, resolved: &Arc<Resolved>) {
+    pub(crate) fn add(&self, metadata: &ArrayMetadata, options: ArrayOptions, resolved: &Arc<Resolved>) {
         if !metadata.storage_transformers.is_empty() {
             return;
         }

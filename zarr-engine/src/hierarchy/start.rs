@@ -17,33 +17,30 @@ use super::v3::V3;
 use crate::context::Context;
 use crate::error::Error;
 
-/// Starts a hierarchy of `format`, or opens the one that exists.
-pub(super) fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Opened, Error> {
-    let access = Access::new(store, context);
-    access.check_writeable()?;
-    match detected(&access)? {
-        Some(detected) if detected.format() == format => detect::opened(access, detected, OpenOptions::new()),
-        Some(detected) => Err(exists_already(&access, detected.format(), "")),
-        None => start(access, format, &EntryPoint::new()),
-    }
-}
-
-/// Starts a hierarchy of the draft, or opens the one that exists if it has the same entry point.
-pub(super) fn create_draft(
+/// Starts a hierarchy of `format`, or opens the one that exists if it has the same entry point.
+pub(super) fn create(
     store: Arc<dyn Store>,
     context: &Context,
-    entry_point: &EntryPoint,
+    format: Format,
+    entry_point: Option<&EntryPoint>,
 ) -> Result<Opened, Error> {
     let access = Access::new(store, context);
     access.check_writeable()?;
-    match detected(&access)? {
-        Some(Detected::Draft(found)) => match draft::difference(&found, entry_point) {
-            None => detect::opened(access, Detected::Draft(found), OpenOptions::new()),
-            Some(difference) => Err(exists_already(&access, Format::V3Draft, &format!(", {difference}"))),
-        },
-        Some(detected) => Err(exists_already(&access, detected.format(), "")),
-        None => start(access, Format::V3Draft, entry_point),
+    let Some(detected) = detected(&access)? else {
+        return start(access, format, entry_point.unwrap_or(&EntryPoint::new()));
+    };
+    let difference = match (&detected, entry_point) {
+        (Detected::Draft(found), Some(wanted)) => draft::difference(found, wanted),
+        _ => None,
+    };
+    if detected.format() == format && difference.is_none() {
+        return detect::opened(access, detected, OpenOptions::new());
     }
+    let location = access.store.location();
+    let format = detected.format();
+    let difference = difference.map_or_else(String::new, |difference| format!(", {difference}"));
+    let reason = format!("{location} holds a hierarchy of {format} already{difference}");
+    Err(in_the_way(&NodePath::root(), reason))
 }
 
 /// Detects an existing hierarchy. An array of version 1 is an error.
@@ -69,10 +66,4 @@ fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Ope
         Format::V3Draft => Box::new(Draft::start(&access, entry_point)?),
     };
     Ok(Opened { access, rules })
-}
-
-fn exists_already(access: &Access, format: Format, more: &str) -> Error {
-    let location = access.store.location();
-    let reason = format!("{location} holds a hierarchy of {format} already{more}");
-    in_the_way(&NodePath::root(), reason)
 }

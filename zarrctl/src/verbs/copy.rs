@@ -316,7 +316,7 @@ fn rehearse(
     for node in planned {
         let (path, result) = match node {
             Planned::Group { path, attributes } => {
-                let created = hierarchy.create_group(&path.to_string(), attributes.clone());
+                let created = hierarchy.create_group(path.to_string(), attributes.clone());
                 (path, created.map(drop).map_err(Failure::from))
             }
             Planned::Array { path, source, metadata } => {
@@ -335,7 +335,7 @@ fn rehearse_array(
     metadata: &ArrayMetadata,
     is_lossy: bool,
 ) -> Result<(), Failure> {
-    let array = hierarchy.prepare_array(&path.to_string(), metadata.clone())?;
+    let array = hierarchy.prepare_array(path.to_string(), metadata.clone())?;
     if !is_lossy && !have_one_form(source, &array) {
         check_a_chunk(source, &array)?;
     }
@@ -357,7 +357,7 @@ fn write_chunks(
     let progress = Progress::of_bytes(total, "copying");
     for (path, source, metadata) in arrays {
         progress.say(&path.to_string());
-        let array = destination.prepare_array(&path.to_string(), (**metadata).clone())?;
+        let array = destination.prepare_array(path.to_string(), (**metadata).clone())?;
         begun.push(array.clone());
         transfer(source, &array, losses, &progress)?;
     }

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     if arguments.write_fallback {
         options = options.fallback(FallbackPolicy::Warn).write_fallback(true);
     }
-    let array = hierarchy.array_with(&hierarchy.path(&arguments.path)?, options)?;
+    let array = hierarchy.array_with(hierarchy.path(&arguments.path)?, options)?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
     interrupt::watch(format!(
         "what was written before is left in {} of `{}`",

@@ -237,7 +237,7 @@ fn through_the_fallback_the_same_hierarchy_is_read_and_written() {
     };
     let before = document(hierarchy.store());
     let options = zarr_kit::ArrayOptions::new().fallback(zarr_kit::FallbackPolicy::Warn).write_fallback(true);
-    let array = hierarchy.array_with(&hierarchy.path("/g/a").unwrap(), options).unwrap();
+    let array = hierarchy.array_with(hierarchy.path("/g/a").unwrap(), options).unwrap();
     assert_eq!(array.fallback().unwrap().used, "int64");
     let mut values = array.read_values::<i64>(&Selection::All).unwrap();
     assert_eq!(values, (100..130).collect::<Vec<_>>());

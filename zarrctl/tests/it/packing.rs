@@ -126,9 +126,9 @@ fn what_is_no_archive_says_so() {
     let place = Place::new();
     let tree = |location: &str| refused(&["tree", location], 1);
     let empty = place.file("empty.zip", b"");
-    assert!(tree(&empty).contains("does not begin like one"));
+    assert!(tree(&empty).contains("cannot be read as a zip archive"));
     assert!(tree(&format!("zip:{empty}")).contains("it is empty"));
-    assert!(tree(&place.file("text.zip", b"some text")).contains("does not begin like one"));
+    assert!(tree(&place.file("text.zip", b"some text")).contains("cannot be read as a zip archive"));
     assert!(tree(&place.at("nowhere.zip")).contains("there is no file"));
     assert!(tree(&format!("zip:{}", place.at("nowhere.zip"))).contains("nowhere.zip"));
     let without_entries = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";

@@ -195,7 +195,7 @@ fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn list(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let store = store(case, context)?;
-    let (nodes, seconds) = timed(|| Hierarchy::open(store, context)?.walk(&NodePath::root()))?;
+    let (nodes, seconds) = timed(|| Hierarchy::open(store, context)?.walk(NodePath::root()))?;
     let known = nodes.iter().filter(|node| node.kind != Kind::Unreadable);
     Ok(Ran { seconds, checksum: checksum_of_lines(known.map(|node| node.path.to_string()).collect()) })
 }

@@ -356,7 +356,7 @@ fn damaged_documents_are_refused_by_name_and_never_panic() {
             let opened = Hierarchy::open(Arc::clone(&store), &context);
             let result = opened.and_then(|hierarchy| {
                 let array = hierarchy.array("/array")?;
-                hierarchy.walk(&hierarchy.path("/")?)?;
+                hierarchy.walk(hierarchy.path("/")?)?;
                 array.stored_chunks()?;
                 Ok(())
             });

@@ -16,7 +16,7 @@ fn deep(depth: usize) -> String {
 /// Creates groups inside of groups, the outermost one first.
 fn create_chain(hierarchy: &Hierarchy, depth: usize) {
     for depth in 0..=depth {
-        hierarchy.create_group(&deep(depth), Object::new()).unwrap();
+        hierarchy.create_group(deep(depth), Object::new()).unwrap();
     }
 }
 
@@ -62,11 +62,11 @@ fn two_handles(format: Format, depth: usize) -> (Arc<dyn Store>, Hierarchy, Hier
 fn groups_that_another_handle_erased_are_created_again_with_what_is_below_them() {
     for format in [Format::V2, Format::V3] {
         let (store, hierarchy, other) = two_handles(format, 20);
-        other.erase(&deep(7)).unwrap();
-        hierarchy.create_group(&deep(21), Object::new()).unwrap();
+        other.erase(deep(7)).unwrap();
+        hierarchy.create_group(deep(21), Object::new()).unwrap();
         let fresh = Hierarchy::open(store, &Context::linked().unwrap()).unwrap();
         for depth in 0..=21 {
-            assert!(fresh.exists(&deep(depth)).unwrap(), "{format}: {}", deep(depth));
+            assert!(fresh.exists(deep(depth)).unwrap(), "{format}: {}", deep(depth));
         }
     }
 }
@@ -79,8 +79,8 @@ fn groups_that_an_erasure_left_below_an_erased_group_do_not_hide_that_it_is_miss
         hierarchy.create_group("/other", Object::new()).unwrap();
         store.erase(&key(&format!("{}/{document}", &deep(7)[1..]))).unwrap();
         other.erase("/other").unwrap();
-        hierarchy.create_group(&deep(21), Object::new()).unwrap();
-        assert!(other.exists(&deep(7)).unwrap(), "{format}");
+        hierarchy.create_group(deep(21), Object::new()).unwrap();
+        assert!(other.exists(deep(7)).unwrap(), "{format}");
     }
 }
 
@@ -88,8 +88,8 @@ fn groups_that_an_erasure_left_below_an_erased_group_do_not_hide_that_it_is_miss
 fn consolidated_metadata_that_another_handle_made_have_what_is_created_below_them() {
     for (format, document) in [(Format::V2, ".zmetadata"), (Format::V3, "zarr.json")] {
         let (store, hierarchy, other) = two_handles(format, 20);
-        other.consolidate(&deep(7)).unwrap();
-        hierarchy.create_group(&format!("{}/new", deep(20)), Object::new()).unwrap();
+        other.consolidate(deep(7)).unwrap();
+        hierarchy.create_group(format!("{}/new", deep(20)), Object::new()).unwrap();
         let key = key(&format!("{}/{document}", &deep(7)[1..]));
         let document = get_value(&*store, &key, 1 << 20).unwrap().unwrap();
         let wanted = format!("\"{}/new", &deep(13)[1..]);
@@ -101,9 +101,9 @@ fn consolidated_metadata_that_another_handle_made_have_what_is_created_below_the
 fn an_array_that_another_handle_put_in_the_place_of_a_group_is_in_the_way_of_nodes_below() {
     for format in Format::ALL {
         let (_, hierarchy, other) = two_handles(format, 20);
-        other.erase(&deep(7)).unwrap();
-        other.create_array(&deep(7), &ArrayBuilder::new([4], "uint8")).unwrap();
-        let refused = hierarchy.create_group(&deep(21), Object::new()).unwrap_err();
+        other.erase(deep(7)).unwrap();
+        other.create_array(deep(7), &ArrayBuilder::new([4], "uint8")).unwrap();
+        let refused = hierarchy.create_group(deep(21), Object::new()).unwrap_err();
         assert!(matches!(refused, Error::InTheWay { .. }), "{format}: {refused}");
     }
 }
@@ -111,9 +111,9 @@ fn an_array_that_another_handle_put_in_the_place_of_a_group_is_in_the_way_of_nod
 #[test]
 fn groups_without_documents_are_found_between_the_nodes_of_the_draft() {
     let (_, hierarchy, _) = two_handles(Format::V3Draft, 3);
-    hierarchy.create_group(&format!("{}/x/y/z", deep(3)), Object::new()).unwrap();
-    hierarchy.create_group(&format!("{}/x/y/w", deep(3)), Object::new()).unwrap();
-    let nodes = hierarchy.walk(&NodePath::root()).unwrap();
+    hierarchy.create_group(format!("{}/x/y/z", deep(3)), Object::new()).unwrap();
+    hierarchy.create_group(format!("{}/x/y/w", deep(3)), Object::new()).unwrap();
+    let nodes = hierarchy.walk(NodePath::root()).unwrap();
     let paths: Vec<_> = nodes.iter().map(|node| node.path.to_string()).collect();
     let below = ["/x", "/x/y", "/x/y/w", "/x/y/z"].map(|below| format!("{}{below}", deep(3)));
     assert_eq!(paths[4..], below);

@@ -65,16 +65,16 @@ fn fill(hierarchy: &Hierarchy) {
             .chunks([2, 2])
             .fill_value(value(fill_value))
             .attributes(object(ATTRIBUTES));
-        hierarchy.create_array(&format!("/g/implicit/a{number}"), &builder).unwrap();
+        hierarchy.create_array(format!("/g/implicit/a{number}"), &builder).unwrap();
     }
     let numbers: Vec<u16> = (0..15).collect();
-    let array = hierarchy.array(&format!("/g/implicit/a{}", ARRAYS.len() - 1)).unwrap();
+    let array = hierarchy.array(format!("/g/implicit/a{}", ARRAYS.len() - 1)).unwrap();
     array.write_values::<u16>(&Selection::All, &numbers).unwrap();
 }
 
 /// Every node with a document, as the order of members shows.
 fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
-    let nodes = hierarchy.walk(&hierarchy.path("/").unwrap()).unwrap();
+    let nodes = hierarchy.walk(hierarchy.path("/").unwrap()).unwrap();
     let mut documents: Vec<_> = nodes
         .into_iter()
         .map(|node| {
@@ -91,7 +91,7 @@ fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
 fn converted(source: &Hierarchy, encoding: &str) -> Hierarchy {
     let entry_point = Hierarchy::draft_entry_point(context().registry(), encoding).unwrap();
     let target = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
-    for node in source.walk(&source.path("/").unwrap()).unwrap() {
+    for node in source.walk(source.path("/").unwrap()).unwrap() {
         let path = node.path.to_string();
         match source.metadata(&path).unwrap() {
             NodeMetadata::Group(group) if node.kind == Kind::Group => {
@@ -142,7 +142,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
         let opened = Hierarchy::open(Arc::clone(created.store()), &context()).unwrap();
         assert_eq!(documents(&opened), documents(&in_json));
         assert_eq!(warnings(&opened), Vec::<String>::new());
-        let numbers = opened.array(&format!("/g/implicit/a{}", ARRAYS.len() - 1)).unwrap();
+        let numbers = opened.array(format!("/g/implicit/a{}", ARRAYS.len() - 1)).unwrap();
         let wanted: Vec<u16> = (0..15).collect();
         assert_eq!(numbers.read_values::<u16>(&Selection::All).unwrap(), wanted);
 
@@ -241,7 +241,7 @@ fn a_hierarchy_that_lists_its_nodes_is_explored_where_nothing_can_be_listed() {
         }
         assert!(opened.group("/g/implicit").unwrap().is_implicit());
         assert!(!opened.exists("/g/nothing").unwrap());
-        assert!(opened.children(&opened.path("/g/implicit/a0").unwrap()).is_err());
+        assert!(opened.children(opened.path("/g/implicit/a0").unwrap()).is_err());
 
         // A group that becomes explicit, and nodes that go.
         opened.set_attributes("/g/implicit", Object::new()).unwrap();
@@ -288,7 +288,7 @@ fn the_list_of_nodes_is_a_plain_document() {
 fn without_a_list_a_store_that_cannot_list_is_no_store_to_explore() {
     let hierarchy = Hierarchy::create(unlisted(), &context(), Format::V3Draft).unwrap();
     hierarchy.create_group("/g", Object::new()).unwrap();
-    let error = hierarchy.children(&hierarchy.path("/").unwrap()).unwrap_err().to_string();
+    let error = hierarchy.children(hierarchy.path("/").unwrap()).unwrap_err().to_string();
     assert!(error.contains("not listable"), "{error}");
     assert!(hierarchy.group("/g").is_ok());
 }

@@ -79,7 +79,9 @@ impl Layout {
             for writes in 0..MANY {
                 let store = make();
                 let stopping = Arc::new(StoppingStore::new(Arc::clone(&store), writes, is_reversed));
-                let hierarchy = Hierarchy::open_as(stopping, &context(), self.format).unwrap();
+                let hierarchy =
+                    Hierarchy::open_with(stopping, &context(), OpenOptions::new().format(self.format))
+                        .unwrap();
                 let changed = change(&hierarchy);
                 check(&store);
                 if changed.is_ok() {
@@ -249,7 +251,8 @@ fn growing_over_what_a_shrink_left_is_old_or_new() {
             // The shape is written, and no chunk is erased.
             let stopping = |writes| {
                 let stopping = Arc::new(StoppingStore::new(Arc::clone(&store), writes, false));
-                let hierarchy = Hierarchy::open_as(stopping, &context(), format).unwrap();
+                let hierarchy =
+                    Hierarchy::open_with(stopping, &context(), OpenOptions::new().format(format)).unwrap();
                 let _interrupted = hierarchy.array("/a").unwrap().resize(&[3]);
                 opened(&store, format, false).array("/a").unwrap().shape()[0]
             };

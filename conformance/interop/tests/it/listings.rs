@@ -9,11 +9,11 @@ use std::sync::Arc;
 use zarr_interop::{FarStore, created, warnings};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{NodePath, Object};
-use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, open_store};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
 
 /// The nodes below the root, and what they are.
 fn walked(hierarchy: &Hierarchy) -> Vec<(String, Kind)> {
-    let nodes = hierarchy.walk(&NodePath::root()).unwrap();
+    let nodes = hierarchy.walk(NodePath::root()).unwrap();
     nodes.into_iter().skip(1).map(|node| (node.path.to_string(), node.kind)).collect()
 }
 
@@ -32,11 +32,11 @@ fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
         let far: Arc<dyn Store> =
             Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, hints));
         for store in [store, far] {
-            let hierarchy = Hierarchy::open_as(store, &context, format).unwrap();
+            let hierarchy = Hierarchy::open_with(store, &context, OpenOptions::new().format(format)).unwrap();
             let wanted =
                 [("/a", Kind::Group), ("/b", Kind::Unreadable), ("/c", Kind::Group), ("/c/d", Kind::Array)];
             assert_eq!(walked(&hierarchy), wanted.map(|(path, kind)| (path.to_owned(), kind)), "{format}");
-            assert_eq!(hierarchy.children(&NodePath::root()).unwrap().len(), 3, "{format}");
+            assert_eq!(hierarchy.children(NodePath::root()).unwrap().len(), 3, "{format}");
             let told = warnings(&hierarchy);
             assert!(told.iter().any(|warning| warning.contains("it is a socket")), "{told:?}");
             assert!(matches!(hierarchy.node("/b"), Err(Error::Store(_))), "{format}");

@@ -51,7 +51,7 @@ fn write(store: &Arc<dyn Store>, format: Format, path: &str) {
 }
 
 fn open(store: &Arc<dyn Store>, format: Format) -> Hierarchy {
-    Hierarchy::open_as(Arc::clone(store), &context(), format).unwrap()
+    Hierarchy::open_with(Arc::clone(store), &context(), OpenOptions::new().format(format)).unwrap()
 }
 
 #[test]

@@ -372,11 +372,11 @@ fn nested(format: Format) -> Arc<FarStore> {
         hierarchy.create_group("", Object::new()).unwrap();
     }
     for group in 0..8 {
-        hierarchy.create_group(&format!("g{group}"), Object::new()).unwrap();
+        hierarchy.create_group(format!("g{group}"), Object::new()).unwrap();
         (0..4).for_each(|number| {
-            drop(hierarchy.create_array(&format!("g{group}/a{number}"), &array).unwrap());
+            drop(hierarchy.create_array(format!("g{group}/a{number}"), &array).unwrap());
         });
-        hierarchy.create_array(&format!("g{group}/inner/b"), &array).unwrap();
+        hierarchy.create_array(format!("g{group}/inner/b"), &array).unwrap();
     }
     Arc::new(FarStore::new(store, DELAY, HINTS))
 }
@@ -403,7 +403,7 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
         let trips = far.take();
         assert!(format == Format::V3Draft || trips.alone_at_once == of_arrays.1, "{format}: {trips:?}");
         assert_eq!((trips.batches, trips.alone), of_arrays, "{format}");
-        assert_eq!(hierarchy.walk(&hierarchy.path("").unwrap()).unwrap().len(), 1 + 8 * 7);
+        assert_eq!(hierarchy.walk(hierarchy.path("").unwrap()).unwrap().len(), 1 + 8 * 7);
         let trips = far.take();
         assert_eq!((trips.batches.clone(), trips.alone), of_walk, "{format}");
         // The groups of one level are listed at the same time.
@@ -434,7 +434,7 @@ fn the_arrays_of_a_root_are_opened_in_few_round_trips() {
         for name in ["b", "a"] {
             drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
         }
-        (0..9).for_each(|number| drop(hierarchy.create_group(&format!("g{number}"), Object::new()).unwrap()));
+        (0..9).for_each(|number| drop(hierarchy.create_group(format!("g{number}"), Object::new()).unwrap()));
         let far = Arc::new(FarStore::new(near, DELAY, HINTS));
         let store: Arc<dyn Store> = Arc::<FarStore>::clone(&far);
         let arrays = Hierarchy::open(store, &context).unwrap().group("").unwrap().arrays().unwrap();

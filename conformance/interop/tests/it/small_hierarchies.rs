@@ -177,7 +177,7 @@ fn read_all(folder: &Path) -> Result<(), String> {
     let context = context.with_undefined_fill(UndefinedFill::Zeros);
     let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
     let hierarchy = Hierarchy::open(store, &context).map_err(|error| error.to_string())?;
-    let nodes = hierarchy.walk(&hierarchy.path("/").unwrap()).map_err(|error| error.to_string())?;
+    let nodes = hierarchy.walk(hierarchy.path("/").unwrap()).map_err(|error| error.to_string())?;
     if nodes.is_empty() {
         return Err("no node".to_owned());
     }

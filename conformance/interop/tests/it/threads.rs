@@ -215,7 +215,7 @@ fn attributes_of_a_group_are_kept_by_threads_that_create_nodes_below_it() {
                 }
             });
             scope.spawn(|| {
-                hierarchy.create_array(&format!("{path}/a"), &ArrayBuilder::new([4], "uint8")).unwrap();
+                hierarchy.create_array(format!("{path}/a"), &ArrayBuilder::new([4], "uint8")).unwrap();
             });
         });
         assert_eq!(hierarchy.group(&path).unwrap().attributes().len(), 1);

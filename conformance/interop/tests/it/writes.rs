@@ -239,7 +239,7 @@ fn groups_and_attributes_in_any_script_are_read_by_others() {
             );
             store.whole(&format!("/{name}/inner/{name}"), &builder, "<i4", &no_skip());
         }
-        let mut array = store.hierarchy.array(&format!("/{}/array", names[0])).unwrap();
+        let mut array = store.hierarchy.array(format!("/{}/array", names[0])).unwrap();
         array.set_attribute("more", "é").unwrap();
         let mut more = said.clone();
         more["more"] = json!("é");

@@ -8,6 +8,7 @@ use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Invalid, Mode, Reading, Registry, Value};
 
+use crate::convert::creation;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 
@@ -34,7 +35,10 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
         type_name: Some(Value::from(identifiers.name.unwrap_or_default())),
         ..ExtensionDocument::new(uri, Value::Null)
     };
-    let encoding = (plugin.create)(&Creation { type_name: None, ..creation(&document, registry, &reading) })?;
+    let encoding = (plugin.create)(&Creation {
+        type_name: None,
+        ..creation(Format::V3Draft, &document, registry, &reading)
+    })?;
     let key_suffix = encoding.key_suffix().to_owned();
     Ok(EntryPoint { metadata_encoding: document, key_suffix, ..EntryPoint::new() })
 }
@@ -66,7 +70,7 @@ pub(super) fn metadata_encoding(
     let registry = access.context.registry();
     let plugin = registry.metadata_encodings().find(Format::V3Draft, &document.identifier, reading);
     let plugin = plugin.map_err(|unknown| DocumentError::member("metadata_encoding", unknown.to_string()))?;
-    let created = (plugin.create)(&creation(document, registry, reading));
+    let created = (plugin.create)(&creation(Format::V3Draft, document, registry, reading));
     created.map_err(|error| DocumentError::member("metadata_encoding", error.to_string()))
 }
 
@@ -88,26 +92,11 @@ pub(super) fn extensions(
                 return Err(DocumentError::member(member, reason));
             }
         };
-        let creation = creation(document, registry, reading);
+        let creation = creation(Format::V3Draft, document, registry, reading);
         let extension = (plugin.create)(&creation, ExtensionPlace::EntryPoint);
         created.push(extension.map_err(|error| {
             DocumentError::member(member, format!("extension `{}`: {error}", document.identifier))
         })?);
     }
     Ok(created)
-}
-
-fn creation<'d>(
-    document: &'d ExtensionDocument,
-    registry: &'d Registry,
-    reading: &'d Reading,
-) -> Creation<'d> {
-    Creation {
-        format: Format::V3Draft,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading,
-    }
 }

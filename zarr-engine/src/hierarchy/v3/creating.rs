@@ -10,7 +10,7 @@ use zarr_spec::{Format, NodePath, Object, Prefix, Value};
 
 use super::V3;
 use super::copies::{Change, copies_of, have_copies};
-use super::documents::{Encoded, made, parse_all, stored, stored_all};
+use super::documents::{Encoded, parse_all, stored, stored_all};
 use super::listing::kind_of;
 use crate::error::Error;
 use crate::flight;
@@ -57,65 +57,64 @@ impl V3 {
         let (checked, _guard) =
             self.locked_if(access, check, |checked| have_copies(checked.above.iter().map(|(_, node)| node)))?;
         let Checked { above, state, listed } = checked;
-        let encoded = match node.metadata {
-            NewMetadata::Array(array) => self.encoded(path, array)?,
-            NewMetadata::Group(group) => Arc::new(Encoded::new(path, group_document(group))?),
-        };
-        let mut groups = Vec::new();
-        for ancestor in missing(&above) {
-            let group = made(ancestor, group_document(&GroupMetadata::new(Format::V3, Object::new())))?;
-            groups.push((ancestor.clone(), group));
-        }
-        let mut changes: Vec<Change<'_>> =
-            groups.iter().map(|(ancestor, group)| (ancestor, Some(group))).collect();
-        changes.push((path, Some(&encoded.document)));
-        let copies = copies_of(above.into_iter(), &changes)?;
-        leftovers::erase(access, self, node, listed.as_ref())?;
-        for (ancestor, group) in &groups {
-            access.set_json(&keyed(node_key(ancestor))?, group)?;
-        }
-        access.store.set(&keyed(node_key(path))?, encoded.text.as_slice().into())?;
+        let new = [(path, self.encoded(node)?)];
+        let erase = || leftovers::erase(access, self, node, listed.as_ref());
+        let has_copies = self.write_new(access, above, &new, erase)?;
         leftovers::note_group(access, node, listed.as_ref());
-        if copies.is_empty() {
+        if !has_copies {
             access.learn_groups_above(path, state);
         }
-        self.refresh(access, &copies, &changes)
+        Ok(())
     }
 
-    /// Creates arrays in a far store: reads all documents above in one batch, then writes all documents concurrently,
-    /// those of groups first.
+    /// Creates arrays in a far store: reads all documents above in one batch, and writes new documents concurrently.
     pub(super) fn create_far_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
         let check = || check_all_listed(access, arrays);
         let (checked, _guard) =
             self.locked_if(access, check, |checked| have_copies(checked.above.iter().map(|(_, node)| node)))?;
         let CheckedArrays { above, occupied } = checked;
-        let missing: Vec<NodePath> = missing(&above).cloned().collect();
-        let group = GroupMetadata::new(Format::V3, Object::new());
-        let groups =
-            missing.iter().map(|path| Ok((path, Arc::new(Encoded::new(path, group_document(&group))?))));
-        let groups = groups.collect::<Result<Vec<_>, Error>>()?;
-        let new = arrays.iter().filter_map(|new| match new.metadata {
-            NewMetadata::Array(array) => Some((new.path, array)),
-            NewMetadata::Group(_) => None,
-        });
-        let new = new.map(|(path, array)| Ok((path, self.encoded(path, array)?)));
+        let new = arrays.iter().map(|array| Ok((array.path, self.encoded(array)?)));
         let new = new.collect::<Result<Vec<_>, Error>>()?;
-        let changes: Vec<Change<'_>> =
-            groups.iter().chain(&new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
-        let copies = copies_of(above.into_iter(), &changes)?;
-        for array in arrays {
-            let prefix = self.chunks(array.path)?;
-            if occupied.contains(&prefix) {
-                leftovers::erase(access, self, array, Some(&access.store.list_dir(&prefix)?))?;
+        let erase = || {
+            for array in arrays {
+                let prefix = self.chunks(array.path)?;
+                if occupied.contains(&prefix) {
+                    leftovers::erase(access, self, array, Some(&access.store.list_dir(&prefix)?))?;
+                }
             }
-        }
-        for nodes in [&groups, &new] {
-            flight::each(nodes.len(), access.store.read_hints().max_concurrency, |number| {
+            Ok(())
+        };
+        self.write_new(access, above, &new, erase).map(drop)
+    }
+
+    /// Writes the groups `above` that do not exist, then new nodes, then consolidated metadata. `erase_leftovers` is called
+    /// before anything is written. Returns whether there are consolidated metadata.
+    fn write_new(
+        &self,
+        access: &Access,
+        above: Ancestors,
+        new: &[(&NodePath, Arc<Encoded>)],
+        erase_leftovers: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let missing = above.iter().filter(|(_, node)| node.is_none());
+        let missing: Vec<NodePath> = missing.map(|(path, _)| path.clone()).collect();
+        let group = GroupMetadata::new(Format::V3, Object::new());
+        let encode = |path| Ok((path, Arc::new(Encoded::new(path, group_document(&group))?)));
+        let groups = missing.iter().map(encode).collect::<Result<Vec<_>, Error>>()?;
+        let changes: Vec<Change<'_>> =
+            groups.iter().chain(new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
+        let copies = copies_of(above.into_iter(), &changes)?;
+        erase_leftovers()?;
+        // The groups above one node are written from the top down.
+        let concurrency = if new.len() > 1 { access.store.read_hints().max_concurrency } else { 1 };
+        for nodes in [groups.as_slice(), new] {
+            flight::each(nodes.len(), concurrency, |number| {
                 let (path, encoded) = &nodes[number];
                 Ok::<_, Error>(access.store.set(&keyed(node_key(path))?, encoded.text.as_slice().into())?)
             })?;
         }
-        self.refresh(access, &copies, &changes)
+        self.refresh(access, &copies, &changes)?;
+        Ok(!copies.is_empty())
     }
 
     /// Refuses to create a node at `path` if another node is in the way. Lists the folder of the node if `lists`.
@@ -159,16 +158,15 @@ impl V3 {
         Ok(AboveAndAt { above: nodes.into_iter().zip(above).collect(), itself, state })
     }
 
-    /// Returns the document of an array. It is cached.
-    fn encoded(&self, path: &NodePath, array: &ArrayMetadata) -> Result<Arc<Encoded>, Error> {
+    /// Returns the document of a new node. That of the last array is cached.
+    fn encoded(&self, node: &NewNode<'_>) -> Result<Arc<Encoded>, Error> {
+        let path = node.path;
         let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
-        self.arrays.get_or_make(array, has_same_text, make)
+        match node.metadata {
+            NewMetadata::Array(array) => self.arrays.get_or_make(array, has_same_text, make),
+            NewMetadata::Group(group) => Ok(Arc::new(Encoded::new(path, group_document(group))?)),
+        }
     }
-}
-
-/// Returns the paths of the groups that do not exist.
-fn missing(above: &Ancestors) -> impl Iterator<Item = &NodePath> {
-    above.iter().filter(|(_, node)| node.is_none()).map(|(path, _)| path)
 }
 
 /// Checks the paths of all `arrays`, and lists the folders of arrays whose stored chunks are to be erased.

@@ -66,7 +66,7 @@ fn opened(folder: &Path, format: Format, consolidated: bool) -> Option<Hierarchy
 /// Panics unless all nodes in a folder can be read. Returns the number of arrays.
 pub(super) fn check_readable(folder: &Path, format: Format) -> usize {
     let Some(hierarchy) = opened(folder, format, true) else { return 0 };
-    let children = hierarchy.walk(&NodePath::root()).unwrap().into_iter();
+    let children = hierarchy.walk(NodePath::root()).unwrap().into_iter();
     let is_array = |node: Node| match node {
         Node::Group(_) => false,
         Node::Array(array) => array.read(&Selection::All).map(|_| true).unwrap(),
@@ -77,7 +77,7 @@ pub(super) fn check_readable(folder: &Path, format: Format) -> usize {
 
 fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {
     let Some(hierarchy) = opened(folder, format, consolidated) else { return Nodes::new() };
-    let children = hierarchy.walk(&NodePath::root()).unwrap().into_iter().map(|child| child.path.to_string());
+    let children = hierarchy.walk(NodePath::root()).unwrap().into_iter().map(|child| child.path.to_string());
     // Nodes are found by their paths also where a group above them is not there.
     let paths: BTreeSet<String> = children.chain(PATHS.map(str::to_owned)).collect();
     let open = |path: String| match hierarchy.node(&path) {

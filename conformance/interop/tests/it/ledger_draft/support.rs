@@ -109,13 +109,13 @@ pub(super) fn keys(store: &dyn Store) -> Vec<String> {
 
 /// The paths and kinds of the children of a group.
 pub(super) fn children(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
-    let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();
+    let children = hierarchy.children(hierarchy.path(path).unwrap()).unwrap();
     children.into_iter().map(|child| (child.path.to_string(), child.kind)).collect()
 }
 
 /// The paths and kinds of a node and all below it.
 pub(super) fn walk(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
-    let nodes = hierarchy.walk(&hierarchy.path(path).unwrap()).unwrap();
+    let nodes = hierarchy.walk(hierarchy.path(path).unwrap()).unwrap();
     nodes.into_iter().map(|node| (node.path.to_string(), node.kind)).collect()
 }
 

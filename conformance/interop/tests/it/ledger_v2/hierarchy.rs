@@ -20,7 +20,7 @@ fn created(stored: &Stored) -> Hierarchy {
 }
 
 fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
-    let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();
+    let children = hierarchy.children(hierarchy.path(path).unwrap()).unwrap();
     children.iter().map(|child| child.path.name().to_owned()).collect()
 }
 
@@ -172,7 +172,7 @@ fn with_consolidated_metadata_no_other_document_is_asked_for() {
     assert_eq!(names(&hierarchy, "foo"), ["bar", "baz"]);
     let array = hierarchy.array("foo/baz").unwrap();
     assert_eq!(hierarchy.group("foo").unwrap().attributes().len(), 1);
-    assert_eq!(hierarchy.walk(&hierarchy.path("").unwrap()).unwrap().len(), 5);
+    assert_eq!(hierarchy.walk(hierarchy.path("").unwrap()).unwrap().len(), 5);
     assert!(counting.take().is_empty());
     // Chunks are not in it.
     array.read(&Selection::All).unwrap();

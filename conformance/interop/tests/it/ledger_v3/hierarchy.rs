@@ -14,12 +14,12 @@ use super::support::Stored;
 use super::{ar, gr, stored};
 
 fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
-    let children = hierarchy.children(&hierarchy.path(path).unwrap()).unwrap();
+    let children = hierarchy.children(hierarchy.path(path).unwrap()).unwrap();
     children.iter().map(|child| child.path.name().to_owned()).collect()
 }
 
 fn walked(hierarchy: &Hierarchy) -> Vec<String> {
-    let nodes = hierarchy.walk(&NodePath::root()).unwrap();
+    let nodes = hierarchy.walk(NodePath::root()).unwrap();
     nodes.iter().map(|node| node.path.to_string()).collect()
 }
 
@@ -33,7 +33,7 @@ fn an_array_at_the_root_is_alone() {
     let error = hierarchy.create_group("/a", Object::new()).unwrap_err().to_string();
     assert!(error.contains("/ is an array"), "{error}");
     assert!(hierarchy.create_array("/a", &ArrayBuilder::new([4], "int8")).is_err());
-    assert!(hierarchy.children(&NodePath::root()).is_err());
+    assert!(hierarchy.children(NodePath::root()).is_err());
     assert_eq!(stored.keys(), ["zarr.json"]);
 }
 
@@ -65,7 +65,9 @@ fn v3_comes_before_v2_with_a_warning() {
     let array = stored(&json!({})).json(".zarray", &json!({"zarr_format": 2}));
     assert_eq!(array.open().format(), Format::V3);
     assert_eq!(array.array().shape(), [4]);
-    let as_v2 = Hierarchy::open_as(Arc::clone(&both.store), &both.context, Format::V2).unwrap();
+    let as_v2 =
+        Hierarchy::open_with(Arc::clone(&both.store), &both.context, OpenOptions::new().format(Format::V2))
+            .unwrap();
     assert_eq!(as_v2.format(), Format::V2);
     assert!(warnings(&Stored::new().json("zarr.json", &gr()).open()).is_empty());
 }
@@ -95,7 +97,7 @@ fn a_document_in_a_place_that_no_node_can_have_is_listed_as_unreadable() {
         .json("zarr.json.d/zarr.json", &gr());
     let hierarchy = stored.open();
     let expected = [("...", Kind::Unreadable), ("__x", Kind::Unreadable), ("zarr.json.d", Kind::Group)];
-    let found = hierarchy.children(&NodePath::root()).unwrap();
+    let found = hierarchy.children(NodePath::root()).unwrap();
     let found: Vec<_> = found.iter().map(|child| (child.path.name(), child.kind)).collect();
     assert_eq!(found, expected);
     assert_eq!(walked(&hierarchy), ["/", "/...", "/__x", "/zarr.json.d"]);
@@ -144,11 +146,11 @@ fn children_are_the_prefixes_with_a_document() {
     let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
     assert_eq!(names(&hierarchy, "/"), ["_b", "a", "array"]);
     drop(counting.take());
-    hierarchy.children(&NodePath::root()).unwrap();
+    hierarchy.children(NodePath::root()).unwrap();
     let calls = counting.take();
     assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&1), None, None));
     // An array has no children, its chunks least of all.
-    assert!(hierarchy.children(&hierarchy.path("/array").unwrap()).is_err());
+    assert!(hierarchy.children(hierarchy.path("/array").unwrap()).is_err());
     assert_eq!(walked(&hierarchy), ["/", "/_b", "/a", "/array"]);
 }
 
@@ -245,7 +247,7 @@ fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_ov
     let hierarchy = Hierarchy::create(store, &stored.context, Format::V3).unwrap();
     hierarchy.create_array("/image", &builder).unwrap();
     let long = "x".repeat(5000);
-    let error = hierarchy.create_array(&format!("/{long}"), &builder).unwrap_err();
+    let error = hierarchy.create_array(format!("/{long}"), &builder).unwrap_err();
     assert!(matches!(error, Error::Store(_)), "{error}");
     assert!(error.to_string().contains(&long), "{error}");
     assert_eq!(walked(&hierarchy), ["/", "/image"]);
