@@ -408,8 +408,8 @@ impl Hierarchy {
         let mut inside = BTreeSet::new();
         for array in self.walk(path)?.into_iter().filter(|node| node.kind == Kind::Array) {
             for prefix in self.inner.dialect.prefixes(&array.path)? {
-                for key in self.store().list_sorted(&prefix)? {
-                    let node = self.inner.dialect.node_with(&key);
+                for key in self.store().list_prefix(&prefix)? {
+                    let node = self.inner.dialect.node_with(&key?);
                     let Some(node) = node.filter(|node| snapshot::is_below(node, &array.path)) else {
                         continue;
                     };

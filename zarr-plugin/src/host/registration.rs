@@ -21,7 +21,7 @@ use super::library::Library;
 use super::loader::{Candidate, Loader};
 use super::manifest::Provides;
 use super::refusal::{PassedOver, Refusal};
-use crate::abi::StoreVtable;
+use crate::abi::{CodecVtable, StoreVtable};
 use crate::ffi::import::Imported;
 use crate::ffi::library::Functions;
 
@@ -99,12 +99,37 @@ impl Lazy {
         Ok(self.library()?.run(self.entry))
     }
 
+    /// The functions of the entry, which `select` finds if they are of the kind that the manifest names. A library whose
+    /// items are of other kinds is not opened.
+    fn imported<V>(
+        &self,
+        select: impl Fn(&Functions) -> Option<&Imported<V>>,
+    ) -> Result<&Imported<V>, Invalid> {
+        let imported = select(self.functions()?);
+        imported.ok_or_else(|| Invalid::new(format!("{} has another kind of it", self.name)))
+    }
+
     fn add_to(
         self,
         registry: &mut Registry,
         provides: &Provides,
         origin: Origin,
     ) -> Result<(), DuplicateIdentifier> {
+        let entry = self.entry(provides, origin);
+        match provides.kind {
+            ExtensionPoint::Codec => registry.register(self.codec(entry)),
+            ExtensionPoint::DataType => registry.register(self.data_type(entry)),
+            ExtensionPoint::MemoryLayout => registry.register(self.memory_layout(entry)),
+            ExtensionPoint::ChunkGrid => registry.register(self.chunk_grid(entry)),
+            ExtensionPoint::ChunkKeyEncoding => registry.register(self.chunk_key_encoding(entry)),
+            ExtensionPoint::MetadataEncoding => registry.register(self.metadata_encoding(entry)),
+            ExtensionPoint::GenericExtension => registry.register(self.extension(entry)),
+            ExtensionPoint::StorageTransformer => registry.register(self.storage_transformer(entry)),
+            ExtensionPoint::Store => registry.register_store(self.store(entry)),
+        }
+    }
+
+    fn entry(&self, provides: &Provides, origin: Origin) -> Entry {
         let text = |text: &Option<String>| text.as_deref().map(leaked);
         let identifiers = Identifiers {
             uri: text(&provides.uri),
@@ -114,117 +139,172 @@ impl Lazy {
         };
         let opened = self.loader.candidates()[self.number].about(self.entry);
         let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
-        // The kinds agree: a library whose items are of others than its manifest says is not opened.
-        macro_rules! plugin {
-            ($plugin:ident, $maker:ident, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
-                registry.register($plugin {
-                    identifiers,
-                    create: $maker::Loaded(Box::leak(Box::new(move |$creation: &Creation<'_> $(, $more: $type)?| {
-                        match self.functions().map_err($error)? {
-                            Functions::$functions(imported) => imported.$create($creation $(, $more)?),
-                            _ => Err($error(Invalid::new(format!("{} has another kind of it", self.name)))),
-                        }
-                    }))),
-                    about,
-                    origin,
-                })
-            };
-        }
-        match provides.kind {
-            ExtensionPoint::Codec => {
-                let translator = self.clone();
-                registry.register(CodecPlugin {
-                    identifiers,
-                    create: CodecMaker::Loaded(Box::leak(Box::new(
-                        move |creation: &Creation<'_>, decoded: &Representation| {
-                            if let Some(codec) = self.run().map_err(unusable)? {
-                                return (codec.create)(creation, decoded);
-                            }
-                            match self.functions().map_err(unusable)? {
-                                Functions::Codec(imported) => imported.create_codec(creation, decoded),
-                                _ => Err(unusable(Invalid::new(format!("{} has no such codec", self.name)))),
-                            }
-                        },
-                    ))),
-                    translate: CodecTranslator::Loaded(Box::leak(Box::new(
-                        move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
-                            if let Some(codec) = translator.run().map_err(unusable)? {
-                                return (codec.translate)(creation, decoded, format);
-                            }
-                            match translator.functions().map_err(unusable)? {
-                                Functions::Codec(imported) => imported.translate(creation, decoded, format),
-                                _ => Err(unusable(Invalid::new(format!(
-                                    "{} has no such codec",
-                                    translator.name
-                                )))),
-                            }
-                        },
-                    ))),
-                    about,
-                    origin,
-                })
-            }
-            ExtensionPoint::DataType => registry.register(DataTypePlugin {
-                identifiers,
-                create: DataTypeMaker::Loaded(Box::leak(Box::new(move |creation: &Creation<'_>| match self
-                    .functions()
-                    .map_err(DataTypeError::InvalidConfiguration)?
-                {
-                    Functions::DataType(imported) => imported.create(creation),
-                    _ => Err(Invalid::new(format!("{} has no such data type", self.name)).into()),
-                }))),
-                about,
-                origin,
-            }),
-            ExtensionPoint::MemoryLayout => {
-                plugin!(MemoryLayoutPlugin, MemoryLayoutMaker, MemoryLayout.create_layout, unusable, |creation, rank: usize|)
-            }
-            ExtensionPoint::ChunkGrid => {
-                plugin!(ChunkGridPlugin, ChunkGridMaker, ChunkGrid.create, GridError::InvalidConfiguration, |creation, shape: &[u64]|)
-            }
-            ExtensionPoint::ChunkKeyEncoding => {
-                plugin!(ChunkKeyEncodingPlugin, ChunkKeyEncodingMaker, ChunkKeyEncoding.create, std::convert::identity, |creation|)
-            }
-            ExtensionPoint::MetadataEncoding => {
-                plugin!(MetadataEncodingPlugin, MetadataEncodingMaker, MetadataEncoding.create, std::convert::identity, |creation|)
-            }
-            ExtensionPoint::GenericExtension => {
-                plugin!(ExtensionPlugin, ExtensionMaker, GenericExtension.create, std::convert::identity, |creation, place: ExtensionPlace<'_>|)
-            }
-            ExtensionPoint::StorageTransformer => {
-                plugin!(StorageTransformerPlugin, StorageTransformerMaker, StorageTransformer.create, std::convert::identity, |creation, shape: &[u64]|)
-            }
-            ExtensionPoint::Store => registry.register_store(self.store(identifiers, about, origin)),
-        }
+        Entry { identifiers, about, origin }
     }
 
-    /// A store, whose schemes are among its identifiers.
-    fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
-        let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
-        let schemes: Vec<&'static str> = schemes.collect();
-        let describer = self.clone();
-        StorePlugin {
-            name: identifiers.name,
-            schemes: schemes.leak(),
-            open: StoreOpener::Loaded(Box::leak(Box::new(move |location: &str| {
-                self.opens_stores()?.open(location)
-            }))),
-            describe: StoreDescriber::Loaded(Box::leak(Box::new(
-                move |description: &Value, given: Option<&Arc<dyn Store>>| {
-                    describer.opens_stores()?.describe(description, given)
+    fn codec(self, entry: Entry) -> CodecPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let translator = self.clone();
+        let create = forever(move |creation: &Creation<'_>, decoded: &Representation| {
+            match self.run().map_err(unusable)? {
+                Some(codec) => (codec.create)(creation, decoded),
+                None => self.imported_codec()?.create_codec(creation, decoded),
+            }
+        });
+        let translate =
+            forever(
+                move |creation: &Creation<'_>, decoded: &Representation, format: Format| match translator
+                    .run()
+                    .map_err(unusable)?
+                {
+                    Some(codec) => (codec.translate)(creation, decoded, format),
+                    None => translator.imported_codec()?.translate(creation, decoded, format),
                 },
-            ))),
+            );
+        CodecPlugin {
+            identifiers,
+            create: CodecMaker::Loaded(create),
+            translate: CodecTranslator::Loaded(translate),
             about,
             origin,
         }
     }
 
-    fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {
-        match self.functions()? {
-            Functions::Store(imported) => Ok(imported),
-            _ => Err(Invalid::new(format!("{} has no such store", self.name))),
+    fn imported_codec(&self) -> Result<&Imported<CodecVtable>, CodecError> {
+        let imported = self.imported(|functions| match functions {
+            Functions::Codec(imported) => Some(imported),
+            _ => None,
+        });
+        imported.map_err(unusable)
+    }
+
+    fn data_type(self, entry: Entry) -> DataTypePlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>| {
+            let imported = self.imported(|functions| match functions {
+                Functions::DataType(imported) => Some(imported),
+                _ => None,
+            });
+            imported.map_err(DataTypeError::InvalidConfiguration)?.create(creation)
+        });
+        DataTypePlugin { identifiers, create: DataTypeMaker::Loaded(create), about, origin }
+    }
+
+    fn memory_layout(self, entry: Entry) -> MemoryLayoutPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>, rank: usize| {
+            let imported = self.imported(|functions| match functions {
+                Functions::MemoryLayout(imported) => Some(imported),
+                _ => None,
+            });
+            imported.map_err(unusable)?.create_layout(creation, rank)
+        });
+        MemoryLayoutPlugin { identifiers, create: MemoryLayoutMaker::Loaded(create), about, origin }
+    }
+
+    fn chunk_grid(self, entry: Entry) -> ChunkGridPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>, shape: &[u64]| {
+            let imported = self.imported(|functions| match functions {
+                Functions::ChunkGrid(imported) => Some(imported),
+                _ => None,
+            });
+            imported.map_err(GridError::InvalidConfiguration)?.create(creation, shape)
+        });
+        ChunkGridPlugin { identifiers, create: ChunkGridMaker::Loaded(create), about, origin }
+    }
+
+    fn chunk_key_encoding(self, entry: Entry) -> ChunkKeyEncodingPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>| {
+            let imported = self.imported(|functions| match functions {
+                Functions::ChunkKeyEncoding(imported) => Some(imported),
+                _ => None,
+            });
+            imported?.create(creation)
+        });
+        ChunkKeyEncodingPlugin { identifiers, create: ChunkKeyEncodingMaker::Loaded(create), about, origin }
+    }
+
+    fn metadata_encoding(self, entry: Entry) -> MetadataEncodingPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>| {
+            let imported = self.imported(|functions| match functions {
+                Functions::MetadataEncoding(imported) => Some(imported),
+                _ => None,
+            });
+            imported?.create(creation)
+        });
+        MetadataEncodingPlugin { identifiers, create: MetadataEncodingMaker::Loaded(create), about, origin }
+    }
+
+    fn extension(self, entry: Entry) -> ExtensionPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>, place: ExtensionPlace<'_>| {
+            let imported = self.imported(|functions| match functions {
+                Functions::GenericExtension(imported) => Some(imported),
+                _ => None,
+            });
+            imported?.create(creation, place)
+        });
+        ExtensionPlugin { identifiers, create: ExtensionMaker::Loaded(create), about, origin }
+    }
+
+    fn storage_transformer(self, entry: Entry) -> StorageTransformerPlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let create = forever(move |creation: &Creation<'_>, shape: &[u64]| {
+            let imported = self.imported(|functions| match functions {
+                Functions::StorageTransformer(imported) => Some(imported),
+                _ => None,
+            });
+            imported?.create(creation, shape)
+        });
+        StorageTransformerPlugin {
+            identifiers,
+            create: StorageTransformerMaker::Loaded(create),
+            about,
+            origin,
         }
     }
+
+    /// A store, whose schemes are among its identifiers.
+    fn store(self, entry: Entry) -> StorePlugin {
+        let Entry { identifiers, about, origin } = entry;
+        let schemes: Vec<&'static str> =
+            identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':')).collect();
+        let describer = self.clone();
+        let open = forever(move |location: &str| self.imported_store()?.open(location));
+        let describe = forever(move |description: &Value, given: Option<&Arc<dyn Store>>| {
+            describer.imported_store()?.describe(description, given)
+        });
+        StorePlugin {
+            name: identifiers.name,
+            schemes: schemes.leak(),
+            open: StoreOpener::Loaded(open),
+            describe: StoreDescriber::Loaded(describe),
+            about,
+            origin,
+        }
+    }
+
+    fn imported_store(&self) -> Result<&Imported<StoreVtable>, Invalid> {
+        self.imported(|functions| match functions {
+            Functions::Store(imported) => Some(imported),
+            _ => None,
+        })
+    }
+}
+
+/// What all kinds of plugins have.
+struct Entry {
+    identifiers: Identifiers,
+    about: About,
+    origin: Origin,
+}
+
+/// Leaks a constructor: the registry needs it as long as the program runs.
+fn forever<F>(constructor: F) -> &'static F {
+    Box::leak(Box::new(constructor))
 }
 
 fn unusable(what: Invalid) -> CodecError {
