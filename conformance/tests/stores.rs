@@ -68,7 +68,7 @@ const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::KeysAreFolded, &["D3-STORE-06"]),
     (Fault::ErasesNeighbours, &["D3-STORE-22"]),
     (Fault::EraseDoesNothing, &["D3-STORE-19", "D3-STORE-21", "D3-STORE-24", "store-own-values-under-load"]),
-    (Fault::ListsTwice, &["D3-STORE-25"]),
+    (Fault::ListsTwice, &["D3-STORE-25", "store-listing-while-erasing"]),
     (Fault::ListsTooMuch, &["D3-STORE-26", "D3-STORE-27"]),
     (Fault::DirectoryIsDeep, &["D3-STORE-29"]),
     (Fault::DropsRequests, &["D3-STORE-12"]),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmi::TypedFunc;
+use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Call, CodecInstance, CodecVtable, DataTypeHandle, Item, Str};
 use zarr_spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec};
 use zarr_spec::{
@@ -11,7 +12,7 @@ use zarr_spec::{
 };
 
 use crate::entry;
-use crate::failure::Failure;
+use crate::failure::codec_error;
 use crate::guest::{Address, Guest};
 use crate::library::Module;
 use crate::shown::{Entry, encoded_of, format_number, parse, put_array, put_representation, size_at};
@@ -135,7 +136,7 @@ pub(crate) fn create(
             other => Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
         }
     };
-    codec().map_err(|failure| failure.of(&recipe.origin, true))
+    codec().map_err(|failure| codec_error(failure, &recipe.origin, true))
 }
 
 /// The configuration that another format has.
@@ -162,7 +163,7 @@ pub(crate) fn translate(
             other => Err(Failure::broken(format!("it translated a configuration to {}", other.kind_name()))),
         }
     };
-    translated().map_err(|failure: Failure| failure.of(&recipe.origin, true))
+    translated().map_err(|failure: Failure| codec_error(failure, &recipe.origin, true))
 }
 
 /// A codec that is data alone.
@@ -255,7 +256,7 @@ impl WasmCodec {
         });
         run.map_err(|failure| match failure.status {
             abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
-            _ => failure.of(&self.recipe.origin, is_encoding),
+            _ => codec_error(failure, &self.recipe.origin, is_encoding),
         })
     }
 }
@@ -278,7 +279,7 @@ impl BytesToBytesCodec for WasmCodec {
 impl ArrayToBytesCodec for WasmCodec {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
         let size = self.size(&Representation::Array(array.clone()));
-        size.map_err(|failure| failure.of(&self.recipe.origin, true))
+        size.map_err(|failure| codec_error(failure, &self.recipe.origin, true))
     }
 
     fn encode(
@@ -318,7 +319,7 @@ impl ArrayToArrayCodec for WasmCodec {
             encoded_of(&json, decoded)
                 .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
         });
-        encoded.map_err(|failure| failure.of(&self.recipe.origin, true))
+        encoded.map_err(|failure| codec_error(failure, &self.recipe.origin, true))
     }
 
     fn encode(
@@ -360,7 +361,7 @@ impl WasmChecksum {
             guest.outcome(status, err)?;
             Ok(guest.bytes(checksum, self.size)?.to_vec())
         });
-        checksum.map_err(|failure| failure.of(&self.codec.recipe.origin, is_encoding))
+        checksum.map_err(|failure| codec_error(failure, &self.codec.recipe.origin, is_encoding))
     }
 }
 

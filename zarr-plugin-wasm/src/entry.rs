@@ -1,10 +1,10 @@
 //! What stands behind `zarr_plugin_v1`.
 
+use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
 use zarr_plugin::host::Refusal;
 use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
 
-use crate::failure::Failure;
 use crate::guest::{Address, Guest};
 use crate::library::Module;
 use crate::shown::parse;

@@ -7,10 +7,11 @@ use wasmi::{
     AsContextMut, Func, Instance, Memory, Nullable, Ref, Store, Table, TrapCode, TypedFunc, WasmParams,
     WasmResults,
 };
+use zarr_plugin::Failure;
 use zarr_plugin::abi::describe::Described;
 use zarr_plugin::abi::{self, Buf, Output, Str};
 
-use crate::failure::Failure;
+use crate::failure::trapped;
 use crate::host::{self, Lent, State};
 use crate::library::Module;
 use crate::{FUEL_OF_A_CALL, FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
@@ -286,7 +287,7 @@ fn stopped(error: &wasmi::Error, state: &State) -> Failure {
             ErrorKind::Memory(MemoryError::ResourceLimiterDeniedAllocation)
                 | ErrorKind::Instantiation(InstantiationError::FailedToInstantiateMemory(_))
         );
-    Failure::trapped(if is_out_of_fuel {
+    trapped(if is_out_of_fuel {
         format!(
             "it ran for longer than {} units of fuel, which this call has: {FUEL_PER_CALL}, and {FUEL_PER_BYTE} for each \
              byte that it is given (an instruction takes one, a call {FUEL_OF_A_CALL})",

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use wasmi::{AsContext, AsContextMut, Caller, Memory, StoreContextMut, StoreLimits, StoreLimitsBuilder};
+use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Output};
 
-use crate::failure::Failure;
 use crate::guest::{Address, member_of, offset, outside};
 use crate::{FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
 

@@ -1,13 +1,12 @@
 //! What a codec is created from and for, in the memory of a guest.
 
 use zarr_json::{Limits, ParseOptions};
-use zarr_plugin::abi;
+use zarr_plugin::{Failure, abi};
 use zarr_spec::data_type::Kind;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, Elements, Format, Mode, Representation, Size, Units, Value,
 };
 
-use crate::failure::Failure;
 use crate::guest::{Address, Guest};
 
 /// The longest document that is taken from a guest, in bytes.

@@ -10,19 +10,34 @@
     allow(dead_code, reason = "one half is for programs that load plugins")
 )]
 
+/// Defines functions of the ABI. Each returns a status; a failure or a panic also leaves a message in `err`, the last
+/// parameter of each.
+///
+/// # Safety
+///
+/// The caller keeps to the header: every pointer is valid for this call and has the size that the header names, what is
+/// lent lives as long as the call, and nobody else writes to it. `this` was made by this library and is not released;
+/// `context` is what this library gave away with the function: a plugin, or what was shown for a call.
+macro_rules! callbacks {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$attribute])*
+        unsafe extern "C" fn $name($($argument: $type,)* err: *mut $crate::abi::Buf) -> i32 {
+            // SAFETY: the contract of `callbacks`.
+            unsafe { $crate::ffi::guarded(err, || $body) }
+        }
+    )*};
+}
+
 pub(crate) mod array;
 pub(crate) mod byte_order;
-pub(crate) mod codec;
 pub(crate) mod creation;
-pub(crate) mod data_type;
+pub(crate) mod description;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod publish;
-pub(crate) mod small;
-pub(crate) mod store;
 
-#[cfg(all(feature = "host", target_os = "linux"))]
-pub(crate) mod import;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) mod library;
 #[cfg(all(feature = "host", target_os = "linux"))]
@@ -36,68 +51,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use zarr_json::{Limits, ParseOptions};
-use zarr_spec::{CodecError, DataTypeError, Invalid, LimitExceeded, Value};
+use zarr_spec::Value;
+
+pub(crate) use crate::failure::Failure;
 
 use crate::abi::{self, Buf, Str};
 
 /// The longest text or document that is taken from the other side, in bytes.
 const MAX_TEXT: usize = 64 << 20;
 
-/// The status of [`Failure::broken`]. It never crosses the boundary: the other side is given [`abi::INTERNAL`].
-pub(crate) const BROKEN: i32 = i32::MIN;
-
-/// Why a call failed: a status, and what stands in `err`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) status: i32,
-    pub(crate) message: String,
-}
-
-impl Failure {
-    pub(crate) fn new(status: i32, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
-    }
-
-    /// The other side does not keep to the ABI.
-    pub(crate) fn broken(message: impl Into<String>) -> Self {
-        Self::new(BROKEN, message)
-    }
-}
-
-impl From<Invalid> for Failure {
-    fn from(error: Invalid) -> Self {
-        Self::new(abi::BAD_CONFIGURATION, error.to_string())
-    }
-}
-
-impl From<LimitExceeded> for Failure {
-    fn from(error: LimitExceeded) -> Self {
-        Self::new(abi::LIMIT_EXCEEDED, error.to_string())
-    }
-}
-
-impl From<CodecError> for Failure {
-    fn from(error: CodecError) -> Self {
-        match error {
-            CodecError::InvalidConfiguration(error) => error.into(),
-            CodecError::Unsupported(what) => Self::new(abi::UNSUPPORTED, what),
-            CodecError::Corrupt(source) => Self::new(abi::CORRUPT, source.to_string()),
-            CodecError::TooLarge(limit) => limit.into(),
-            CodecError::Inner(error) => Self::new(abi::UNSUPPORTED, error.to_string()),
-            CodecError::Encode(source) => Self::new(abi::INTERNAL, source.to_string()),
-            other => Self::new(abi::INTERNAL, other.to_string()),
-        }
-    }
-}
-
-impl From<DataTypeError> for Failure {
-    fn from(error: DataTypeError) -> Self {
-        match error {
-            DataTypeError::InvalidConfiguration(error) => error.into(),
-            DataTypeError::FillValue(what) => Self::new(abi::CORRUPT, what),
-            other => Self::new(abi::UNSUPPORTED, other.to_string()),
-        }
-    }
+/// From which side to which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encode,
+    Decode,
 }
 
 /// Runs what a callback does: a panic becomes a status, a failure a status and a text in `err`.
@@ -120,7 +87,7 @@ pub(crate) unsafe fn guarded(err: *mut Buf, body: impl FnOnce() -> Result<(), Fa
     };
     // SAFETY: as this function asks.
     unsafe { put(err, failure.message.into_bytes()) };
-    if failure.status == BROKEN { abi::INTERNAL } else { failure.status }
+    if failure.status == Failure::BROKEN { abi::INTERNAL } else { failure.status }
 }
 
 /// Runs something that must not unwind and has no way to say that it failed.
@@ -235,7 +202,7 @@ pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> 
         Ok(text) => text,
         Err(failure) => return Err(Failure::broken(failure.message)),
     };
-    let status = if status == BROKEN { abi::INTERNAL } else { status };
+    let status = if status == Failure::BROKEN { abi::INTERNAL } else { status };
     Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
 }
 

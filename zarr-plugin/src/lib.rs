@@ -18,10 +18,12 @@
 //! rights of whoever runs the program; its hash says who it is, not that it is good.
 
 pub mod abi;
+mod failure;
 mod ffi;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod host;
 
+pub use failure::Failure;
 #[doc(hidden)]
 pub use ffi::publish::publish;
 

@@ -1,11 +1,13 @@
 //! Rules about many threads at one store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread;
 
 use zarr_spec::ByteRange;
+use zarr_spec::store::StoreError;
 
-use super::trial::{Trial, same};
+use super::trial::{Trial, prefix, same};
 use super::{Needs, StoreRule, rule};
 use crate::suite::Level;
 
@@ -23,6 +25,11 @@ pub(super) const RULES: &[StoreRule] = &[
         rule("store-own-values-under-load", Level::L2, "What a thread did, it sees, whatever others do."),
         Needs::Erasing,
         what_a_thread_did_it_sees,
+    ),
+    (
+        rule("store-listing-while-erasing", Level::L2, "Values are erased while their keys are listed."),
+        Needs::Erasing,
+        keys_are_listed_while_values_are_erased,
     ),
 ];
 
@@ -50,6 +57,23 @@ fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String>
         trial.set(key, key.as_bytes())?;
     }
     trial.lists(&keys)
+}
+
+/// Every key is listed once, whatever becomes of those before it.
+fn keys_are_listed_while_values_are_erased(trial: &Trial) -> Result<(), String> {
+    let keys: Vec<String> = (0..100).map(|number| format!("d/{}/{number}", number % 3)).collect();
+    for key in &keys {
+        trial.set(key, b"")?;
+    }
+    let listing = |error: StoreError| format!("listing: {error}");
+    let mut listed = BTreeSet::new();
+    for key in trial.0.list_prefix(&prefix("d/")?).map_err(listing)? {
+        let key = key.map_err(listing)?.to_string();
+        trial.erase(&key)?;
+        same(&format!("`{key}` is listed for the first time"), listed.insert(key.clone()), true)?;
+    }
+    same("number of keys", listed.len(), keys.len())?;
+    trial.lists(&[])
 }
 
 /// Values of different sizes, each of one byte only.

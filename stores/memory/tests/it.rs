@@ -103,3 +103,21 @@ fn a_description_and_a_url_open_a_new_store() {
     let error = (plugin.open)("memory://name").unwrap_err().to_string();
     assert!(error.contains("`memory://name`"), "{error}");
 }
+
+#[test]
+fn a_listing_of_many_keys_goes_on_while_they_are_erased() {
+    let store = MemoryStore::new();
+    for number in 0..2500 {
+        store.set(&Key::new(format!("d/{number}")).unwrap(), b"".into()).unwrap();
+    }
+    store.set(&Key::new("e").unwrap(), b"".into()).unwrap();
+    let below = Prefix::new("d/").unwrap();
+    let mut count = 0;
+    for key in store.list_prefix(&below).unwrap() {
+        store.erase(&key.unwrap()).unwrap();
+        count += 1;
+    }
+    assert_eq!(count, 2500);
+    assert_eq!((&store as &dyn Store).list().unwrap(), [Key::new("e").unwrap()]);
+    assert_eq!((&store as &dyn Store).any_key(&below).unwrap(), None);
+}

@@ -410,7 +410,8 @@ impl ArrayInner {
         let store: &Arc<dyn Store> = &self.resolved.store;
         if store.capabilities().listable {
             let mut outside = Vec::new();
-            for key in store.list_sorted(&self.place.chunks)? {
+            for key in store.list_prefix(&self.place.chunks)? {
+                let key = key?;
                 if self.chunk_in(grid, &key)? == Some(None) {
                     outside.push(key);
                 }
@@ -444,7 +445,8 @@ impl ArrayInner {
         }
         let rank = self.metadata.shape.len();
         let mut chunks = Vec::new();
-        for key in store.list_sorted(&self.place.chunks)? {
+        for key in store.list_prefix(&self.place.chunks)? {
+            let key = key?;
             let Some(rest) = self.place.chunks.strip(key.as_str()) else { continue };
             let is_other_name = rank == 0 && self.place.scalar_key.is_some_and(|other| other.name == rest);
             if is_other_name || self.indices_in(&key, rest)?.is_some() {

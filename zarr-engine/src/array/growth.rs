@@ -68,7 +68,8 @@ impl Array {
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
         let inner = &self.inner;
         let (mut added, mut border) = (Vec::new(), Vec::new());
-        for key in inner.resolved.store.list_sorted(&inner.place.chunks)? {
+        for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+            let key = key?;
             let Some(Some(index)) = inner.chunk_in(&**inner.resolved.grid, &key)? else { continue };
             if !is_in(&index, &old.chunks) {
                 added.push(key);

@@ -7,7 +7,9 @@ use zarr_spec::{
 };
 
 use super::byte_order::{order_json, order_of, order_of_json, show_order};
-use super::data_type::{Foreign, SHOWN, bytes_json, bytes_of, kind_number};
+use super::description::{bytes_json, bytes_of, kind_number};
+use super::export::data_type::SHOWN;
+use super::import::data_type::Foreign;
 use super::{Failure, borrowed, borrowed_items, lend, read};
 use crate::abi;
 

@@ -1,9 +1,17 @@
-//! Extensions of a library that was loaded, as the engine sees them: the traits, over C.
+//! What the other side shows, as the traits have it: what a loaded library has, and what a host lends to a plugin.
 
-mod codec;
-mod data_type;
-mod small;
-mod store;
+mod batch;
+pub(crate) mod chains;
+pub(crate) mod codec;
+pub(crate) mod data_type;
+mod extension;
+mod grid;
+pub(crate) mod instance;
+mod key_encoding;
+mod layout;
+mod metadata_encoding;
+pub(crate) mod store;
+mod transformer;
 
 use std::ffi::c_void;
 use std::sync::Arc;

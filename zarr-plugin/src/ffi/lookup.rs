@@ -12,10 +12,13 @@ use zarr_spec::{
 
 use super::array::{representation_of, show_representation};
 use super::byte_order::order_json;
-use super::codec::{Direction, EMPTY_INSTANCE, codec_error, instance, made};
 use super::creation::{format_number, format_of, show_entry, with_entry};
-use super::data_type::{NO_TYPE, created, data_type_error, hand_over};
-use super::{EMPTY, Failure, guarded, outcome, put, read, required, take, take_json};
+use super::export::data_type::hand_over;
+use super::export::instance::instance;
+use super::import::codec::codec_error;
+use super::import::data_type::{NO_TYPE, created, data_type_error};
+use super::import::instance::{EMPTY_INSTANCE, made};
+use super::{Direction, EMPTY, Failure, outcome, put, read, required, take, take_json};
 use crate::abi::{self, Buf, CodecInstance, DataTypeHandle, Lookup};
 
 /// Shows what `registry` has to the other side during `call`.
@@ -29,67 +32,51 @@ pub(crate) fn show_registry<R>(registry: &dyn Resolve, call: impl FnOnce(*const 
     })
 }
 
-unsafe extern "C" fn codec(
-    context: *mut c_void,
-    creation: *const abi::Creation,
-    decoded: *const abi::Representation,
-    out: *mut CodecInstance,
-    err: *mut Buf,
-) -> i32 {
-    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
-    unsafe {
-        guarded(err, || {
-            let decoded = representation_of(decoded)?;
-            with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
-                instance(creation.registry.codec(creation, &decoded)?, out)
-            })
+callbacks! {
+    fn codec(
+        context: *mut c_void,
+        creation: *const abi::Creation,
+        decoded: *const abi::Representation,
+        out: *mut CodecInstance,
+    ) {
+        let decoded = representation_of(decoded)?;
+        with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
+            instance(creation.registry.codec(creation, &decoded)?, out)
         })
     }
-}
 
-unsafe extern "C" fn translate(
-    context: *mut c_void,
-    creation: *const abi::Creation,
-    decoded: *const abi::Representation,
-    format: u32,
-    document_json: *mut Buf,
-    err: *mut Buf,
-) -> i32 {
-    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
-    unsafe {
-        guarded(err, || {
-            let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
-            let document = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
-                Ok(creation.registry.translated_codec(creation, &decoded, format)?)
-            })?;
-            put(document_json, document_value(&document).to_string().into_bytes());
-            Ok(())
-        })
+    fn translate(
+        context: *mut c_void,
+        creation: *const abi::Creation,
+        decoded: *const abi::Representation,
+        format: u32,
+        document_json: *mut Buf,
+    ) {
+        let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
+        let document = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
+            Ok(creation.registry.translated_codec(creation, &decoded, format)?)
+        })?;
+        put(document_json, document_value(&document).to_string().into_bytes());
+        Ok(())
     }
-}
 
-unsafe extern "C" fn data_type(
-    context: *mut c_void,
-    creation: *const abi::Creation,
-    data_type: *mut DataTypeHandle,
-    byte_order_json: *mut Buf,
-    err: *mut Buf,
-) -> i32 {
-    // SAFETY: the ABI has the pointers right for this call; `context` is the registry that was shown.
-    unsafe {
-        guarded(err, || {
-            let (made, order) = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
-                let document = DataTypeDocument {
-                    configuration: creation.configuration.clone(),
-                    type_name: creation.type_name.cloned(),
-                    ..DataTypeDocument::named(creation.identifier)
-                };
-                Ok(creation.registry.data_type(creation.format, &document, creation.reading)?)
-            })?;
-            put(byte_order_json, order_json(&order).to_string().into_bytes());
-            data_type.write(hand_over(made));
-            Ok(())
-        })
+    fn data_type(
+        context: *mut c_void,
+        creation: *const abi::Creation,
+        data_type: *mut DataTypeHandle,
+        byte_order_json: *mut Buf,
+    ) {
+        let (made, order) = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
+            let document = DataTypeDocument {
+                configuration: creation.configuration.clone(),
+                type_name: creation.type_name.cloned(),
+                ..DataTypeDocument::named(creation.identifier)
+            };
+            Ok(creation.registry.data_type(creation.format, &document, creation.reading)?)
+        })?;
+        put(byte_order_json, order_json(&order).to_string().into_bytes());
+        data_type.write(hand_over(made));
+        Ok(())
     }
 }
 

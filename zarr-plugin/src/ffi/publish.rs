@@ -14,10 +14,16 @@ use zarr_spec::{
     CodecPlugin, DataTypePlugin, Example, Format, Identifiers, Loss, Object, Value, inventory, json,
 };
 
-use super::data_type::SHOWN;
-use super::small::{CHUNK_GRIDS, CHUNK_KEY_ENCODINGS, EXTENSIONS, METADATA_ENCODINGS, STORAGE_TRANSFORMERS};
-use super::store::STORES;
-use super::{Failure, codec, guarded, lend, parse, read};
+use super::export::codec::CODECS;
+use super::export::data_type::SHOWN;
+use super::export::extension::EXTENSIONS;
+use super::export::grid::CHUNK_GRIDS;
+use super::export::key_encoding::CHUNK_KEY_ENCODINGS;
+use super::export::layout::MEMORY_LAYOUTS;
+use super::export::metadata_encoding::METADATA_ENCODINGS;
+use super::export::store::STORES;
+use super::export::transformer::STORAGE_TRANSFORMERS;
+use super::{Failure, guarded, lend, parse, read};
 use crate::abi::{self, Buf, Host, Item, Plugin, Str};
 
 /// The table of a library. It stays as long as the library.
@@ -65,11 +71,11 @@ fn table([name, version, license]: [&'static str; 3]) -> Plugin {
         )*};
     }
     publish! {
-        CodecPlugin, CODEC, &codec::CODECS;
+        CodecPlugin, CODEC, &CODECS;
         DataTypePlugin, DATA_TYPE, &SHOWN;
         ChunkGridPlugin, CHUNK_GRID, &CHUNK_GRIDS;
         ChunkKeyEncodingPlugin, CHUNK_KEY_ENCODING, &CHUNK_KEY_ENCODINGS;
-        MemoryLayoutPlugin, MEMORY_LAYOUT, &codec::MEMORY_LAYOUTS;
+        MemoryLayoutPlugin, MEMORY_LAYOUT, &MEMORY_LAYOUTS;
         MetadataEncodingPlugin, METADATA_ENCODING, &METADATA_ENCODINGS;
         StorageTransformerPlugin, STORAGE_TRANSFORMER, &STORAGE_TRANSFORMERS;
         ExtensionPlugin, GENERIC_EXTENSION, &EXTENSIONS;

@@ -16,13 +16,14 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::store::{
-    Capabilities, CompletedRequest, Directory, GetResult, ReadHints, Request, Store, StoreError, StorePlugin,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store,
+    StoreError, StorePlugin,
 };
 use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
 use zarr_spec::{
-    ArrayRepresentation, BoxError, ByteOrder, ByteRange, Codec, CodecChain, CodecError, CodecPlugin, Creation,
-    DataType, DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid, Key, Mode,
-    Object, Output, Prefix, Reading, Representation, Size, Units, Value,
+    ArrayRepresentation, BoxError, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, DataType,
+    DataTypeError, DataTypePlugin, Elements, FillValue, Format, Identifiers, Invalid, Key, Mode, Object,
+    Output, Prefix, Reading, Representation, Size, Units, Value,
 };
 
 const PANIC: Identifiers = Identifiers {
@@ -105,11 +106,21 @@ impl ArrayToArrayCodec for Panicking {
         Ok(self.at("encoded", decoded.clone()))
     }
 
-    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        _: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         Ok(encoded.put(self.at("encode", decoded))?)
     }
 
-    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        _: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         Ok(decoded.put(self.at("decode", encoded))?)
     }
 }
@@ -119,11 +130,21 @@ impl ArrayToBytesCodec for Panicking {
         Ok(self.at("encoded_size", array.size()))
     }
 
-    fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        _: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         Ok(encoded.put(self.at("encode", decoded))?)
     }
 
-    fn decode(&self, _: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        _: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         Ok(decoded.put(self.at("decode", encoded))?)
     }
 }
@@ -171,7 +192,12 @@ impl BytesToBytesCodec for Panicking {
         Ok(decoded.put(self.at("decode", encoded))?)
     }
 
-    fn decode_range(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        _: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
         Ok(decoded.put(self.at("decode_range", encoded))?)
     }
 }
@@ -332,12 +358,7 @@ impl Store for Panicking {
         self.at("read_hints", ReadHints::new(2, 0))
     }
 
-    fn get(
-        &self,
-        _: &Key,
-        options: GetOptions,
-        _: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, _: &Key, options: GetOptions, _: &mut Output<'_>) -> Result<Option<GetResult>, StoreError> {
         Ok(self.at(if options.may_cache { "get" } else { "get_once" }, None))
     }
 

@@ -13,7 +13,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
-use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration, StoreError, StorePlugin, check_overlaps, put_at};
+use zarr_spec::store::{
+    Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration, StoreError,
+    StorePlugin, check_overlaps, put_at,
+};
 use zarr_spec::{BoxError, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 zarr_spec::register!(

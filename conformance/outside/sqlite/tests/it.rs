@@ -47,8 +47,10 @@ fn a_part_of_a_value_takes_no_more_room_than_it_has() {
     let store = store(&folder.path().join("a.sqlite"));
     store.set(&key("a"), (&[7; 100_000]).into()).unwrap();
     let mut output = Output::at_most(3);
-    let got =
-        store.get(&key("a"), ByteRange::Range { offset: 99_997, size: 9 }.into(), &mut output).unwrap().unwrap();
+    let got = store
+        .get(&key("a"), ByteRange::Range { offset: 99_997, size: 9 }.into(), &mut output)
+        .unwrap()
+        .unwrap();
     assert_eq!((output.written(), got.size), (&[7; 3][..], 100_000));
     let whole = store.get(&key("a"), ByteRange::Full.into(), &mut Output::at_most(99_999));
     assert!(matches!(whole, Err(StoreError::TooLarge { .. })), "{whole:?}");

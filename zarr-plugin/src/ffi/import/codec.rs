@@ -1,15 +1,27 @@
-//! Codecs and memory layouts of a library, as the engine sees them.
+//! Codecs of the other side: those of a library, as the engine sees them, and those of a host.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use zarr_spec::codec::{
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, range_within,
+};
+use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, Creation, Format, Object, Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, Format, LimitExceeded, Object, Output,
+    Reading, Representation, Size, Value,
 };
 
 use super::Imported;
-use crate::abi::{self, CodecVtable};
-use crate::ffi::array::{show_representation, size_shown};
-use crate::ffi::codec::{Direction, EMPTY_INSTANCE, codec_error, made};
+use super::data_type::{NO_TYPE, taken};
+use super::instance::{EMPTY_INSTANCE, made};
+use crate::abi::{self, Array, Chains, CodecVtable};
+use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_shown, size_shown};
 use crate::ffi::creation::{format_number, show_creation};
-use crate::ffi::{EMPTY, Failure, outcome, required, take_json};
+use crate::ffi::export::chains::show_chains;
+use crate::ffi::lookup::document_of;
+use crate::ffi::output::{lend_output, plain_call};
+use crate::ffi::{Direction, EMPTY, Failure, Instance, lend, outcome, required, take_json};
 
 impl Imported<CodecVtable> {
     pub(crate) fn create_codec(
@@ -21,18 +33,7 @@ impl Imported<CodecVtable> {
         show_representation(decoded, |shown| self.create(creation, shown, array))
     }
 
-    pub(crate) fn create_layout(&self, creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
-        let shown = abi::Representation {
-            struct_size: size_of::<abi::Representation>(),
-            kind: abi::FOR_RANK,
-            rank: u32::try_from(rank).unwrap_or(u32::MAX),
-            size: size_shown(Size::Unknown),
-            array: std::ptr::null(),
-        };
-        self.create(creation, &shown, None)
-    }
-
-    fn create(
+    pub(super) fn create(
         &self,
         creation: &Creation<'_>,
         decoded: *const abi::Representation,
@@ -85,5 +86,334 @@ impl Imported<CodecVtable> {
                 Err(codec_error(&self.origin, failure, Direction::Encode))
             }
         }
+    }
+}
+
+/// The most chains that a codec may have.
+const MAX_CHAINS: u32 = 64;
+
+/// The error of a call: what it means for the chunk, or that `origin` itself is at fault. `origin` is the name of the
+/// plugin, or empty where a library calls its host.
+///
+/// [`abi::INTERNAL`] is how a plugin reports that it cannot encode a chunk; while it decodes, it is a fault of the plugin.
+pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
+    let Failure { status, message } = failure;
+    let by_origin = |message: String| match origin {
+        "" => message,
+        origin => format!("{origin}: {message}"),
+    };
+    match (status, direction) {
+        (abi::BAD_CONFIGURATION, _) => CodecError::configuration(by_origin(message)),
+        (abi::UNSUPPORTED, _) => CodecError::Unsupported(by_origin(message)),
+        (abi::CORRUPT, _) => CodecError::Corrupt(by_origin(message).into()),
+        (abi::PANICKED, _) => fault(origin, format!("it panicked: {message}")),
+        (abi::CANCELLED, _) => fault(origin, format!("it was stopped: {message}")),
+        (abi::IO | Failure::BROKEN, _) | (_, Direction::Decode) => fault(origin, message),
+        (_, Direction::Encode) => CodecError::Encode(by_origin(message).into()),
+    }
+}
+
+fn fault(origin: &str, message: String) -> CodecError {
+    let plugin = if origin.is_empty() { "the program that loaded this library" } else { origin };
+    CodecError::Plugin { plugin: plugin.to_owned(), message }
+}
+
+/// As [`codec_error`], of a call that may give at most `limit` bytes.
+pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction: Direction) -> CodecError {
+    match failure.status {
+        abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
+        _ => codec_error(origin, failure, direction),
+    }
+}
+
+/// A codec of the other side.
+#[derive(Debug)]
+pub(super) struct ForeignCodec {
+    pub(super) instance: Instance<CodecVtable>,
+    pub(super) origin: Arc<str>,
+}
+
+impl ForeignCodec {
+    /// Makes the chains that the codec names, of what the registry has.
+    pub(super) fn chains(
+        &self,
+        count: u32,
+        creation: &Creation<'_>,
+        array: Option<&ArrayRepresentation>,
+    ) -> Result<Vec<CodecChain>, Failure> {
+        let Some(array) = array.filter(|_| count <= MAX_CHAINS) else {
+            return Err(Failure::broken(format!("it made a codec of {count} chains")));
+        };
+        (0..count as usize).map(|number| self.chain(number, creation, array)).collect()
+    }
+
+    fn chain(
+        &self,
+        number: usize,
+        creation: &Creation<'_>,
+        array: &ArrayRepresentation,
+    ) -> Result<CodecChain, Failure> {
+        let (mut codecs, mut described, mut handle) = (EMPTY, EMPTY, NO_TYPE);
+        let called = self.instance.call(|vtable, this, err| {
+            let chain = required(vtable.chain, "chain")?;
+            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            Ok(unsafe { chain(this, number, &mut codecs, &mut described, &mut handle, err) })
+        });
+        // SAFETY: all is as the call left it; a type that it left belongs to this side now.
+        let (codecs, described, data_type) = unsafe {
+            let left = (take_json(&mut codecs), take_json(&mut described), taken(&handle, &self.origin));
+            called?;
+            (left.0?, left.1?, left.2?)
+        };
+        // The same type needs no way around over the other side.
+        let data_type = data_type.filter(|other| other.name() != array.data_type.name());
+        let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
+        let documents: Option<Vec<_>> =
+            codecs.as_array().and_then(|codecs| codecs.iter().map(document_of).collect());
+        let (Some(chain_array), Some(documents)) = (chain_array, documents) else {
+            return Err(Failure::broken(format!("chain {number} is {codecs} for {described}")));
+        };
+        let &Creation { format, registry, .. } = creation;
+        // Whatever there is to be warned of came up when the codec was made.
+        let reading =
+            Reading::new(creation.reading.mode()).with_document_size(creation.reading.document_size());
+        let creation = ChainCreation { format, registry, reading: &reading };
+        CodecChain::create(&creation, None, &documents, &chain_array)
+            .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
+    }
+
+    fn size(&self, decoded: &Representation) -> Result<Size, CodecError> {
+        let mut size = size_shown(Size::Unknown);
+        let called = self.instance.call(|vtable, this, err| {
+            let encoded_size = required(vtable.encoded_size, "encoded_size")?;
+            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            Ok(show_representation(decoded, |decoded| unsafe { encoded_size(this, decoded, &mut size, err) }))
+        });
+        called.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))?;
+        Ok(size_of_shown(size))
+    }
+
+    fn run(
+        &self,
+        direction: Direction,
+        array: *const Array,
+        chains: *const Chains,
+        from: &[u8],
+        to: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let limit = to.remaining();
+        let call = abi::Call { chains, ..plain_call(limit) };
+        let run = lend_output(to, |to| {
+            self.instance.call(|vtable, this, err| {
+                let function = match direction {
+                    Direction::Encode => required(vtable.encode, "encode")?,
+                    Direction::Decode => required(vtable.decode, "decode")?,
+                };
+                // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                Ok(unsafe { function(this, array, lend(from), &call, to, err) })
+            })
+        });
+        run.map_err(|failure| run_error(&self.origin, failure, limit, direction))
+    }
+
+    fn run_array(
+        &self,
+        direction: Direction,
+        array: &ArrayRepresentation,
+        from: &[u8],
+        to: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        show_array(array, |array| self.run(direction, array, std::ptr::null(), from, to))
+    }
+
+    fn run_bytes(&self, direction: Direction, from: &[u8], to: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run(direction, std::ptr::null(), std::ptr::null(), from, to)
+    }
+}
+
+impl BytesToBytesCodec for ForeignCodec {
+    /// Unknown is always right, also when the other side does not answer.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run_bytes(Direction::Encode, decoded, encoded)
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        self.run_bytes(Direction::Decode, encoded, decoded)
+    }
+
+    fn decode_range(
+        &self,
+        encoded: &[u8],
+        range: Range<usize>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let (before, limit) = (decoded.written().len(), decoded.remaining());
+        match self.instance.vtable.decode_range {
+            None => self.run_bytes(Direction::Decode, encoded, decoded)?,
+            Some(function) => {
+                let call = plain_call(limit);
+                let run = lend_output(decoded, |to| {
+                    self.instance.call(|_, this, err| {
+                        // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                        Ok(unsafe { function(this, lend(encoded), range.start, range.end, &call, to, err) })
+                    })
+                });
+                run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))?;
+            }
+        }
+        range_within(&range, decoded.written().len() - before)
+    }
+}
+
+impl ArrayToBytesCodec for ForeignCodec {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        self.size(&Representation::Array(array.clone()))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Encode, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Decode, array, encoded, decoded)
+    }
+}
+
+impl ArrayToArrayCodec for ForeignCodec {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+        let encoded = || {
+            let (mut json, mut handle) = (EMPTY, NO_TYPE);
+            let called = self.instance.call(|vtable, this, err| {
+                let encoded_array = required(vtable.encoded_array, "encoded_array")?;
+                // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+                Ok(show_array(decoded, |decoded| unsafe {
+                    encoded_array(this, decoded, &mut json, &mut handle, err)
+                }))
+            });
+            // SAFETY: both are as the call left them; a type that it left belongs to this side now.
+            let (json, data_type) = unsafe {
+                let left = (take_json(&mut json), taken(&handle, &self.origin));
+                called?;
+                (left.0?, left.1?.unwrap_or_else(|| decoded.data_type.clone()))
+            };
+            array_of_json(&json, data_type, decoded)
+                .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
+        };
+        encoded().map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Encode, array, decoded, encoded)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        self.run_array(Direction::Decode, array, encoded, decoded)
+    }
+}
+
+/// A checksum of the other side.
+#[derive(Debug)]
+pub(super) struct ForeignChecksum {
+    pub(super) codec: ForeignCodec,
+    pub(super) size: usize,
+    pub(super) at_start: bool,
+}
+
+impl Checksum for ForeignChecksum {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+        let size = checksum.len();
+        let called = self.codec.instance.call(|vtable, this, err| {
+            if size != self.size {
+                return Err(Failure::broken(format!("a checksum of {} bytes has no {size}", self.size)));
+            }
+            let function = required(vtable.checksum, "checksum")?;
+            // SAFETY: a function of the other side, called with what it made and as many bytes as it asked for.
+            Ok(unsafe { function(this, lend(bytes), checksum.as_mut_ptr(), err) })
+        });
+        called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Decode))
+    }
+}
+
+/// A codec of the other side whose chains this side runs.
+#[derive(Debug)]
+pub(super) struct ForeignComposite {
+    pub(super) codec: ForeignCodec,
+    pub(super) chains: Vec<CodecChain>,
+}
+
+impl ForeignComposite {
+    fn run(
+        &self,
+        direction: Direction,
+        array: &ArrayRepresentation,
+        from: &[u8],
+        to: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        show_chains(&self.chains, chains, |chains| {
+            show_array(array, |array| self.codec.run(direction, array, chains, from, to))
+        })
+    }
+}
+
+impl CompositeCodec for ForeignComposite {
+    fn chains(&self) -> Vec<&CodecChain> {
+        self.chains.iter().collect()
+    }
+
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        ArrayToBytesCodec::encoded_size(&self.codec, array)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        self.run(Direction::Encode, array, decoded, encoded, chains)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+        chains: &mut dyn RunChain,
+    ) -> Result<(), CodecError> {
+        self.run(Direction::Decode, array, encoded, decoded, chains)
     }
 }

@@ -1,13 +1,25 @@
-//! Data types of a library, as the engine sees them.
+//! Data types of the other side, as the traits have them.
 
-use zarr_spec::data_type::Created;
-use zarr_spec::{Creation, DataTypeError};
+use std::borrow::Cow;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
+use zarr_spec::{
+    ByteOrder, Creation, DataType, DataTypeError, Elements, FillValue, Format, Invalid, Mode, Object, Unit,
+    Units, Value,
+};
 
 use super::Imported;
-use crate::abi::DataTypeVtable;
-use crate::ffi::creation::show_creation;
-use crate::ffi::data_type::{created, data_type_error};
-use crate::ffi::{EMPTY, outcome, required, take};
+use crate::abi::{self, Buf, DataTypeHandle, DataTypeVtable};
+use crate::ffi::byte_order::{order_of_json, show_order};
+use crate::ffi::creation::{format_number, mode_number, show_creation, show_reading};
+use crate::ffi::description::{bytes_of, document_of, elements_of, field_of, kind_of};
+use crate::ffi::{
+    EMPTY, Failure, Instance, borrowed_items, borrowed_text, lend, outcome, parse, read, required, take,
+    take_json, take_text,
+};
 
 impl Imported<DataTypeVtable> {
     pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
@@ -26,5 +38,386 @@ impl Imported<DataTypeVtable> {
             }
         };
         made().map_err(|failure| data_type_error(&self.origin, &failure))
+    }
+}
+
+/// How many types there may be inside each other.
+const MAX_DEPTH: usize = 128;
+
+/// A data type of the other side.
+#[derive(Debug)]
+pub(crate) struct Foreign {
+    instance: Instance<DataTypeVtable>,
+    /// What messages say of where it comes from; nothing for a type of the host.
+    origin: Arc<str>,
+    name: String,
+    elements: Elements,
+    kind: Option<Kind>,
+    more: OnceLock<More>,
+}
+
+/// What is asked for when it is needed first.
+#[derive(Debug)]
+struct More {
+    default_fill_value: FillValue,
+    settles: bool,
+    may_omit_byte_order: bool,
+    fields: Option<Vec<Field>>,
+    optional: Option<Arc<dyn DataType>>,
+}
+
+/// A type of a handle that the other side has filled in; `None` if it was left alone.
+///
+/// # Safety
+///
+/// `handle` is as the call left it, and the type in it belongs to this side.
+pub(crate) unsafe fn taken(
+    handle: &DataTypeHandle,
+    origin: &Arc<str>,
+) -> Result<Option<Arc<dyn DataType>>, Failure> {
+    if handle.vtable.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as this function asks.
+    let foreign = unsafe { Foreign::owned(read(handle.vtable)?, handle.this, origin, 0) }?;
+    Ok(Some(Arc::new(foreign)))
+}
+
+/// A handle to be filled in.
+pub(crate) const NO_TYPE: DataTypeHandle =
+    DataTypeHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
+
+/// What the other side has made: a type, and the byte order that its document declares.
+///
+/// # Safety
+///
+/// `this` is a type of `vtable` that belongs to this side, and `order` is as the call left it.
+pub(crate) unsafe fn created(
+    vtable: DataTypeVtable,
+    this: *mut c_void,
+    order: Result<Vec<u8>, Failure>,
+    origin: &Arc<str>,
+) -> Result<Created, Failure> {
+    // SAFETY: as this function asks.
+    let foreign = unsafe { Foreign::owned(vtable, this, origin, 0) }?;
+    let order = match order? {
+        none if none.is_empty() => ByteOrder::Little,
+        json => order_of_json(&parse(&json)?)
+            .ok_or_else(|| Failure::broken("the byte order that it gave is none"))?,
+    };
+    Ok((Arc::new(foreign), order))
+}
+
+/// Says who failed, and what a reader has to know of it.
+pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError {
+    let message = said_by(origin, failure);
+    match failure.status {
+        abi::CORRUPT => DataTypeError::FillValue(message),
+        _ => DataTypeError::InvalidConfiguration(Invalid::new(message)),
+    }
+}
+
+/// What failed, and who says so if it is not the host.
+fn said_by(origin: &str, failure: &Failure) -> String {
+    let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
+    if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }
+}
+
+impl Foreign {
+    /// Takes over a type and asks what it is.
+    ///
+    /// # Safety
+    ///
+    /// `vtable` and `this` are of the other side, and `this` is not released by anybody else.
+    unsafe fn owned(
+        vtable: DataTypeVtable,
+        this: *mut c_void,
+        origin: &Arc<str>,
+        depth: usize,
+    ) -> Result<Self, Failure> {
+        if depth > MAX_DEPTH {
+            return Err(Failure::broken(format!("more than {MAX_DEPTH} data types are inside each other")));
+        }
+        let mut foreign = Self {
+            // SAFETY: as this function asks.
+            instance: unsafe { Instance::new(vtable, this, vtable.release) },
+            origin: Arc::clone(origin),
+            name: String::new(),
+            elements: Elements::Variable,
+            kind: None,
+            more: OnceLock::new(),
+        };
+        let json = foreign.description()?;
+        let wrong = || Failure::broken(format!("its data type describes itself as {json}"));
+        let members = json.as_object().ok_or_else(wrong)?;
+        foreign.name = members.get("name").and_then(Value::as_str).ok_or_else(wrong)?.to_owned();
+        foreign.kind = members.get("kind").and_then(Value::as_u64).and_then(kind_of);
+        foreign.elements = elements_of(members).ok_or_else(wrong)?;
+        let more = foreign.more_of(members, depth)?.ok_or_else(wrong)?;
+        foreign.more.get_or_init(|| more);
+        Ok(foreign)
+    }
+
+    /// Keeps a type that is shown with an array.
+    ///
+    /// # Safety
+    ///
+    /// `array` is as the other side shows it for this call.
+    pub(crate) unsafe fn retained(array: &abi::Array) -> Result<Self, Failure> {
+        // SAFETY: as this function asks.
+        let vtable = unsafe { read(array.data_type_vtable) }?;
+        let retain = required(vtable.retain, "retain")?;
+        // SAFETY: as this function asks.
+        let (name, units) =
+            unsafe { (borrowed_text(array.data_type_name)?, borrowed_items(array.units, array.n_units)) };
+        let units = match array.unit_size {
+            0 => Units::Fields(
+                units.iter().map(|unit| Unit { offset: unit.offset, size: unit.size }).collect(),
+            ),
+            size => Units::Uniform(size as usize),
+        };
+        // SAFETY: a function of the other side, called with its type; what it gives belongs to this side.
+        let instance = unsafe {
+            let this = retain(array.data_type);
+            Instance::new(vtable, this, vtable.release)
+        };
+        Ok(Self {
+            instance,
+            origin: Arc::from(""),
+            name: name.to_owned(),
+            elements: match array.is_variable {
+                0 => Elements::Fixed { size: array.element_size, units },
+                _ => Elements::Variable,
+            },
+            kind: kind_of(u64::from(array.kind)),
+            more: OnceLock::new(),
+        })
+    }
+
+    fn description(&self) -> Result<Value, Failure> {
+        let mut json = EMPTY;
+        let called = self.instance.call(|vtable, this, err| {
+            let describe = required(vtable.describe, "describe")?;
+            // SAFETY: a function of the other side, called with its type and with a buffer that it may fill.
+            Ok(unsafe { describe(this, &mut json, err) })
+        });
+        // SAFETY: it is as the call left it.
+        let json = unsafe { take_json(&mut json) };
+        called.and(json)
+    }
+
+    fn more(&self) -> &More {
+        self.more.get_or_init(|| {
+            let described = || {
+                let json = self.description().ok()?;
+                self.more_of(json.as_object()?, 0).ok()?
+            };
+            // A host whose types do not say what they are has types of which no more is known.
+            described().unwrap_or_else(|| More {
+                default_fill_value: FillValue::zero(self.elements.size().unwrap_or(0)),
+                settles: true,
+                may_omit_byte_order: false,
+                fields: None,
+                optional: None,
+            })
+        })
+    }
+
+    /// `None` where the description cannot be.
+    fn more_of(&self, members: &Object, depth: usize) -> Result<Option<More>, Failure> {
+        let flag = |name: &str| members.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let default_fill_value = match members.get("default_fill_value") {
+            Some(bytes) => bytes_of(bytes),
+            None => Some(vec![0; self.elements.size().unwrap_or(0)]),
+        };
+        let fits = |fill_value: &Vec<u8>| self.elements.size().is_none_or(|size| size == fill_value.len());
+        let Some(default_fill_value) = default_fill_value.filter(fits) else { return Ok(None) };
+        let fields = match members.get("fields") {
+            None | Some(Value::Null) => None,
+            Some(fields) => {
+                let Some(fields) = self.fields_of(fields, depth)? else { return Ok(None) };
+                Some(fields)
+            }
+        };
+        let optional = match (flag("optional"), &self.elements) {
+            (false, _) => None,
+            (true, Elements::Variable) => Some(self.inner(0, depth)?),
+            (true, Elements::Fixed { .. }) => return Ok(None),
+        };
+        Ok(Some(More {
+            default_fill_value: FillValue::new(default_fill_value),
+            settles: flag("settles"),
+            may_omit_byte_order: flag("may_omit_byte_order"),
+            fields,
+            optional,
+        }))
+    }
+
+    /// The fields of a structure, each within its element.
+    fn fields_of(&self, json: &Value, depth: usize) -> Result<Option<Vec<Field>>, Failure> {
+        let (Some(list), Some(size)) = (json.as_array(), self.elements.size()) else { return Ok(None) };
+        let mut fields = Vec::with_capacity(list.len());
+        for (number, field) in list.iter().enumerate() {
+            let data_type = self.inner(number, depth)?;
+            let Some(field) = field_of(field, data_type, size) else { return Ok(None) };
+            fields.push(field);
+        }
+        Ok(Some(fields))
+    }
+
+    /// The type of a field, or of the elements that are there.
+    fn inner(&self, number: usize, depth: usize) -> Result<Arc<dyn DataType>, Failure> {
+        let mut handle = NO_TYPE;
+        self.instance.call(|vtable, this, err| {
+            let inner = required(vtable.inner, "inner")?;
+            // SAFETY: a function of the other side, called with its type and with a place that it may fill.
+            Ok(unsafe { inner(this, number, &mut handle, err) })
+        })?;
+        // SAFETY: the call has filled it, and what is in it belongs to this side.
+        let inner = unsafe { Self::owned(read(handle.vtable)?, handle.this, &self.origin, depth + 1) }?;
+        Ok(Arc::new(inner))
+    }
+
+    fn said(&self, failure: &Failure) -> DataTypeError {
+        data_type_error(&self.origin, failure)
+    }
+
+    fn invalid(&self, failure: &Failure) -> Invalid {
+        Invalid::new(said_by(&self.origin, failure))
+    }
+
+    /// Calls a function of the type and takes what it filled.
+    fn filled(
+        &self,
+        call: impl FnOnce(&DataTypeVtable, *const c_void, *mut Buf, *mut Buf) -> Result<i32, Failure>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut filled = EMPTY;
+        let called = self.instance.call(|vtable, this, err| call(vtable, this, &mut filled, err));
+        // SAFETY: it is as the call left it.
+        let bytes = unsafe { take(&mut filled) };
+        called.and(bytes)
+    }
+
+    fn element(&self, bytes: Vec<u8>) -> Result<FillValue, Failure> {
+        match self.elements.size() {
+            Some(size) if size != bytes.len() => Err(Failure::broken(format!(
+                "it gave a fill value of {} bytes for elements of {size}",
+                bytes.len()
+            ))),
+            _ => Ok(FillValue::new(bytes)),
+        }
+    }
+}
+
+impl DataType for Foreign {
+    fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.name)
+    }
+
+    fn elements(&self) -> Elements {
+        self.elements.clone()
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+        let not_there = |hint: String| DataTypeError::NotInFormat { name: self.name.clone(), format, hint };
+        let document = self.instance.vtable.document.ok_or_else(|| not_there(String::new()))?;
+        let filled = self.filled(|_, this, json, err| {
+            // SAFETY: a function of the other side, called with its type.
+            show_order(order, |order| unsafe { Ok(document(this, format_number(format), &order, json, err)) })
+        });
+        let json = filled.and_then(|bytes| parse(&bytes)).map_err(|failure| match failure.status {
+            abi::UNSUPPORTED => not_there(format!("; {}", said_by(&self.origin, &failure))),
+            _ => self.said(&failure),
+        })?;
+        document_of(&json)
+            .ok_or_else(|| self.said(&Failure::broken(format!("it names its data type by {json}"))))
+    }
+
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+        let json = json.to_string();
+        let filled = self.filled(|vtable, this, element, err| {
+            let fill_value = required(vtable.fill_value, "fill_value")?;
+            show_order(context.byte_order, |order| {
+                // SAFETY: a function of the other side, called with its type.
+                show_reading(context.format, context.reading, |reading| unsafe {
+                    Ok(fill_value(this, lend(json.as_bytes()), reading, &order, element, err))
+                })
+            })
+        });
+        filled.and_then(|bytes| self.element(bytes)).map_err(|failure| self.said(&failure))
+    }
+
+    fn fill_value_json(
+        &self,
+        element: &[u8],
+        format: Format,
+        order: &ByteOrder,
+    ) -> Result<Value, DataTypeError> {
+        let filled = self.filled(|vtable, this, json, err| {
+            let fill_value_json = required(vtable.fill_value_json, "fill_value_json")?;
+            // SAFETY: a function of the other side, called with its type.
+            show_order(order, |order| unsafe {
+                Ok(fill_value_json(this, lend(element), format_number(format), &order, json, err))
+            })
+        });
+        filled.and_then(|bytes| parse(&bytes)).map_err(|failure| self.said(&failure))
+    }
+
+    fn default_fill_value(&self) -> FillValue {
+        self.more().default_fill_value.clone()
+    }
+
+    fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
+        let mut text = EMPTY;
+        let called = self.instance.call(|vtable, this, err| {
+            let print = required(vtable.print, "print")?;
+            // SAFETY: a function of the other side, called with its type and with a buffer that it may fill.
+            Ok(unsafe { print(this, lend(element), &mut text, err) })
+        });
+        // SAFETY: it is as the call left it.
+        let printed = unsafe { take_text(&mut text) };
+        match called.and(printed) {
+            Ok(printed) => to.write_str(&printed),
+            Err(failure) => {
+                to.write_str(&said_by(&self.origin, &failure))?;
+                Err(fmt::Error)
+            }
+        }
+    }
+
+    fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
+        let Some(check) = self.instance.vtable.check else { return Ok(()) };
+        // SAFETY: a function of the other side, called with its type.
+        let checked = self.instance.call(|_, this, err| Ok(unsafe { check(this, lend(elements), err) }));
+        checked.map_err(|failure| self.invalid(&failure))
+    }
+
+    fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
+        let Some(settle) = self.instance.vtable.settle else { return Ok(()) };
+        let settled = self.instance.call(|_, this, err| {
+            // SAFETY: a function of the other side, called with its type and with bytes that nobody else looks at.
+            Ok(unsafe { settle(this, elements.as_mut_ptr(), elements.len(), mode_number(mode), err) })
+        });
+        settled.map_err(|failure| self.invalid(&failure))
+    }
+
+    fn settles(&self) -> bool {
+        self.instance.vtable.settle.is_some() && self.more().settles
+    }
+
+    fn may_omit_byte_order(&self) -> bool {
+        self.more().may_omit_byte_order
+    }
+
+    fn fields(&self) -> Option<&[Field]> {
+        self.more().fields.as_deref()
+    }
+
+    fn optional(&self) -> Option<&Arc<dyn DataType>> {
+        self.more().optional.as_ref()
     }
 }

@@ -9,8 +9,10 @@ use super::{creating, words};
 use crate::abi::{
     self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, DataTypeVtable, Str,
 };
-use crate::ffi::codec::{CODECS, EMPTY_INSTANCE, made};
-use crate::ffi::data_type::{SHOWN, taken};
+use crate::ffi::export::codec::CODECS;
+use crate::ffi::export::data_type::SHOWN;
+use crate::ffi::import::data_type::taken;
+use crate::ffi::import::instance::{EMPTY_INSTANCE, made};
 use crate::ffi::{Failure, put};
 
 /// What `this` of [`SAYS`] is: a description.

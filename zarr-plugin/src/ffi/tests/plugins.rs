@@ -73,12 +73,12 @@ impl DataType for Plain {
 
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         context.reading.warn("bytes are read as they are");
-        let bytes = super::super::data_type::bytes_of(json);
+        let bytes = crate::ffi::description::bytes_of(json);
         Ok(FillValue::new(bytes.ok_or_else(|| DataTypeError::FillValue(format!("{json} are no bytes")))?))
     }
 
     fn fill_value_json(&self, element: &[u8], _: Format, _: &ByteOrder) -> Result<Value, DataTypeError> {
-        Ok(super::super::data_type::bytes_json(element))
+        Ok(crate::ffi::description::bytes_json(element))
     }
 
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {

@@ -21,11 +21,11 @@ pub(crate) fn kind_number(kind: Option<Kind>) -> u32 {
     found.map_or(abi::KIND_OPAQUE, |(_, number)| number)
 }
 
-pub(super) fn kind_of(number: u64) -> Option<Kind> {
+pub(crate) fn kind_of(number: u64) -> Option<Kind> {
     KINDS.into_iter().find(|(_, known)| u64::from(*known) == number).map(|(kind, _)| kind)
 }
 
-pub(super) fn description(data_type: &dyn DataType) -> Value {
+pub(crate) fn description(data_type: &dyn DataType) -> Value {
     let mut members = Object::new();
     members.insert("name", data_type.name().as_ref());
     members.insert("kind", u64::from(kind_number(data_type.kind())));
@@ -72,7 +72,7 @@ pub(crate) fn bytes_of(json: &Value) -> Option<Vec<u8>> {
     json.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
 }
 
-pub(super) fn document_json(document: &DataTypeDocument) -> Value {
+pub(crate) fn document_json(document: &DataTypeDocument) -> Value {
     let mut members = Object::new();
     members.insert("identifier", document.identifier.as_str());
     members.insert("json", document.json.clone());
@@ -82,7 +82,7 @@ pub(super) fn document_json(document: &DataTypeDocument) -> Value {
     Value::Object(members)
 }
 
-pub(super) fn elements_of(members: &Object) -> Option<Elements> {
+pub(crate) fn elements_of(members: &Object) -> Option<Elements> {
     let size = match members.get("size")? {
         Value::Null => return Some(Elements::Variable),
         size => number(size).filter(|&size| size <= MAX_ELEMENT_SIZE)?,
@@ -108,7 +108,7 @@ pub(super) fn elements_of(members: &Object) -> Option<Elements> {
 }
 
 /// A field of a structure of `size` bytes.
-pub(super) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) -> Option<Field> {
+pub(crate) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) -> Option<Field> {
     let members = json.as_object()?;
     let shape: Vec<usize> = match members.get("shape") {
         Some(shape) => shape.as_array()?.iter().map(number).collect::<Option<_>>()?,
@@ -124,7 +124,7 @@ fn number(json: &Value) -> Option<usize> {
     usize::try_from(json.as_u64()?).ok()
 }
 
-pub(super) fn document_of(json: &Value) -> Option<DataTypeDocument> {
+pub(crate) fn document_of(json: &Value) -> Option<DataTypeDocument> {
     let members = json.as_object()?;
     let fallback: Option<Vec<_>> = match members.get("fallback") {
         Some(fallback) => fallback.as_array()?.iter().map(document_of).collect(),

@@ -1,0 +1,16 @@
+//! Generic extensions of the draft.
+
+use std::ffi::c_void;
+
+use super::describe::{self, CType, Described, Layout, abi_struct};
+use super::{Buf, Creation};
+
+abi_struct! {
+    /// A generic extension of the draft.
+    ExtensionVtable = "zarr_extension_vtable" {
+        struct_size: usize,
+        /// `is_array` is 0 in the entry point of a hierarchy; in an array, `shape` is that of the array. `json` is
+        /// `{"dimension_names": ["y", null], "node_index": "meta/index"}`, with what the extension brings.
+        create: fn(context: *const c_void, creation: *const Creation, is_array: u32, shape: *const u64, rank: usize, json: *mut Buf, err: *mut Buf) -> i32,
+    }
+}

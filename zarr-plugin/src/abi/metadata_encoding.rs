@@ -1,0 +1,18 @@
+//! Metadata encodings.
+
+use std::ffi::c_void;
+
+use super::describe::{self, CType, Described, Layout, abi_struct};
+use super::{Buf, Creation, Str};
+
+abi_struct! {
+    /// A metadata encoding of the draft. Documents cross as JSON, in which the numbers NaN, Infinity and -Infinity may stand.
+    MetadataEncodingVtable = "zarr_metadata_encoding_vtable" {
+        struct_size: usize,
+        /// `key_suffix` is what keys of documents end in.
+        create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, key_suffix: *mut Buf, err: *mut Buf) -> i32,
+        destroy: fn(this: *mut c_void),
+        decode: fn(this: *const c_void, bytes: Str, reading: *const Creation, json: *mut Buf, err: *mut Buf) -> i32,
+        encode: fn(this: *const c_void, json: Str, bytes: *mut Buf, err: *mut Buf) -> i32,
+    }
+}

@@ -1,0 +1,34 @@
+//! What this side shows to the other: one table of functions for each kind.
+
+pub(crate) mod chains;
+pub(crate) mod codec;
+pub(crate) mod data_type;
+pub(crate) mod extension;
+pub(crate) mod grid;
+pub(crate) mod instance;
+pub(crate) mod key_encoding;
+pub(crate) mod layout;
+pub(crate) mod metadata_encoding;
+pub(crate) mod store;
+pub(crate) mod transformer;
+
+use std::ffi::c_void;
+
+use super::contained;
+
+/// Ends what was made of a `T`.
+pub(super) unsafe extern "C" fn destroy<T>(this: *mut c_void) {
+    // SAFETY: `create` of the same table has made it of a `T`, and the other side is done with it.
+    let held = unsafe { Box::from_raw(this.cast::<T>()) };
+    contained(|| drop(held));
+}
+
+/// What `this` is.
+///
+/// # Safety
+///
+/// It was made of a `T`.
+pub(super) unsafe fn held<'a, T>(this: *const c_void) -> &'a T {
+    // SAFETY: as this function asks.
+    unsafe { &*this.cast::<T>() }
+}

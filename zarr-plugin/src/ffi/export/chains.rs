@@ -1,0 +1,81 @@
+//! Chains inside of a codec, as the host shows them to the codec of a library.
+
+use std::ffi::c_void;
+
+use zarr_spec::CodecChain;
+use zarr_spec::codec::RunChain;
+
+use crate::abi::{self, Array, Chains, Str};
+use crate::ffi::array::array_of;
+use crate::ffi::output::write_output;
+use crate::ffi::{Direction, Failure, borrowed};
+
+/// What the functions of [`show_chains`] are called with.
+struct Shown<'a> {
+    chains: &'a [CodecChain],
+    run: &'a mut dyn RunChain,
+}
+
+/// Shows chains to the other side during `call`, and what runs them.
+pub(crate) fn show_chains<R>(
+    chains: &[CodecChain],
+    run: &mut dyn RunChain,
+    call: impl FnOnce(*const Chains) -> R,
+) -> R {
+    let mut shown = Shown { chains, run };
+    call(&Chains {
+        struct_size: size_of::<Chains>(),
+        context: (&raw mut shown).cast(),
+        encode: Some(encode),
+        decode: Some(decode),
+    })
+}
+
+callbacks! {
+    fn encode(
+        context: *mut c_void,
+        chain: usize,
+        array: *const Array,
+        decoded: Str,
+        encoded: *mut abi::Output,
+    ) {
+        run_shown(Direction::Encode, context, chain, array, decoded, encoded)
+    }
+
+    fn decode(
+        context: *mut c_void,
+        chain: usize,
+        array: *const Array,
+        encoded: Str,
+        decoded: *mut abi::Output,
+    ) {
+        run_shown(Direction::Decode, context, chain, array, encoded, decoded)
+    }
+}
+
+/// # Safety
+///
+/// The pointers are those of one call; `context` is the [`Shown`] of a call that still runs, in which nobody else is.
+unsafe fn run_shown(
+    direction: Direction,
+    context: *mut c_void,
+    chain: usize,
+    array: *const Array,
+    from: Str,
+    to: *mut abi::Output,
+) -> Result<(), Failure> {
+    // SAFETY: as this function asks.
+    unsafe {
+        let shown = &mut *context.cast::<Shown<'_>>();
+        let chain =
+            shown.chains.get(chain).ok_or_else(|| Failure::broken(format!("there is no chain {chain}")))?;
+        let array = array_of(array)?;
+        write_output(to, |to| {
+            match direction {
+                Direction::Encode => shown.run.encode(chain, &array, borrowed(from), to)?,
+                Direction::Decode => shown.run.decode(chain, &array, borrowed(from), to)?,
+            }
+            Ok(())
+        })
+    }
+}

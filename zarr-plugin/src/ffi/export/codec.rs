@@ -1,0 +1,231 @@
+//! Codecs of this side, as the other sees them.
+
+use std::ffi::c_void;
+
+use zarr_spec::{Codec, CodecPlugin, Representation, Value};
+
+use super::data_type::{hand_over, linked};
+use super::instance::{chains_of, instance};
+use crate::abi::{self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, Size, Str};
+use crate::ffi::array::{array_json, array_of, representation_of, size_shown};
+use crate::ffi::creation::{format_of, with_creation};
+use crate::ffi::import::chains::HostChains;
+use crate::ffi::lookup::document_value;
+use crate::ffi::output::write_output;
+use crate::ffi::{Direction, Failure, borrowed, contained, put, read};
+
+/// The functions of a codec of this side. `this` is a [`Codec`], `context` a [`CodecPlugin`].
+pub(crate) static CODECS: CodecVtable = CodecVtable {
+    struct_size: size_of::<CodecVtable>(),
+    create: Some(create),
+    destroy: Some(destroy),
+    encoded_array: Some(encoded_array),
+    encoded_size: Some(encoded_size),
+    encode: Some(encode),
+    decode: Some(decode),
+    checksum: Some(checksum),
+    translate: Some(translate),
+    decode_range: Some(decode_range),
+    chain: Some(chain),
+};
+
+callbacks! {
+    fn create(
+        context: *const c_void,
+        creation: *const Creation,
+        decoded: *const abi::Representation,
+        out: *mut CodecInstance,
+    ) {
+        let plugin = &*context.cast::<CodecPlugin>();
+        let decoded = representation_of(decoded)?;
+        with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, &decoded)?, out))
+    }
+}
+
+unsafe extern "C" fn destroy(this: *mut c_void) {
+    // SAFETY: `this` is of `instance`, and the other side is done with it.
+    let codec = unsafe { Box::from_raw(this.cast::<Codec>()) };
+    contained(|| drop(codec));
+}
+
+/// What `this` of [`CODECS`] is.
+///
+/// # Safety
+///
+/// It is one.
+unsafe fn codec<'a>(this: *const c_void) -> &'a Codec {
+    // SAFETY: as this function asks.
+    unsafe { &*this.cast::<Codec>() }
+}
+
+fn wrong_function(codec: &Codec) -> Failure {
+    Failure::broken(format!("this is not a function of {codec:?}"))
+}
+
+callbacks! {
+    fn encoded_array(
+        this: *const c_void,
+        decoded: *const Array,
+        encoded_json: *mut Buf,
+        data_type: *mut DataTypeHandle,
+    ) {
+        let decoded = array_of(decoded)?;
+        let Codec::ArrayToArray(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        let encoded = codec.encoded(&decoded)?;
+        put(encoded_json, array_json(&encoded).to_string().into_bytes());
+        if encoded.data_type.name() != decoded.data_type.name() {
+            data_type.write(hand_over(encoded.data_type));
+        }
+        Ok(())
+    }
+
+    fn encoded_size(this: *const c_void, decoded: *const abi::Representation, out: *mut Size) {
+        let size = match (codec(this), representation_of(decoded)?) {
+            (Codec::ArrayToBytes(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
+            (Codec::Composite(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
+            (Codec::BytesToBytes(codec), Representation::Bytes(size)) => codec.encoded_size(size),
+            (codec, _) => return Err(wrong_function(codec)),
+        };
+        out.write(size_shown(size));
+        Ok(())
+    }
+
+    fn encode(
+        this: *const c_void,
+        array: *const Array,
+        decoded: Str,
+        call: *const Call,
+        encoded: *mut abi::Output,
+    ) {
+        run(Direction::Encode, codec(this), array, decoded, call, encoded)
+    }
+
+    fn decode(
+        this: *const c_void,
+        array: *const Array,
+        encoded: Str,
+        call: *const Call,
+        decoded: *mut abi::Output,
+    ) {
+        run(Direction::Decode, codec(this), array, encoded, call, decoded)
+    }
+}
+
+/// Encodes or decodes `from` to the memory that is lent.
+///
+/// # Safety
+///
+/// The pointers are those of one call.
+unsafe fn run(
+    direction: Direction,
+    codec: &Codec,
+    array: *const Array,
+    from: Str,
+    call: *const Call,
+    to: *mut abi::Output,
+) -> Result<(), Failure> {
+    // SAFETY: as this function asks.
+    unsafe {
+        let call = started(call)?;
+        let from = borrowed(from);
+        // Most codecs of bytes are not told of an array, and the others have a use for it.
+        let array = || array_of(array);
+        write_output(to, |to| {
+            match (codec, direction) {
+                (Codec::BytesToBytes(codec), Direction::Encode) => codec.encode(from, to)?,
+                (Codec::BytesToBytes(codec), Direction::Decode) => codec.decode(from, to)?,
+                (Codec::ArrayToBytes(codec), Direction::Encode) => codec.encode(&array()?, from, to)?,
+                (Codec::ArrayToBytes(codec), Direction::Decode) => codec.decode(&array()?, from, to)?,
+                (Codec::ArrayToArray(codec), Direction::Encode) => codec.encode(&array()?, from, to)?,
+                (Codec::ArrayToArray(codec), Direction::Decode) => codec.decode(&array()?, from, to)?,
+                (Codec::Composite(codec), direction) => {
+                    let (array, mut chains) = (array()?, HostChains::new(call.chains, codec.chains())?);
+                    match direction {
+                        Direction::Encode => codec.encode(&array, from, to, &mut chains)?,
+                        Direction::Decode => codec.decode(&array, from, to, &mut chains)?,
+                    }
+                }
+                (codec, _) => return Err(wrong_function(codec)),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What a host tells about a call, unless it is to be stopped.
+///
+/// # Safety
+///
+/// `call` is that of a call.
+unsafe fn started(call: *const Call) -> Result<Call, Failure> {
+    // SAFETY: as this function asks.
+    unsafe {
+        let call = read(call)?;
+        if !call.cancelled.is_null() && call.cancelled.read_volatile() != 0 {
+            return Err(Failure::new(abi::CANCELLED, "cancelled"));
+        }
+        Ok(call)
+    }
+}
+
+callbacks! {
+    fn decode_range(
+        this: *const c_void,
+        encoded: Str,
+        start: usize,
+        end: usize,
+        call: *const Call,
+        decoded: *mut abi::Output,
+    ) {
+        let Codec::BytesToBytes(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        started(call)?;
+        write_output(decoded, |decoded| Ok(codec.decode_range(borrowed(encoded), start..end, decoded)?))
+    }
+
+    fn chain(
+        this: *const c_void,
+        chain: usize,
+        codecs_json: *mut Buf,
+        array_json_to: *mut Buf,
+        data_type: *mut DataTypeHandle,
+    ) {
+        let codec = codec(this);
+        let chains = chains_of(codec);
+        let links = chains.get(chain).ok_or_else(|| wrong_function(codec))?.links();
+        // The first codec of a chain is given what the whole chain is.
+        let Some(Representation::Array(array)) = links.first().map(|link| &link.decoded) else {
+            return Err(Failure::broken(format!("chain {chain} has no codecs")));
+        };
+        let codecs: Value =
+            links.iter().filter_map(|link| link.document.as_ref()).map(document_value).collect();
+        put(codecs_json, codecs.to_string().into_bytes());
+        put(array_json_to, array_json(array).to_string().into_bytes());
+        data_type.write(hand_over(array.data_type.clone()));
+        Ok(())
+    }
+
+    fn checksum(this: *const c_void, bytes: Str, checksum: *mut u8) {
+        // `checksum` has the number of bytes that the codec declares.
+        let Codec::Checksum(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        if codec.size() > 0 {
+            codec.checksum(borrowed(bytes), std::slice::from_raw_parts_mut(checksum, codec.size()))?;
+        }
+        Ok(())
+    }
+
+    fn translate(
+        context: *const c_void,
+        creation: *const Creation,
+        decoded: *const abi::Representation,
+        format: u32,
+        configuration_json: *mut Buf,
+    ) {
+        let plugin = &*context.cast::<CodecPlugin>();
+        let (decoded, format) = (representation_of(decoded)?, format_of(format)?);
+        let configuration = with_creation(creation, linked()?, |creation| {
+            Ok(plugin.translate(creation, &decoded, format)?)
+        })?;
+        put(configuration_json, Value::Object(configuration).to_string().into_bytes());
+        Ok(())
+    }
+}

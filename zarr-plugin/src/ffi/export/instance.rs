@@ -1,0 +1,80 @@
+//! What `create` of a codec of this side leaves for the other.
+
+use zarr_spec::{Codec, CodecChain, Value, json};
+
+use super::codec::CODECS;
+use crate::abi::{self, CodecInstance};
+use crate::ffi::byte_order::order_json;
+use crate::ffi::import::instance::EMPTY_INSTANCE;
+use crate::ffi::{EMPTY, Failure, fill, put};
+
+/// Fills `out`: with data where that is all there is to the codec, with the codec itself otherwise.
+///
+/// # Safety
+///
+/// `out` is a place for an instance.
+pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
+    let (mut value, mut checksum) = (None, (0, false));
+    let form = match &codec {
+        Codec::Permutation(order) => {
+            let order: Value = order.iter().map(|&dimension| dimension as u64).collect();
+            value = Some(json!({"permutation": order}));
+            abi::FORM_VALUE
+        }
+        Codec::Binary(order) => {
+            value = Some(json!({"binary": (order_json(order))}));
+            abi::FORM_VALUE
+        }
+        Codec::Shard(shard) => {
+            let inner_shape: Value = shard.inner_shape.iter().copied().collect();
+            value = Some(json!({"inner_shape": inner_shape, "index_at_start": (shard.index_at_start)}));
+            abi::FORM_SHARD
+        }
+        Codec::ArrayToArray(_) => abi::FORM_ARRAY_TO_ARRAY,
+        Codec::ArrayToBytes(_) => abi::FORM_ARRAY_TO_BYTES,
+        Codec::Composite(_) => abi::FORM_COMPOSITE,
+        Codec::BytesToBytes(_) => abi::FORM_BYTES_TO_BYTES,
+        Codec::Checksum(inner) => {
+            let size = u32::try_from(inner.size());
+            let size = size.map_err(|_| Failure::broken("its checksum is longer than 4 GiB"))?;
+            checksum = (size, inner.at_start());
+            abi::FORM_CHECKSUM
+        }
+        other => return Err(Failure::new(abi::UNSUPPORTED, format!("the ABI has no form for {other:?}"))),
+    };
+    let n_chains = u32::try_from(chains_of(&codec).len());
+    let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
+    let mut text = EMPTY;
+    if let Some(value) = value {
+        // SAFETY: a place of this function.
+        unsafe { put(&mut text, value.to_string().into_bytes()) };
+    }
+    let this = match form {
+        abi::FORM_VALUE => std::ptr::null_mut(),
+        _ => Box::into_raw(Box::new(codec)).cast(),
+    };
+    // SAFETY: as this function asks.
+    unsafe {
+        let filled = CodecInstance {
+            form,
+            checksum_size: checksum.0,
+            checksum_at_start: checksum.1.into(),
+            n_chains,
+            this,
+            value: text,
+            vtable: &CODECS,
+            ..EMPTY_INSTANCE
+        };
+        fill(out, filled);
+    }
+    Ok(())
+}
+
+/// The chains that the host makes and runs for a codec.
+pub(super) fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
+    match codec {
+        Codec::Composite(codec) => codec.chains(),
+        Codec::Shard(shard) => vec![&shard.inner_codecs, &shard.index_codecs],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,64 @@
+//! Storage transformers of this library, as the other side sees them.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use zarr_spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
+use zarr_spec::{Prefix, Value, json};
+
+use super::data_type::linked;
+use super::store::hand_over;
+use super::{destroy, held};
+use crate::abi::{self, Buf, Creation, StorageTransformerVtable, StoreHandle, Str};
+use crate::ffi::creation::with_creation;
+use crate::ffi::import::store::owned;
+use crate::ffi::{Failure, borrowed_items, borrowed_text, put};
+
+/// `this` is an `Arc<dyn WrappingTransformer>`, `context` a [`StorageTransformerPlugin`].
+pub(crate) static STORAGE_TRANSFORMERS: StorageTransformerVtable = StorageTransformerVtable {
+    struct_size: size_of::<StorageTransformerVtable>(),
+    create: Some(create_transformer),
+    destroy: Some(destroy::<Arc<dyn WrappingTransformer>>),
+    wrap: Some(wrap),
+};
+
+callbacks! {
+    fn create_transformer(
+        context: *const c_void,
+        creation: *const Creation,
+        shape: *const u64,
+        rank: usize,
+        this: *mut *mut c_void,
+        shard_json: *mut Buf,
+    ) {
+        let plugin = &*context.cast::<StorageTransformerPlugin>();
+        let shape = borrowed_items(shape, rank);
+        let made = with_creation(creation, linked()?, |creation| Ok((plugin.create)(creation, shape)?))?;
+        match made {
+            StorageTransformer::Wrap(transformer) => {
+                this.write(Box::into_raw(Box::new(transformer)).cast());
+            }
+            // What is in the chain without an entry of its own, the host's has, too.
+            StorageTransformer::Shard(shard)
+                if shard.index_codecs.links().iter().all(|link| link.document.is_none()) =>
+            {
+                let chunks: Value = shard.chunks_per_shard.iter().copied().collect();
+                put(shard_json, json!({"chunks_per_shard": chunks}).to_string().into_bytes());
+            }
+            StorageTransformer::Shard(_) => {
+                let what = "shards cross with the draft's index, which has no codecs";
+                return Err(Failure::new(abi::UNSUPPORTED, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrap(this: *const c_void, next: *const StoreHandle, array: Str, wrapped: *mut StoreHandle) {
+        // `next` belongs to this side from now on.
+        let next = owned(&next.read(), "the host".into())?;
+        let array =
+            Prefix::new(borrowed_text(array)?).map_err(|error| Failure::broken(error.to_string()))?;
+        wrapped.write(hand_over(held::<Arc<dyn WrappingTransformer>>(this).wrap(next, &array)));
+        Ok(())
+    }
+}

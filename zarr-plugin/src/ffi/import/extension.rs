@@ -1,0 +1,79 @@
+//! Generic extensions of a library, as the engine sees them.
+
+use std::sync::Arc;
+
+use zarr_spec::extension::{Extension, ExtensionPlace};
+use zarr_spec::{Creation, Invalid, Value};
+
+use super::{Imported, invalid};
+use crate::abi::ExtensionVtable;
+use crate::ffi::creation::show_creation;
+use crate::ffi::{EMPTY, Failure, outcome, required, take_json};
+
+/// A generic extension of a library: what it brings.
+#[derive(Debug)]
+struct LoadedExtension {
+    dimension_names: Option<Vec<Option<String>>>,
+    node_index: Option<String>,
+}
+
+impl Imported<ExtensionVtable> {
+    pub(crate) fn create(
+        &self,
+        creation: &Creation<'_>,
+        place: ExtensionPlace<'_>,
+    ) -> Result<Arc<dyn Extension>, Invalid> {
+        let made = || {
+            let create = required(self.vtable.create, "create")?;
+            let (is_array, shape) = match place {
+                ExtensionPlace::EntryPoint => (0, &[][..]),
+                ExtensionPlace::Array(shape) => (1, shape),
+            };
+            let (mut json, mut err) = (EMPTY, EMPTY);
+            let status = show_creation(creation, |creation| {
+                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                unsafe {
+                    create(self.context, creation, is_array, shape.as_ptr(), shape.len(), &mut json, &mut err)
+                }
+            });
+            // SAFETY: all is as the call left it.
+            let json = unsafe {
+                let json = take_json(&mut json);
+                outcome(status, &mut err).and(json)?
+            };
+            extension_of(&json)
+                .ok_or_else(|| Failure::broken(format!("it describes its extension as {json}")))
+        };
+        match made() {
+            Ok(extension) => Ok(Arc::new(extension)),
+            Err(failure) => Err(invalid(&self.origin, &failure)),
+        }
+    }
+}
+
+fn extension_of(json: &Value) -> Option<LoadedExtension> {
+    let members = json.as_object()?;
+    let name = |name: &Value| match name {
+        Value::Null => Some(None),
+        name => Some(Some(name.as_str()?.to_owned())),
+    };
+    let dimension_names = match members.get("dimension_names") {
+        None => None,
+        Some(names) => Some(names.as_array()?.iter().map(name).collect::<Option<_>>()?),
+    };
+    let node_index = match members.get("node_index") {
+        None => None,
+        Some(key) => Some(key.as_str()?.to_owned()),
+    };
+    Some(LoadedExtension { dimension_names, node_index })
+}
+
+impl Extension for LoadedExtension {
+    fn dimension_names(&self) -> Option<&[Option<String>]> {
+        self.dimension_names.as_deref()
+    }
+
+    fn node_index(&self) -> Option<&str> {
+        self.node_index.as_deref()
+    }
+}

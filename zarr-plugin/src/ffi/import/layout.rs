@@ -1,0 +1,20 @@
+//! Memory layouts of a library, as the engine sees them.
+
+use zarr_spec::{Codec, CodecError, Creation, Size};
+
+use super::Imported;
+use crate::abi::{self, CodecVtable};
+use crate::ffi::array::size_shown;
+
+impl Imported<CodecVtable> {
+    pub(crate) fn create_layout(&self, creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
+        let shown = abi::Representation {
+            struct_size: size_of::<abi::Representation>(),
+            kind: abi::FOR_RANK,
+            rank: u32::try_from(rank).unwrap_or(u32::MAX),
+            size: size_shown(Size::Unknown),
+            array: std::ptr::null(),
+        };
+        self.create(creation, &shown, None)
+    }
+}

@@ -1,0 +1,82 @@
+//! Metadata encodings of a library, as the engine sees them.
+
+use std::sync::Arc;
+
+use zarr_spec::metadata_encoding::MetadataEncoding;
+use zarr_spec::{BoxError, Creation, Format, Invalid, Mode, Reading, Value};
+
+use super::{Imported, invalid};
+use crate::abi::MetadataEncodingVtable;
+use crate::ffi::creation::{show_creation, show_reading};
+use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, required, take, take_json, take_text};
+
+/// A metadata encoding of a library.
+#[derive(Debug)]
+struct LoadedMetadataEncoding {
+    instance: Instance<MetadataEncodingVtable>,
+    origin: Arc<str>,
+    key_suffix: String,
+}
+
+impl Imported<MetadataEncodingVtable> {
+    pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
+        let made = || {
+            let create = required(self.vtable.create, "create")?;
+            let (mut this, mut suffix, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+            let status = show_creation(creation, |creation| {
+                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                unsafe { create(self.context, creation, &mut this, &mut suffix, &mut err) }
+            });
+            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            unsafe {
+                let key_suffix = take_text(&mut suffix);
+                outcome(status, &mut err)?;
+                Ok((Instance::new(self.vtable, this, self.vtable.destroy), key_suffix?))
+            }
+        };
+        let (instance, key_suffix) = made().map_err(|failure| invalid(&self.origin, &failure))?;
+        Ok(Arc::new(LoadedMetadataEncoding { instance, origin: self.origin.clone(), key_suffix }))
+    }
+}
+
+impl LoadedMetadataEncoding {
+    fn error(&self, failure: &Failure) -> BoxError {
+        invalid(&self.origin, failure).into()
+    }
+}
+
+impl MetadataEncoding for LoadedMetadataEncoding {
+    fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
+        let mut json = EMPTY;
+        let called = self.instance.call(|vtable, this, err| {
+            let decode = required(vtable.decode, "decode")?;
+            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            Ok(show_reading(Format::V3Draft, reading, |reading| unsafe {
+                decode(this, lend(bytes), reading, &mut json, err)
+            }))
+        });
+        // SAFETY: it is as the call left it.
+        let json = unsafe { take_json(&mut json) };
+        let value = called.and(json).map_err(|failure| self.error(&failure))?;
+        match value.find_non_finite().filter(|_| reading.mode() == Mode::Strict) {
+            Some(path) => Err(self.error(&Failure::broken(format!("the number at {path} is not finite")))),
+            None => Ok(value),
+        }
+    }
+
+    fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
+        let (text, mut bytes) = (document.to_string(), EMPTY);
+        let called = self.instance.call(|vtable, this, err| {
+            let encode = required(vtable.encode, "encode")?;
+            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            Ok(unsafe { encode(this, lend(text.as_bytes()), &mut bytes, err) })
+        });
+        // SAFETY: it is as the call left it.
+        let bytes = unsafe { take(&mut bytes) };
+        called.and(bytes).map_err(|failure| self.error(&failure))
+    }
+
+    fn key_suffix(&self) -> &str {
+        &self.key_suffix
+    }
+}

@@ -1,0 +1,154 @@
+//! Storage transformers of a library, as the engine sees them.
+
+use std::sync::Arc;
+
+use zarr_spec::data_type::DataTypeDocument;
+use zarr_spec::host::chain::ChainCreation;
+use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Store, StoreError};
+use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
+use zarr_spec::{
+    ArrayRepresentation, ByteOrder, CodecChain, Creation, FillValue, Format, Invalid, Key, Output, Prefix,
+};
+
+use super::store::owned;
+use super::{Imported, invalid, lengths};
+use crate::abi::{self, StorageTransformerVtable, StoreHandle};
+use crate::ffi::creation::show_creation;
+use crate::ffi::export::store::hand_over;
+use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, parse, required, take};
+
+impl Imported<StorageTransformerVtable> {
+    pub(crate) fn create(
+        &self,
+        creation: &Creation<'_>,
+        shape: &[u64],
+    ) -> Result<StorageTransformer, Invalid> {
+        self.made(creation, shape).map_err(|failure| invalid(&self.origin, &failure))
+    }
+
+    fn made(&self, creation: &Creation<'_>, shape: &[u64]) -> Result<StorageTransformer, Failure> {
+        let create = required(self.vtable.create, "create")?;
+        let (mut this, mut json, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+        let status = show_creation(creation, |creation| {
+            // SAFETY: a function of the library, called with its own context and with places that it may fill.
+            unsafe {
+                create(self.context, creation, shape.as_ptr(), shape.len(), &mut this, &mut json, &mut err)
+            }
+        });
+        // SAFETY: all is as the call left it; what was made belongs to this side now.
+        let (json, instance) = unsafe {
+            let json = take(&mut json);
+            outcome(status, &mut err)?;
+            (json?, Instance::new(self.vtable, this, self.vtable.destroy))
+        };
+        if json.is_empty() {
+            let origin = self.origin.clone();
+            return Ok(StorageTransformer::Wrap(Arc::new(LoadedTransformer { instance, origin })));
+        }
+        let json = parse(&json)?;
+        let chunks = json.as_object().and_then(|members| lengths(members.get("chunks_per_shard")?));
+        let chunks = chunks.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
+        let chunks_per_shard =
+            chunks.ok_or_else(|| Failure::broken(format!("it describes its shards as {json}")))?;
+        let index_codecs = index_codecs(creation, &chunks_per_shard)?;
+        Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
+    }
+}
+
+/// As the draft has the index of a shard: `uint64` in little endian, all ones where a chunk is not stored.
+fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
+    let &Creation { registry, reading, .. } = creation;
+    let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
+    let index = ArrayRepresentation {
+        shape: chunks_per_shard.iter().copied().chain([2]).collect(),
+        data_type,
+        fill_value: FillValue::new([0xff; 8]),
+        byte_order: ByteOrder::Little,
+    };
+    let draft = ChainCreation { format: Format::V3Draft, registry, reading };
+    CodecChain::create(&draft, None, &[], &index)
+        .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
+}
+
+/// A storage transformer of a library.
+#[derive(Debug)]
+struct LoadedTransformer {
+    instance: Instance<StorageTransformerVtable>,
+    origin: Arc<str>,
+}
+
+impl LoadedTransformer {
+    fn wrapped(&self, next: Arc<dyn Store>, array: &Prefix) -> Result<Arc<dyn Store>, Failure> {
+        let mut wrapped = StoreHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
+        self.instance.call(|vtable, this, err| {
+            let wrap = required(vtable.wrap, "wrap")?;
+            let next = hand_over(next);
+            // SAFETY: a function of the library, called with what it made, a store that is its own from the call on, and a
+            // place that it may fill.
+            Ok(unsafe { wrap(this, &next, lend(array.as_str().as_bytes()), &mut wrapped, err) })
+        })?;
+        // SAFETY: the library has given it away.
+        unsafe { owned(&wrapped, self.origin.clone()) }
+    }
+}
+
+impl WrappingTransformer for LoadedTransformer {
+    /// A transformer cannot be refused here: one that fails becomes a store that says so whatever is done with it.
+    fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
+        let location = next.location();
+        match self.wrapped(next, array) {
+            Ok(store) => store,
+            Err(failure) => {
+                Arc::new(FailingStore { location, message: invalid(&self.origin, &failure).to_string() })
+            }
+        }
+    }
+}
+
+/// Stands for a store that could not be wrapped.
+#[derive(Debug)]
+struct FailingStore {
+    location: String,
+    message: String,
+}
+
+impl FailingStore {
+    fn fail<T>(&self, operation: &'static str, place: &str) -> Result<T, StoreError> {
+        Err(StoreError::io(operation, place, self.message.clone()))
+    }
+}
+
+impl Store for FailingStore {
+    fn location(&self) -> String {
+        self.location.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn get(
+        &self,
+        key: &Key,
+        _options: GetOptions,
+        _to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        self.fail("reading", key.as_str())
+    }
+
+    fn set(&self, key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
+        self.fail("writing", key.as_str())
+    }
+
+    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        self.fail("erasing", key.as_str())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        self.fail("listing", prefix.as_str())
+    }
+
+    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        self.fail("reading", key.as_str())
+    }
+}
