@@ -32,7 +32,7 @@ static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {
 #[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
 pub(crate) fn context() -> Context {
     let context = Context::linked().expect("no two plugins have one identifier");
-    let context = context.with_limits(LIMITS).with_one_thread().with_kept_memory(0);
+    let context = context.with_limits(LIMITS).with_one_thread().with_buffer_pool(0);
     context.with_undefined_fill(UndefinedFill::Zeros)
 }
 

@@ -3,7 +3,7 @@
 mod allowance;
 mod chunks;
 mod growth;
-mod indexes;
+mod index_cache;
 mod work;
 
 use std::fmt;
@@ -21,11 +21,11 @@ use crate::locks::hash;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 
 pub(crate) use allowance::{Allowance, Needing, is_too_large};
-use indexes::KeptIndexes;
+use index_cache::IndexCache;
 use work::Pipelines;
 
-pub(crate) use indexes::KeptIndex;
-pub(crate) use work::Worker;
+pub(crate) use index_cache::CachedIndex;
+pub(crate) use work::Scratch;
 
 /// Where the chunks of an array are.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub(crate) struct ArrayInner {
     /// Memory for the keys of chunks.
     keys: Pool<String>,
     pipelines: Pipelines,
-    indexes: KeptIndexes,
+    indexes: IndexCache,
     /// Tells the chunks of one array from those of others.
     lock_seed: u64,
 }
@@ -89,7 +89,7 @@ impl Array {
                 options,
                 keys: Pool::new(),
                 pipelines: Pipelines::default(),
-                indexes: KeptIndexes::default(),
+                indexes: IndexCache::default(),
                 lock_seed,
             }),
         })

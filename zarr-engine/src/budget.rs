@@ -9,8 +9,8 @@
 //!   without waiting, over the budget if necessary: what the thread holds is released only after it.
 //! - A buffer that becomes larger than expected is counted without waiting. The limits of outputs keep that small.
 
+mod scratch;
 mod system;
-mod workers;
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,20 +18,20 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use workers::IdleWorkers;
+use scratch::IdleScratch;
 
 pub(crate) use system::usable_memory;
 
 /// A number of bytes that all work of a context shares.
 pub(crate) struct MemoryBudget {
     size: u64,
-    /// Bytes of all permits and of idle workers. More than `size` only as the module documentation allows.
+    /// Bytes of all permits and of idle scratch buffers. More than `size` only as the module documentation allows.
     taken: AtomicU64,
     /// Threads that wait.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
     has_changed: Condvar,
-    idle: IdleWorkers,
+    idle: IdleScratch,
 }
 
 /// Threads that wait have their turn in the order in which they came, so that a large chunk has its turn, too.
@@ -80,7 +80,7 @@ impl MemoryBudget {
             waiting: AtomicUsize::new(0),
             queue: Mutex::default(),
             has_changed: Condvar::new(),
-            idle: IdleWorkers::default(),
+            idle: IdleScratch::default(),
         }
     }
 
@@ -168,7 +168,7 @@ impl MemoryBudget {
         self.has_changed.notify_all();
     }
 
-    /// Frees the buffers of idle workers.
+    /// Frees the buffers of idle scratch buffers.
     fn free_idle(&self) {
         let freed = self.idle.free();
         self.taken.fetch_sub(freed, Ordering::SeqCst);

@@ -11,7 +11,7 @@ use zarr_spec::{Mode, Registry};
 
 use crate::budget::{MemoryBudget, usable_memory};
 use crate::locks::{ChunkLocks, NodeLocks};
-use crate::memory::KeptMemory;
+use crate::memory::BufferPool;
 
 /// The size in bytes from which on work is divided among threads.
 pub(crate) const PARALLEL: usize = 512 << 10;
@@ -20,7 +20,7 @@ pub(crate) const PARALLEL: usize = 512 << 10;
 pub(crate) const PORTION: usize = 256 << 10;
 
 /// Bytes of freed outputs that are kept unless another number is asked for.
-const KEPT_MEMORY: usize = 64 << 20;
+const BUFFER_POOL_SIZE: usize = 64 << 20;
 
 /// Nodes that may be changed at the same time without waiting for one another, at most.
 const NODE_LOCKS: usize = 512;
@@ -132,7 +132,7 @@ pub struct Context {
     pub(crate) leftovers: Arc<AtomicBool>,
     /// How often groups that may be remembered were changed.
     group_changes: Arc<AtomicU64>,
-    pub(crate) kept: Arc<KeptMemory>,
+    pub(crate) buffer_pool: Arc<BufferPool>,
     pub(crate) budget: Arc<MemoryBudget>,
 }
 
@@ -181,7 +181,7 @@ impl Context {
             node_locks: Arc::new(NodeLocks::new(NODE_LOCKS)),
             leftovers: Arc::default(),
             group_changes: Arc::default(),
-            kept: Arc::new(KeptMemory::new(KEPT_MEMORY)),
+            buffer_pool: Arc::new(BufferPool::new(BUFFER_POOL_SIZE)),
             budget: Arc::new(MemoryBudget::new(limits.memory)),
         }
     }
@@ -252,12 +252,12 @@ impl Context {
         Self { store_empty_chunks: true, ..self }
     }
 
-    /// Keeps up to so many bytes of memory of elements that are dropped, those of large chunks that a cache lets go
-    /// included, for those that are read next: memory that is new costs more than the elements that are written to it.
-    /// 64 MiB unless told; what is kept is given back with the last clone of the context, and makes way for larger reads.
+    /// Pools up to `size` bytes of freed output buffers for later reads: new memory costs more than the elements that are
+    /// written to it. The default is 64 MiB. Larger reads shrink the pool, and dropping the last clone of the context
+    /// frees it.
     #[must_use]
-    pub fn with_kept_memory(self, size: usize) -> Self {
-        Self { kept: Arc::new(KeptMemory::new(size)), ..self }
+    pub fn with_buffer_pool(self, size: usize) -> Self {
+        Self { buffer_pool: Arc::new(BufferPool::new(size)), ..self }
     }
 
     /// The plugins.

@@ -4,7 +4,7 @@
 //! callers may be threads of the pool themselves, all of them at once.
 
 mod hand_out;
-mod relay;
+mod produce;
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 pub(crate) use hand_out::hand_out;
-pub(crate) use relay::relay;
+pub(crate) use produce::produce_and_store;
 
 /// Bytes of one write in flight at most: those that are encoded and not yet stored. Object stores take 64 requests at once, and
 /// chunks of 1 MiB are common.
@@ -99,12 +99,12 @@ pub(crate) fn map<T: Sync, R: Send, E: Send>(
     Ok(made.into_iter().map(|(_, one)| one).collect())
 }
 
-/// What threads share that mostly wait for a store: processors, and room for what they have in memory meanwhile.
+/// Limits of threads that usually wait for a store: how many compute at once, and how many bytes are in flight.
 ///
-/// Room is asked for first, then memory of the budget, then the lock of a chunk, then a processor; whoever has a processor
-/// waits for nothing, and a thread that stores a value has the memory for it. So nobody waits for ever.
+/// A thread acquires an [`IoPermit`] first, then memory of the budget, then the lock of a chunk, then a processor. A thread
+/// that has a processor does not wait, and a thread that stores a value has the memory for it. So there is no deadlock.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct IoBudget {
     processors: usize,
     /// Bytes that there is room for.
     room: usize,
@@ -120,14 +120,14 @@ struct State {
     bytes: usize,
 }
 
-/// Room for some bytes, until this is dropped.
+/// A permit for bytes in flight, which is released when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Room<'f> {
-    flight: &'f Flight,
+pub(crate) struct IoPermit<'f> {
+    io_budget: &'f IoBudget,
     size: usize,
 }
 
-impl Flight {
+impl IoBudget {
     /// With so many processors, and room for at most `bytes` bytes.
     pub(crate) fn new(processors: usize, bytes: u64) -> Self {
         let (is_idle, has_room) = (Condvar::new(), Condvar::new());
@@ -136,18 +136,18 @@ impl Flight {
     }
 
     /// Waits for room for `size` bytes. As many as there are processors always have room.
-    pub(crate) fn room(&self, size: usize) -> Room<'_> {
+    pub(crate) fn acquire(&self, size: usize) -> IoPermit<'_> {
         let mut state = self.lock();
         while state.rooms >= self.processors && state.bytes.saturating_add(size) > self.room {
             state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.rooms += 1;
         state.bytes = state.bytes.saturating_add(size);
-        Room { flight: self, size }
+        IoPermit { io_budget: self, size }
     }
 
     /// Runs `work` on one of the processors, once it is free. `work` waits for nothing.
-    pub(crate) fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn with_cpu<R>(&self, work: impl FnOnce() -> R) -> R {
         let mut state = self.lock();
         while state.computing >= self.processors {
             state = self.is_idle.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -163,29 +163,29 @@ impl Flight {
     }
 }
 
-impl Room<'_> {
+impl IoPermit<'_> {
     /// Takes up as many bytes from now on as there turned out to be.
     pub(crate) fn resize(&mut self, size: usize) {
-        let mut state = self.flight.lock();
+        let mut state = self.io_budget.lock();
         state.bytes = state.bytes.saturating_sub(self.size).saturating_add(size);
         self.size = size;
         drop(state);
-        self.flight.has_room.notify_all();
+        self.io_budget.has_room.notify_all();
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for IoPermit<'_> {
     fn drop(&mut self) {
-        let mut state = self.flight.lock();
+        let mut state = self.io_budget.lock();
         state.rooms -= 1;
         state.bytes = state.bytes.saturating_sub(self.size);
         drop(state);
-        self.flight.has_room.notify_all();
+        self.io_budget.has_room.notify_all();
     }
 }
 
 /// A processor that is being used.
-struct Computing<'f>(&'f Flight);
+struct Computing<'f>(&'f IoBudget);
 
 impl Drop for Computing<'_> {
     fn drop(&mut self) {
@@ -255,26 +255,27 @@ mod tests {
 
     #[test]
     fn a_panic_goes_on_where_the_work_was_asked_for() {
-        let flight = Flight::new(1, u64::MAX);
+        let io_budget = IoBudget::new(1, u64::MAX);
         let work = AssertUnwindSafe(|| {
             each(100, 3, |number| {
-                let _room = flight.room(1);
-                flight.compute(|| assert!(number != 20, "number 20"));
+                let _room = io_budget.acquire(1);
+                io_budget.with_cpu(|| assert!(number != 20, "number 20"));
                 Ok::<_, ()>(())
             })
         });
         let panic = panic::catch_unwind(work).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 20"));
         // It has left neither a room nor a processor taken.
-        let state = flight.lock();
+        let state = io_budget.lock();
         assert_eq!((state.computing, state.rooms, state.bytes), (0, 0, 0));
     }
 
     #[test]
     fn no_more_compute_at_once_than_there_are_processors() {
-        let (flight, computing, most) = (Flight::new(2, u64::MAX), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (io_budget, computing, most) =
+            (IoBudget::new(2, u64::MAX), AtomicUsize::new(0), AtomicUsize::new(0));
         each(50, 16, |_| {
-            flight.compute(|| {
+            io_budget.with_cpu(|| {
                 most.fetch_max(computing.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 thread::sleep(Duration::from_millis(1));
                 computing.fetch_sub(1, Ordering::SeqCst);
@@ -287,13 +288,13 @@ mod tests {
 
     #[test]
     fn what_takes_all_the_room_leaves_none_but_for_each_processor() {
-        let flight = Flight::new(2, u64::MAX);
-        let first = flight.room(usize::MAX);
-        let second = flight.room(usize::MAX);
+        let io_budget = IoBudget::new(2, u64::MAX);
+        let first = io_budget.acquire(usize::MAX);
+        let second = io_budget.acquire(usize::MAX);
         let has_begun = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let _third = flight.room(1);
+                let _third = io_budget.acquire(1);
                 has_begun.store(true, Ordering::SeqCst);
             });
             thread::sleep(Duration::from_millis(20));
@@ -302,9 +303,9 @@ mod tests {
         });
         assert!(has_begun.load(Ordering::SeqCst));
         drop(second);
-        let mut room = flight.room(IN_FLIGHT);
-        let _small = flight.room(IN_FLIGHT);
+        let mut room = io_budget.acquire(IN_FLIGHT);
+        let _small = io_budget.acquire(IN_FLIGHT);
         room.resize(1);
-        assert_eq!(flight.lock().bytes, IN_FLIGHT + 1);
+        assert_eq!(io_budget.lock().bytes, IN_FLIGHT + 1);
     }
 }

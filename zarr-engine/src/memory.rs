@@ -7,10 +7,10 @@
 
 mod fresh;
 mod heap;
-mod kept;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped;
 mod pages;
+mod pool;
 mod typed;
 #[cfg(not(all(target_os = "linux", not(miri))))]
 use heap::lines as mapped;
@@ -23,7 +23,7 @@ use std::slice;
 use std::sync::Arc;
 
 pub(crate) use fresh::Fresh;
-pub(crate) use kept::KeptMemory;
+pub(crate) use pool::BufferPool;
 pub(crate) use typed::{TypedMemory, zeroed_vec};
 
 /// Bytes of a huge page; memory of at least so many is mapped where that is possible.
@@ -63,7 +63,7 @@ pub struct Memory {
     capacity: usize,
     place: Place,
     /// Where it goes when it is not used any more; without one it is freed.
-    home: Option<Arc<KeptMemory>>,
+    home: Option<Arc<BufferPool>>,
 }
 
 // SAFETY: it owns its bytes, as a `Box<[u8]>` does.

@@ -3,8 +3,8 @@
 //! A cell is a chunk of the array, or an inner chunk of a shard. A plan does no I/O and keeps no list of cells
 //! where arithmetic tells them: the `i`-th one is computed when it is asked for.
 
-mod asked;
 mod dimension;
+mod lookup;
 mod points;
 
 use zarr_spec::grid::GridError;
@@ -173,8 +173,8 @@ impl<'p> Piece<'p> {
     }
 
     /// The only combination of runs, if there is just one.
-    pub(crate) fn only(&self) -> Option<Combination> {
-        let mut only = Combination::new(self.cell.len());
+    pub(crate) fn only(&self) -> Option<StridedBox> {
+        let mut only = StridedBox::new(self.cell.len());
         let is_only = match &self.elements {
             PieceElements::Points(points) => {
                 let mut points = points.clone();
@@ -196,24 +196,24 @@ impl<'p> Piece<'p> {
     /// # Errors
     ///
     /// The first of `work`.
-    pub(crate) fn each_combination<E>(
+    pub(crate) fn each_strided_box<E>(
         &self,
-        mut work: impl FnMut(&Combination) -> Result<(), E>,
+        mut work: impl FnMut(&StridedBox) -> Result<(), E>,
     ) -> Result<(), E> {
         // One for all of them: it has room for many dimensions, and moving it takes longer than copying an element.
-        let mut combination = Combination::new(self.cell.len());
+        let mut strided_box = StridedBox::new(self.cell.len());
         match &self.elements {
             PieceElements::Points(points) => {
                 let mut points = points.clone();
-                while points.take_run(&mut combination) {
-                    work(&combination)?;
+                while points.take_run(&mut strided_box) {
+                    work(&strided_box)?;
                 }
             }
             PieceElements::Box(runs) => {
                 let count: usize = runs.iter().map(|runs| runs.as_slice().len()).product();
                 for number in 0..count {
-                    combination.choose(runs, number);
-                    work(&combination)?;
+                    strided_box.choose(runs, number);
+                    work(&strided_box)?;
                 }
             }
         }
@@ -238,11 +238,11 @@ impl<'p> Piece<'p> {
 
 /// One run per dimension: a strided box of a cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Combination {
+pub(crate) struct StridedBox {
     runs: PerDimension<Run>,
 }
 
-impl Combination {
+impl StridedBox {
     fn new(rank: usize) -> Self {
         Self { runs: PerDimension::new(rank, Run::ONE) }
     }
@@ -320,10 +320,10 @@ mod tests {
         Grid::new(Arc::new(grid), "chunk grid `lengths`", &[lengths.iter().sum()]).unwrap()
     }
 
-    fn combinations(piece: &Piece<'_>) -> Vec<Combination> {
+    fn combinations(piece: &Piece<'_>) -> Vec<StridedBox> {
         let mut all = Vec::new();
-        let Ok(()) = piece.each_combination(|combination| {
-            all.push(combination.clone());
+        let Ok(()) = piece.each_strided_box(|strided_box| {
+            all.push(strided_box.clone());
             Ok::<_, Infallible>(())
         });
         assert_eq!(piece.only().is_some(), all.len() == 1);
@@ -337,8 +337,8 @@ mod tests {
         for number in 0..plan.len() {
             let piece = plan.piece(number).unwrap();
             let extent = piece.extents().unwrap()[0];
-            for combination in combinations(&piece) {
-                let run = combination.runs()[0];
+            for strided_box in combinations(&piece) {
+                let run = strided_box.runs()[0];
                 assert!(run.count > 0);
                 for number in 0..run.count {
                     assert!(extent.contains(extent.start + run.element(number)));
@@ -397,8 +397,8 @@ mod tests {
     fn points(plan: &Plan<'_>) -> Vec<CellPoints> {
         let piece = |number| {
             let piece = plan.piece(number).unwrap();
-            let last = |combination: Combination| {
-                let run = *combination.runs().last().unwrap();
+            let last = |strided_box: StridedBox| {
+                let run = *strided_box.runs().last().unwrap();
                 (run.start, run.count, run.out)
             };
             (piece.cell().to_vec(), combinations(&piece).into_iter().map(last).collect())

@@ -1,7 +1,7 @@
 //! Reading: plan, locate, fetch and decode, copy.
 
+mod cache;
 mod cells;
-mod kept;
 mod raw;
 mod region;
 mod remote;
@@ -17,12 +17,12 @@ use crate::elements::ElementArray;
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
 use crate::plan::{Axis, Plan, Run};
-use crate::selection::{Located, Selection, Wanted};
+use crate::selection::{ElementSelection, LocatedSelection, Selection};
 use crate::values::Values;
 use crate::variable::Assembly;
 
 pub(crate) use cells::{contents, exact_size};
-use region::{Before, Region, Want};
+use region::{ChunkRequest, OutputRegion, OutputState};
 
 impl Array {
     /// Reads a selection into memory of its own.
@@ -134,8 +134,9 @@ impl Array {
         let total = memories.iter().map(|(memory, _)| memory.len()).fold(0, usize::saturating_add);
         let rank = self.shape().len();
         let regions = located.iter().zip(&mut memories).filter(|(_, (memory, _))| !memory.is_empty());
-        let regions = regions
-            .map(|(located, (memory, is_zero))| Region::fixed((&located.what, rank), size, memory, *is_zero));
+        let regions = regions.map(|(located, (memory, is_zero))| {
+            OutputRegion::fixed((&located.what, rank), size, memory, *is_zero)
+        });
         self.inner.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
         let data_type = self.data_type();
         let arrays = located.into_iter().zip(memories).map(|(located, (mut memory, _))| {
@@ -163,14 +164,14 @@ impl Array {
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.inner.memory(count, size)?;
-                let region = Region::fixed((&wanted, rank), size, &mut memory, is_zero)?;
+                let region = OutputRegion::fixed((&wanted, rank), size, &mut memory, is_zero)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
                 self.inner.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.inner.assembly(count)?;
-                let region = Region::variable((&wanted, rank), &assembly)?;
+                let region = OutputRegion::variable((&wanted, rank), &assembly)?;
                 self.inner.read_whole_cell(index, &chunk.shape, &region)?;
                 Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
             }
@@ -181,7 +182,7 @@ impl Array {
 impl ArrayInner {
     fn read_fixed(
         &self,
-        located: &Located,
+        located: &LocatedSelection,
         size: usize,
         destination: &mut [u8],
         is_zero: bool,
@@ -189,7 +190,7 @@ impl ArrayInner {
         let total = destination.len();
         if total > 0 {
             let what = (&located.what, self.metadata.shape.len());
-            self.read_regions(&[Region::fixed(what, size, destination, is_zero)?], total)?;
+            self.read_regions(&[OutputRegion::fixed(what, size, destination, is_zero)?], total)?;
             self.settle(destination)?;
         }
         Ok(())
@@ -197,7 +198,7 @@ impl ArrayInner {
 
     /// Memory for so many elements, and whether it is zero.
     fn memory(&self, count: usize, size: usize) -> Result<(Memory, bool), OutOfMemory> {
-        self.context().kept.get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
+        self.context().buffer_pool.get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
     }
 
     /// Turns stored bytes into elements, where these are not the same.
@@ -207,25 +208,25 @@ impl ArrayInner {
     }
 
     /// Elements of variable size: offsets and payload of the whole result.
-    fn read_variable(&self, located: &Located, count: usize) -> Result<Vec<u8>, Error> {
+    fn read_variable(&self, located: &LocatedSelection, count: usize) -> Result<Vec<u8>, Error> {
         let assembly = self.assembly(count)?;
         if count > 0 {
             let what = (&located.what, self.metadata.shape.len());
             // Nobody knows how large they are.
-            self.read_regions(&[Region::variable(what, &assembly)?], usize::MAX)?;
+            self.read_regions(&[OutputRegion::variable(what, &assembly)?], usize::MAX)?;
         }
         finish(assembly)
     }
 
-    /// Room for elements of variable size; they are the fill value at first.
+    /// An assembly for elements of variable size, which hold the fill value at first.
     fn assembly(&self, count: usize) -> Result<Mutex<Assembly>, Error> {
         let assembly = Assembly::with_count(count, self.resolved.chunk.fill_value.bytes());
         assembly.map(Mutex::new).map_err(no_elements)
     }
 
     /// Reads a whole chunk of this shape.
-    fn read_whole_cell(&self, index: &[u64], shape: &[u64], region: &Region<'_>) -> Result<(), Error> {
-        let Wanted::Box { runs, .. } = region.wanted else { return Ok(()) };
+    fn read_whole_cell(&self, index: &[u64], shape: &[u64], region: &OutputRegion<'_>) -> Result<(), Error> {
+        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
         let pipeline = self.pipeline(index, shape)?;
         let axes = shape.iter().map(|&length| Axis::even(length, length));
         let plan = Plan::new(axes.zip(runs))?;
@@ -233,17 +234,17 @@ impl ArrayInner {
             return Ok(());
         }
         let piece = plan.piece(0)?;
-        let want = Want { piece: &piece, region, strides: &region.strides };
-        self.read_cell(index, &pipeline, &[want], Before::Fresh, self.kept_chunks().as_ref())
+        let request = ChunkRequest { piece: &piece, region, strides: &region.strides };
+        self.read_cell(index, &pipeline, &[request], OutputState::Fresh, self.cached_chunks().as_ref())
     }
 }
 
 /// All elements of a chunk of this shape.
-fn whole_chunk(shape: &[u64]) -> Result<Wanted, Error> {
+fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
     let counts: Result<Vec<usize>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
     let counts = counts.map_err(|_| OutOfMemory { size: usize::MAX })?;
     let runs = counts.iter().map(|&count| vec![Run { start: 0, count, step: 1, out: 0 }]).collect();
-    Ok(Wanted::Box { runs, counts })
+    Ok(ElementSelection::Box { runs, counts })
 }
 
 fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {

@@ -109,7 +109,7 @@ impl Selection {
     }
 
     /// The selection, checked against the shape of the array.
-    pub(crate) fn located(&self, shape: &[u64]) -> Result<Located, Error> {
+    pub(crate) fn located(&self, shape: &[u64]) -> Result<LocatedSelection, Error> {
         match self {
             Self::All => {
                 let all = shape.iter().map(|&length| Along::Range { start: 0, stop: length, step: 1 });
@@ -124,15 +124,15 @@ impl Selection {
 
 /// A selection that is in the array.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub(crate) struct LocatedSelection {
     /// Elements of the result per dimension, as users see it.
     pub(crate) shape: Vec<u64>,
-    pub(crate) what: Wanted,
+    pub(crate) what: ElementSelection,
 }
 
 /// What is wanted of an array.
 #[derive(Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum ElementSelection {
     /// Every combination of runs; one list of runs per dimension of the array, and how many elements they have.
     Box {
         /// The runs of each dimension.
@@ -144,7 +144,7 @@ pub(crate) enum Wanted {
     Points(Vec<u64>),
 }
 
-impl Wanted {
+impl ElementSelection {
     /// Elements of the result between neighbours, per dimension of an array of `rank` dimensions. Single elements
     /// follow one another, along whatever dimension they are counted.
     pub(crate) fn strides(&self, rank: usize) -> Result<Vec<usize>, Error> {
@@ -158,7 +158,7 @@ impl Wanted {
     }
 }
 
-impl Located {
+impl LocatedSelection {
     /// Number of elements of the result.
     pub(crate) fn count(&self) -> Result<usize, Error> {
         let count = self.shape.iter().try_fold(1usize, |product, &length| {
@@ -170,7 +170,7 @@ impl Located {
     }
 }
 
-fn locate_dimensions(along: &[Along], shape: &[u64]) -> Result<Located, Error> {
+fn locate_dimensions(along: &[Along], shape: &[u64]) -> Result<LocatedSelection, Error> {
     if along.len() != shape.len() {
         let (given, rank) = (along.len(), shape.len());
         return Err(Error::Selection(format!("the selection has {given} entries for {rank} dimensions")));
@@ -186,7 +186,7 @@ fn locate_dimensions(along: &[Along], shape: &[u64]) -> Result<Located, Error> {
         counts.push(count);
         runs.push(located);
     }
-    Ok(Located { shape: result, what: Wanted::Box { runs, counts } })
+    Ok(LocatedSelection { shape: result, what: ElementSelection::Box { runs, counts } })
 }
 
 fn locate(along: &Along, length: u64) -> Result<Vec<Run>, String> {
@@ -231,7 +231,7 @@ fn runs_of(list: &[u64]) -> Vec<Run> {
     runs
 }
 
-fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<Located, Error> {
+fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelection, Error> {
     let count = lists.first().map_or(0, Vec::len);
     if lists.len() != shape.len() || shape.is_empty() {
         let (given, rank) = (lists.len(), shape.len());
@@ -255,10 +255,10 @@ fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<Located, Erro
             points.push(index);
         }
     }
-    Ok(Located { shape: vec![count as u64], what: Wanted::Points(points) })
+    Ok(LocatedSelection { shape: vec![count as u64], what: ElementSelection::Points(points) })
 }
 
-fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<Located, Error> {
+fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<LocatedSelection, Error> {
     let elements = shape.iter().try_fold(1u64, |product, &length| product.checked_mul(length));
     if elements != Some(mask.len() as u64) {
         let entries = mask.len();
@@ -275,9 +275,9 @@ fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<Located, Error> {
     if shape.is_empty() {
         let runs = if count == 1 { Vec::new() } else { vec![Vec::new()] };
         let counts = runs.iter().map(|_| 0).collect();
-        return Ok(Located { shape: vec![count], what: Wanted::Box { runs, counts } });
+        return Ok(LocatedSelection { shape: vec![count], what: ElementSelection::Box { runs, counts } });
     }
-    Ok(Located { shape: vec![count], what: Wanted::Points(points) })
+    Ok(LocatedSelection { shape: vec![count], what: ElementSelection::Points(points) })
 }
 
 fn is_bracketed(text: &str) -> bool {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use zarr_spec::host::pipeline::Pipeline;
 
 use crate::copy::MAX_RANK;
-use crate::plan::{Combination, Piece, Run};
+use crate::plan::{Piece, Run, StridedBox};
 
 /// A chunk of elements of a fixed size that a piece covers as a whole.
 pub(crate) struct Slabs {
-    whole: Combination,
+    whole: StridedBox,
     /// Bytes of an element.
     element: usize,
     /// Bytes of all elements.
@@ -79,7 +79,7 @@ impl Slabs {
     pub(crate) fn each_box<E>(
         &self,
         run: Range<usize>,
-        mut work: impl FnMut(&Combination) -> Result<(), E>,
+        mut work: impl FnMut(&StridedBox) -> Result<(), E>,
     ) -> Result<bool, E> {
         let is_whole = |at: usize| at <= self.size && at.is_multiple_of(self.element);
         if run.start > run.end || !is_whole(run.start) || !is_whole(run.end) {

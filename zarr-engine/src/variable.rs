@@ -3,7 +3,7 @@
 use zarr_spec::host::pipeline::Layout;
 use zarr_spec::{ArrayRepresentation, CodecError};
 
-use crate::plan::Combination;
+use crate::plan::StridedBox;
 use crate::shape::for_each_index;
 
 const OFFSET: usize = size_of::<u64>();
@@ -131,16 +131,16 @@ impl<'a> Variable<'a> {
 /// Calls `visit` with the places of runs of elements of a strided box, in the cell and in the result, counted in
 /// elements, and with the length of the run.
 pub(crate) fn each_run(
-    combination: &Combination,
+    strided_box: &StridedBox,
     layout: &Layout,
     strides: &[usize],
     mut visit: impl FnMut(usize, usize, usize),
 ) {
-    let mut counts: Vec<u64> = combination.runs().iter().map(|run| run.count as u64).collect();
+    let mut counts: Vec<u64> = strided_box.runs().iter().map(|run| run.count as u64).collect();
     let mut length = 1;
     // Neighbours along the last dimension that are neighbours on both sides are one run.
     if let (Some(run), Some(count), Some(1), Some(1)) =
-        (combination.runs().last(), counts.last_mut(), layout.strides.last(), strides.last())
+        (strided_box.runs().last(), counts.last_mut(), layout.strides.last(), strides.last())
         && run.step == 1
     {
         length = run.count;
@@ -148,7 +148,7 @@ pub(crate) fn each_run(
     }
     for_each_index(&counts, |_, index| {
         let (mut from, mut to) = (0, 0);
-        for (dimension, (run, &number)) in combination.runs().iter().zip(index).enumerate() {
+        for (dimension, (run, &number)) in strided_box.runs().iter().zip(index).enumerate() {
             let element = run.start.wrapping_add_signed(run.step.wrapping_mul(number as i64));
             from += usize::try_from(element).unwrap_or(usize::MAX).saturating_mul(layout.strides[dimension]);
             to += (run.out + number) * strides[dimension];
@@ -215,13 +215,13 @@ pub(crate) struct Assembly {
 const FILL: (usize, usize) = (usize::MAX, usize::MAX);
 
 impl Assembly {
-    /// Room for the elements of `array`.
+    /// An assembly for the elements of `array`.
     pub(crate) fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         Self::with_count(count, array.fill_value.bytes())
     }
 
-    /// Room for so many elements.
+    /// An assembly for `count` elements.
     pub(crate) fn with_count(count: usize, fill: &[u8]) -> Result<Self, CodecError> {
         let mut places = Vec::new();
         places.try_reserve_exact(count).map_err(CodecError::corrupt)?;

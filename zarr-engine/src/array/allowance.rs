@@ -3,7 +3,7 @@
 use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::Pipeline;
 
-use super::{ArrayInner, Worker};
+use super::{ArrayInner, Scratch};
 use crate::budget::{MemoryBudget, Permit};
 use crate::error::Error;
 use crate::needs;
@@ -52,7 +52,7 @@ impl ArrayInner {
         &self,
         chunk: Needing<'_>,
         need: impl Fn(Allowance) -> u64,
-        work: impl FnMut(&mut Worker, Allowance) -> Result<R, Error>,
+        work: impl FnMut(&mut Scratch, Allowance) -> Result<R, Error>,
     ) -> Result<R, Error> {
         Ok(self.with_memory_and_permit(chunk, need, 0, work)?.0)
     }
@@ -67,15 +67,15 @@ impl ArrayInner {
         chunk: Needing<'_>,
         need: impl Fn(Allowance) -> u64,
         more: u64,
-        mut work: impl FnMut(&mut Worker, Allowance) -> Result<R, Error>,
+        mut work: impl FnMut(&mut Scratch, Allowance) -> Result<R, Error>,
     ) -> Result<(R, Permit<'_>), Error> {
         let mut allowance = self.first_allowance(chunk)?;
         loop {
             let need = need(allowance);
             self.check_need(chunk.cell, need.saturating_add(more))?;
-            let (result, permit) = self.budget().with_worker_and_permit(need, more, |worker| {
-                worker.stages.set_unknown(allowance.unknown);
-                work(worker, allowance)
+            let (result, permit) = self.budget().with_scratch_and_permit(need, more, |scratch| {
+                scratch.stages.set_unknown(allowance.unknown);
+                work(scratch, allowance)
             });
             match result {
                 Ok(result) => return Ok((result, permit)),

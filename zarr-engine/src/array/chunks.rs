@@ -14,7 +14,7 @@ use super::{Array, ArrayInner, ScalarKey, hash, is_too_large};
 use crate::budget::Permit;
 use crate::copy::MAX_RANK;
 use crate::error::Error;
-use crate::flight::{self, Flight, IN_FLIGHT};
+use crate::flight::{self, IN_FLIGHT, IoBudget};
 use crate::grid::Extent;
 use crate::shape::for_each_index;
 
@@ -117,11 +117,11 @@ impl Array {
         let [from, to] = [source, self].map(|array| array.inner.resolved.store.read_hints().max_concurrency);
         let decoded = source.inner.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
-        let flight = Flight::new(1, source.inner.budget().size() / 2);
+        let io_budget = IoBudget::new(1, source.inner.budget().size() / 2);
         flight::each(indices.len(), from.max(to), |number| {
-            let mut room = flight.room(expected);
+            let mut io_permit = io_budget.acquire(expected);
             if let (Some(bytes), _permit) = source.inner.stored_value(&indices[number])? {
-                room.resize(bytes.len());
+                io_permit.resize(bytes.len());
                 self.write_encoded_chunk(&indices[number], &bytes)?;
             }
             copied();
@@ -237,7 +237,7 @@ impl ArrayInner {
 
     /// The key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
-        // Room for what keys mostly are: one allocation.
+        // Enough capacity for most keys: one allocation.
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_ROOM), index)
     }
 

@@ -18,11 +18,11 @@ use crate::per_dimension::PerDimension;
 use crate::pipeline::{Stages, StepError};
 use crate::plan::{Piece, Plan};
 use crate::resolve::UsedFallback;
-use crate::selection::Wanted;
+use crate::selection::ElementSelection;
 
-/// What one thread works in.
+/// The buffers that one thread works in.
 #[derive(Debug, Default)]
-pub(crate) struct Worker {
+pub(crate) struct Scratch {
     /// Bytes from the store.
     pub(crate) encoded: Buffer,
     /// Between them and elements.
@@ -33,7 +33,7 @@ pub(crate) struct Worker {
     pub(crate) written: Stages,
 }
 
-impl Worker {
+impl Scratch {
     /// Bytes of all its buffers.
     pub(crate) fn size(&self) -> u64 {
         let Self { encoded, stages, value, written } = self;
@@ -41,8 +41,8 @@ impl Worker {
     }
 }
 
-/// Pipelines of uncommon chunk shapes that one array keeps: a grid may have as many shapes as chunks.
-const KEPT_PIPELINES: usize = 256;
+/// Pipelines of uncommon chunk shapes that one array caches: a grid may have as many shapes as chunks.
+const CACHED_PIPELINES: usize = 256;
 
 /// Pipelines by the shapes of chunks. Most chunks have one shape, which takes no lock.
 #[derive(Debug, Default)]
@@ -58,11 +58,11 @@ impl ArrayInner {
     /// # Errors
     ///
     /// If the grid does not know an element, or there are too many chunks.
-    pub(crate) fn plan<'s>(&'s self, wanted: &'s Wanted) -> Result<Plan<'s>, Error> {
+    pub(crate) fn plan<'s>(&'s self, wanted: &'s ElementSelection) -> Result<Plan<'s>, Error> {
         let axes = (0..self.metadata.shape.len()).map(|dimension| self.resolved.grid.axis(dimension));
         Ok(match wanted {
-            Wanted::Box { runs, .. } => Plan::new(axes.zip(runs))?,
-            Wanted::Points(points) => Plan::of_points(axes.collect(), points)?,
+            ElementSelection::Box { runs, .. } => Plan::new(axes.zip(runs))?,
+            ElementSelection::Points(points) => Plan::of_points(axes.collect(), points)?,
         })
     }
 
@@ -104,7 +104,7 @@ impl ArrayInner {
             return Ok(Arc::clone(pipeline));
         }
         let pipeline = resolve()?;
-        if others.len() == KEPT_PIPELINES {
+        if others.len() == CACHED_PIPELINES {
             others.clear();
         }
         others.insert(shape.to_vec(), Arc::clone(&pipeline));
@@ -161,7 +161,7 @@ impl ArrayInner {
         count > 1 && total >= PARALLEL && !matches!(self.context().threads(), Threads::Caller)
     }
 
-    /// Room for an encoded value: its size where the chain fixes it, and never more than the memory budget.
+    /// The limit of an encoded value: its size where the chain fixes it, and never more than the memory budget.
     pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
         let limit = self.budget().size();
         // A value that is too long by a byte is an error of the chunk, not of the store.

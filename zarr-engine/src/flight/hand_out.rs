@@ -34,15 +34,15 @@ pub(crate) fn hand_out<T: Send, E: Send>(
         done();
         return result;
     }
-    let (turns, failed) = (Turns::new(at_once, context), Mutex::new(None));
+    let (pending, failed) = (PendingItems::new(at_once, context), Mutex::new(None));
     let work = |item| {
         if let Err(error) = work(item) {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            turns.end();
+            pending.end();
         }
     };
     context.in_place_scope(|scope| {
-        spawn_all(scope, items, &turns, &work);
+        spawn_all(scope, items, &pending, &work);
         done();
     });
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
@@ -52,29 +52,29 @@ pub(crate) fn hand_out<T: Send, E: Send>(
 fn spawn_all<'s, T: Send + 's>(
     scope: &rayon::Scope<'s>,
     mut items: impl Iterator<Item = T>,
-    turns: &'s Turns<'s, T>,
+    pending: &'s PendingItems<'s, T>,
     work: &'s (impl Fn(T) + Sync),
 ) {
     // What is not asked for yet takes no memory.
-    while turns.wait_below(turns.most, work) {
+    while pending.wait_below(pending.most, work) {
         let Some(item) = items.next() else { break };
-        turns.queue(item);
-        scope.spawn(move |_| turns.work_on_next(work));
+        pending.queue(item);
+        scope.spawn(move |_| pending.work_on_next(work));
     }
-    turns.wait_below(1, work);
+    pending.wait_below(1, work);
 }
 
 /// Items that are out of the hands of their iterator.
-struct Turns<'c, T> {
+struct PendingItems<'c, T> {
     most: usize,
     budget: &'c MemoryBudget,
     /// Whether the thread that asks takes part in the work.
     takes_part: bool,
-    state: Mutex<TurnsState<T>>,
+    state: Mutex<PendingState<T>>,
     has_changed: Condvar,
 }
 
-struct TurnsState<T> {
+struct PendingState<T> {
     /// Items that no thread works on yet.
     queue: VecDeque<T>,
     /// Items that threads work on.
@@ -84,12 +84,12 @@ struct TurnsState<T> {
 }
 
 /// An item that is being worked on, until this is dropped. A panic ends all.
-struct Turn<'t, T>(&'t Turns<'t, T>);
+struct RunningItem<'t, T>(&'t PendingItems<'t, T>);
 
-impl<'c, T> Turns<'c, T> {
+impl<'c, T> PendingItems<'c, T> {
     fn new(most: usize, context: &'c Context) -> Self {
         let (budget, takes_part) = (&*context.budget, rayon::current_thread_index().is_some());
-        let state = TurnsState { queue: VecDeque::new(), running: 0, is_over: false };
+        let state = PendingState { queue: VecDeque::new(), running: 0, is_over: false };
         Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
     }
 
@@ -120,7 +120,7 @@ impl<'c, T> Turns<'c, T> {
         let Some(item) = state.queue.pop_front() else { return };
         state.running += 1;
         drop(state);
-        let _turn = Turn(self);
+        let _turn = RunningItem(self);
         work(item);
     }
 
@@ -133,12 +133,12 @@ impl<'c, T> Turns<'c, T> {
         self.has_changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, TurnsState<T>> {
+    fn lock(&self) -> MutexGuard<'_, PendingState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> Drop for Turn<'_, T> {
+impl<T> Drop for RunningItem<'_, T> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.end();

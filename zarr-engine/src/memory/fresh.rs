@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::HUGE_PAGE;
-use super::{KeptMemory, Memory};
+use super::{BufferPool, Memory};
 
 /// Below so many bytes, telling the system about pages costs more than it saves, and the allocator keeps them well enough.
 const POPULATED: usize = 64 << 10;
@@ -31,7 +31,7 @@ impl Fresh {
     /// `size` bytes, which hold anything; `None` if the system has not as many. Many are some of `kept` and go back there,
     /// and where they are new their pages are there all at once: one by one, those of a chunk take about a quarter of the
     /// time that zstd takes to decode it.
-    pub(crate) fn get(size: usize, kept: &Arc<KeptMemory>) -> Option<Self> {
+    pub(crate) fn get(size: usize, kept: &Arc<BufferPool>) -> Option<Self> {
         if size >= POPULATED {
             return Some(Self::Large(Whole(kept.get_packed(size).ok()?.0)));
         }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn new_memory_is_zero_and_shared_with_what_was_written() {
         let large = if cfg!(miri) { 0 } else { HUGE_PAGE };
-        let kept = Arc::new(KeptMemory::new(0));
+        let kept = Arc::new(BufferPool::new(0));
         for size in [1, 100, POPULATED - 1, POPULATED, POPULATED + 4097, large + 1, 2 * large, 2 * large + 7]
         {
             if size == 0 {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn huge_pages_are_for_what_fills_them() {
         // The first of each, while nobody knows how long pages take.
-        let is_huge = |size| match Fresh::get(size, &Arc::new(KeptMemory::new(0))) {
+        let is_huge = |size| match Fresh::get(size, &Arc::new(BufferPool::new(0))) {
             Some(Fresh::Large(Whole(memory))) => memory.place == Place::Mapped,
             _ => false,
         };
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn there_is_neither_nothing_nor_everything() {
-        let kept = Arc::new(KeptMemory::new(0));
+        let kept = Arc::new(BufferPool::new(0));
         let sizes = [0, usize::MAX, isize::MAX.unsigned_abs()];
         assert!(sizes.into_iter().all(|size| Fresh::get(size, &kept).is_none()));
     }
@@ -147,7 +147,7 @@ mod tests {
     fn what_nobody_shares_any_more_is_handed_out_again() {
         let sizes = if cfg!(miri) { [POPULATED, POPULATED + 1] } else { [POPULATED + 1, HUGE_PAGE] };
         for size in sizes {
-            let kept = Arc::new(KeptMemory::new(4 * size));
+            let kept = Arc::new(BufferPool::new(4 * size));
             let mut memory = Fresh::get(size, &kept).unwrap();
             memory.fill(3);
             let start = memory.as_ptr();
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_may_begin_anywhere_is_never_an_output() {
-        let kept = Arc::new(KeptMemory::new(1 << 20));
+        let kept = Arc::new(BufferPool::new(1 << 20));
         drop(Fresh::get(POPULATED + 1, &kept).unwrap());
         assert!(kept.get(POPULATED + 1).unwrap().1);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use zarr_spec::grid::GridError;
 
-use super::asked::{Asked, Bounds};
+use super::lookup::{Bounds, ChunkLookup};
 use crate::grid::{Cell, Even, UnevenAxis};
 
 /// Elements along one dimension that are evenly spaced in the array and neighbours in memory.
@@ -124,7 +124,7 @@ impl DimensionPlan {
     }
 
     fn listed(axis: Axis<'_>, runs: &[Run]) -> Result<Self, GridError> {
-        let mut asked = Asked::new(axis);
+        let mut asked = ChunkLookup::new(axis);
         let mut listed: BTreeMap<u64, (Cell, Vec<Run>)> = BTreeMap::new();
         for run in runs {
             let mut from = 0;

@@ -2,8 +2,8 @@
 
 use zarr_spec::grid::GridError;
 
-use super::asked::Asked;
-use super::{Axis, Combination, Run};
+use super::lookup::ChunkLookup;
+use super::{Axis, Run, StridedBox};
 use crate::grid::Cell;
 use crate::per_dimension::PerDimension;
 
@@ -44,7 +44,7 @@ impl<'p> Points<'p> {
 
     /// Takes elements from the front that are neighbours along the last dimension, in the cell and in the result. False if
     /// there are none left; all runs of `taken` but their starts, and the last one, stay as they are.
-    pub(super) fn take_run(&mut self, taken: &mut Combination) -> bool {
+    pub(super) fn take_run(&mut self, taken: &mut StridedBox) -> bool {
         let Some((&first, mut rest)) = self.numbers.split_first() else { return false };
         let last = self.rank - 1;
         let mut count = 1;
@@ -73,7 +73,7 @@ impl<'p> Points<'p> {
 /// The cells of single elements.
 #[derive(Debug)]
 pub(super) struct PointsPlan<'a> {
-    axes: Vec<Asked<'a>>,
+    axes: Vec<ChunkLookup<'a>>,
     /// All of them; `numbers` here are in the order of cells, and of the result within each.
     points: Points<'a>,
     numbers: Vec<usize>,
@@ -103,7 +103,7 @@ impl<'a> PointsPlan<'a> {
     /// Memory is a few words for each element and dimension, as it is for the coordinates themselves.
     fn sorted(axes: Vec<Axis<'a>>, points: Points<'a>, numbers: Vec<usize>) -> Result<Self, GridError> {
         let rank = axes.len();
-        let mut axes: Vec<_> = axes.into_iter().map(Asked::new).collect();
+        let mut axes: Vec<_> = axes.into_iter().map(ChunkLookup::new).collect();
         let mut cells = Vec::with_capacity(numbers.len() * rank);
         for &number in &numbers {
             for (dimension, axis) in axes.iter_mut().enumerate() {

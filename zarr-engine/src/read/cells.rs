@@ -8,15 +8,15 @@ use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, GetResult};
 use zarr_spec::{ByteRange, CodecError, Elements, Size};
 
-use super::kept::{Claimed, KeptChunks, KeptValue};
-use super::region::{Before, Region, Want};
+use super::cache::{CachedChunks, CachedValue, Claimed};
+use super::region::{ChunkRequest, OutputRegion, OutputState};
 use super::remote::Cells;
 use crate::array::{Allowance, ArrayInner, Needing};
 use crate::copy::MAX_RANK;
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::{Stages, decode, decode_parts, decode_range, decodes_parts};
-use crate::plan::{Combination, Piece, Plan};
+use crate::plan::{Piece, Plan, StridedBox};
 use crate::slabs::Slabs;
 use crate::variable::Variable;
 
@@ -28,28 +28,34 @@ pub(super) const WHOLE: u64 = 0;
 
 impl ArrayInner {
     /// Reads all that is wanted; `total` is the size of all outputs together.
-    pub(super) fn read_regions(&self, regions: &[Region<'_>], total: usize) -> Result<(), Error> {
+    pub(super) fn read_regions(&self, regions: &[OutputRegion<'_>], total: usize) -> Result<(), Error> {
         let plans: Result<Vec<_>, _> = regions.iter().map(|region| self.plan(region.wanted)).collect();
         let plans = plans?;
-        let kept = self.kept_chunks();
-        let kept = kept.as_ref();
+        let cache = self.cached_chunks();
+        let cache = cache.as_ref();
         if self.resolved.store.read_hints().max_concurrency > 0 && !self.metadata.shape.is_empty() {
-            return self.read_remotely(&Cells::new(&plans, regions)?, total, kept);
+            return self.read_remotely(&Cells::new(&plans, regions)?, total, cache);
         }
         let work = |count: usize| Ok::<_, Error>(total.max(self.least_work(&plans)?.saturating_mul(count)));
         if let ([plan], [region]) = (plans.as_slice(), regions) {
             let read = |number| {
                 let piece = plan.piece(number)?;
-                self.read_grid_cell(&[Want { piece: &piece, region, strides: &region.strides }], kept)
+                self.read_grid_cell(
+                    &[ChunkRequest { piece: &piece, region, strides: &region.strides }],
+                    cache,
+                )
             };
-            let Some(kept) = kept.filter(|_| plan.len() > 1 && !self.is_parallel(plan.len(), total)) else {
+            let Some(cache) = cache.filter(|_| plan.len() > 1 && !self.is_parallel(plan.len(), total)) else {
                 return self.for_each(plan.len(), work(plan.len())?, read);
             };
             // Copying so little takes no second thread, and what there is to decode may well take one.
             let mut others = Vec::new();
             for number in 0..plan.len() {
                 let piece = plan.piece(number)?;
-                if !self.put_if_kept(&[Want { piece: &piece, region, strides: &region.strides }], kept)? {
+                if !self.put_if_cached(
+                    &[ChunkRequest { piece: &piece, region, strides: &region.strides }],
+                    cache,
+                )? {
                     others.push(number);
                 }
             }
@@ -61,11 +67,11 @@ impl ArrayInner {
             let pieces = cells[number].iter().map(|&(_, plan, piece)| Ok((plan, plans[plan].piece(piece)?)));
             let pieces: Result<Vec<(usize, Piece<'_>)>, Error> = pieces.collect();
             let pieces = pieces?;
-            let wants = pieces.iter().map(|(plan, piece)| {
+            let requests = pieces.iter().map(|(plan, piece)| {
                 let region = &regions[*plan];
-                Want { piece, region, strides: &region.strides }
+                ChunkRequest { piece, region, strides: &region.strides }
             });
-            self.read_grid_cell(&wants.collect::<Vec<_>>(), kept)
+            self.read_grid_cell(&requests.collect::<Vec<_>>(), cache)
         })
     }
 
@@ -81,66 +87,78 @@ impl ArrayInner {
     }
 
     /// Reads what is wanted of the chunk that the first of all wants is in; there is one at least.
-    fn read_grid_cell(&self, wants: &[Want<'_, '_>], kept: Option<&KeptChunks<'_>>) -> Result<(), Error> {
-        let Some(first) = wants.first() else { return Ok(()) };
+    fn read_grid_cell(
+        &self,
+        requests: &[ChunkRequest<'_, '_>],
+        cache: Option<&CachedChunks<'_>>,
+    ) -> Result<(), Error> {
+        let Some(first) = requests.first() else { return Ok(()) };
         let pipeline = self.pipeline_of(first.piece)?;
-        self.read_cell(first.piece.cell(), &pipeline, wants, Before::Fresh, kept)
+        self.read_cell(first.piece.cell(), &pipeline, requests, OutputState::Fresh, cache)
     }
 
-    /// Reads what is wanted of the chunk at `cell`, out of what is `kept` if it is there.
+    /// Reads the requested parts of the chunk at `cell`, from the cache if the chunk is cached.
     pub(super) fn read_cell(
         &self,
         cell: &[u64],
         pipeline: &Pipeline,
-        wants: &[Want<'_, '_>],
-        before: Before,
-        kept: Option<&KeptChunks<'_>>,
+        requests: &[ChunkRequest<'_, '_>],
+        state: OutputState,
+        cache: Option<&CachedChunks<'_>>,
     ) -> Result<(), Error> {
-        let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
-        let kept = kept.as_ref();
+        let cache =
+            cache.map(|cache| Ok::<_, Error>(CachedValue::new(cache, self.key(cell)?))).transpose()?;
+        let cache = cache.as_ref();
         if let Some(shard) = pipeline.shard() {
-            return self.read_shard(cell, shard, wants, before, kept);
+            return self.read_shard(cell, shard, requests, state, cache);
         }
-        if let Some(decoded) = kept.and_then(|kept| kept.find(WHOLE)) {
-            return self.put(cell, pipeline, &decoded, wants);
+        if let Some(decoded) = cache.and_then(|cache| cache.find(WHOLE)) {
+            return self.put(cell, pipeline, &decoded, requests);
         }
         // Where each request is a round trip, rows are fetched one by one only if the whole chunk has no room in memory.
         let has_room = exact_size(pipeline).is_none_or(|size| size <= self.budget().size());
         let is_far = self.resolved.store.read_hints().max_concurrency > 0;
         let is_raw = pipeline.steps.is_empty() && !(is_far && has_room);
         let is_kept_whole =
-            kept.is_some_and(|kept| decoded_size(pipeline).is_none_or(|size| kept.takes(WHOLE, size)));
-        if let [want] = wants
-            && before == Before::Fresh
-            && let Some(combination) = want.piece.only().filter(|_| is_raw && !is_kept_whole)
+            cache.is_some_and(|cache| decoded_size(pipeline).is_none_or(|size| cache.takes(WHOLE, size)));
+        if let [request] = requests
+            && state == OutputState::Fresh
+            && let Some(strided_box) = request.piece.only().filter(|_| is_raw && !is_kept_whole)
         {
-            return self.read_raw(cell, pipeline, *want, &combination);
+            return self.read_raw(cell, pipeline, *request, &strided_box);
         }
         let chunk = Needing { cell, pipeline, encoded: exact_size(pipeline) };
         let need = |allowance: Allowance| match allowance.encoded {
             // Nothing is stored: the output is filled.
             0 => 0,
-            _ => self.need_of_decoding(pipeline, wants, allowance),
+            _ => self.need_of_decoding(pipeline, requests, allowance),
         };
-        let mut before = before;
+        let mut state = state;
         // Memory comes before the claim of a chunk: a thread that has a claim does not wait for memory.
-        let read = self.with_memory(chunk, need, |worker, allowance| {
-            let claimed = kept.map(|kept| self.find_or_claim(kept, WHOLE));
-            if let Some(Claimed::Kept(decoded)) = &claimed {
-                return self.put(cell, pipeline, decoded, wants);
+        let read = self.with_memory(chunk, need, |scratch, allowance| {
+            let claimed = cache.map(|cache| self.find_or_claim(cache, WHOLE));
+            if let Some(Claimed::Cached(decoded)) = &claimed {
+                return self.put(cell, pipeline, decoded, requests);
             }
-            let mut output = worker.encoded.output(self.value_limit(Some(allowance.encoded)));
-            let before = mem::replace(&mut before, Before::Written);
+            let mut output = scratch.encoded.output(self.value_limit(Some(allowance.encoded)));
+            let state = mem::replace(&mut state, OutputState::Written);
             let Some(got) = self.get_once(cell, ByteRange::Full, &mut output)? else {
-                return self.fill(cell, wants, before);
+                return self.fill(cell, requests, state);
             };
             let encoded = contents(&got, output.written());
-            self.decode_to(cell, pipeline, encoded, &mut worker.stages, wants, kept.map(|kept| (kept, WHOLE)))
+            self.decode_to(
+                cell,
+                pipeline,
+                encoded,
+                &mut scratch.stages,
+                requests,
+                cache.map(|cache| (cache, WHOLE)),
+            )
         });
         match read {
             // The size of the value was not asked for where the codecs fix it.
             Err(Error::OverBudget { .. }) if self.stored_size(cell)?.is_none() => {
-                self.fill(cell, wants, before)
+                self.fill(cell, requests, state)
             }
             read => read,
         }
@@ -150,15 +168,15 @@ impl ArrayInner {
     pub(super) fn need_of_decoding(
         &self,
         pipeline: &Pipeline,
-        wants: &[Want<'_, '_>],
+        requests: &[ChunkRequest<'_, '_>],
         allowance: Allowance,
     ) -> u64 {
         let need = |is_direct| {
             needs::decoding(pipeline, is_direct, allowance.unknown).saturating_add(allowance.encoded)
         };
         let whole = need(false);
-        match wants {
-            [want] if whole > SMALL && want.is_one_run(pipeline) => need(true),
+        match requests {
+            [request] if whole > SMALL && request.is_one_run(pipeline) => need(true),
             _ => whole,
         }
     }
@@ -170,46 +188,46 @@ impl ArrayInner {
         pipeline: &Pipeline,
         encoded: &[u8],
         stages: &mut Stages,
-        wants: &[Want<'_, '_>],
-        kept: Option<(&KeptValue<'_>, u64)>,
+        requests: &[ChunkRequest<'_, '_>],
+        cache: Option<(&CachedValue<'_>, u64)>,
     ) -> Result<(), Error> {
-        let _alone = match kept.map(|(kept, number)| self.find_or_claim(kept, number)) {
-            Some(Claimed::Kept(decoded)) => return self.put(cell, pipeline, &decoded, wants),
+        let _alone = match cache.map(|(cache, number)| self.find_or_claim(cache, number)) {
+            Some(Claimed::Cached(decoded)) => return self.put(cell, pipeline, &decoded, requests),
             Some(Claimed::Absent(claim)) => claim,
             None => None,
         };
         let bounds = self.bounds(stages.unknown());
-        if let Some((kept, number)) = kept
+        if let Some((cache, number)) = cache
             && let Some(size) = decoded_size(pipeline)
-            && let Some(mut room) = kept.memory(number, size)
+            && let Some(mut room) = cache.memory(number, size)
         {
-            // What is kept is kept whole, in the memory that it is decoded to.
+            // A chunk is cached as a whole, in the memory that it is decoded to.
             let decoded = decode(pipeline, encoded, stages, Some(&mut room), bounds);
             if let Some(decoded) = decoded.map_err(|error| self.chunk_error(cell, error))? {
                 room.copy_from_slice(stages.bytes(&decoded, encoded));
             }
-            self.put(cell, pipeline, &room, wants)?;
-            kept.keep(number, room);
+            self.put(cell, pipeline, &room, requests)?;
+            cache.keep(number, room);
             return Ok(());
         }
-        let destination = match wants {
-            [want] if !pipeline.steps.is_empty() => want.slice(pipeline)?,
+        let destination = match requests {
+            [request] if !pipeline.steps.is_empty() => request.slice(pipeline)?,
             _ => None,
         };
-        let range = part_of(pipeline, wants);
+        let range = part_of(pipeline, requests);
         let is_whole = range.is_none();
-        let slabs = match (wants, kept, &destination) {
-            // What is kept is needed as a whole.
-            ([want], None, None) if is_whole && decodes_parts(pipeline) => {
-                Slabs::new(pipeline, want.piece).map(|slabs| (want, slabs))
+        let slabs = match (requests, cache, &destination) {
+            // A chunk that is cached is decoded as a whole.
+            ([request], None, None) if is_whole && decodes_parts(pipeline) => {
+                Slabs::new(pipeline, request.piece).map(|slabs| (request, slabs))
             }
             _ => None,
         };
         let decoded = match (range, &slabs) {
             (Some(range), _) => decode_range(pipeline, encoded, stages, range, bounds),
-            (None, Some((want, slabs))) => {
+            (None, Some((request, slabs))) => {
                 let mut write = |start: usize, part: &[u8]| {
-                    let copy = |elements: &Combination| want.copy(pipeline, part, start, elements);
+                    let copy = |elements: &StridedBox| request.copy(pipeline, part, start, elements);
                     match slabs.each_box(start..start + part.len(), copy) {
                         Ok(true) => Ok(()),
                         Ok(false) => Err(CodecError::corrupt("a part ends within an element")),
@@ -223,12 +241,12 @@ impl ArrayInner {
         let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
         if let Some(decoded) = decoded {
             let elements = stages.bytes(&decoded, encoded);
-            self.put(cell, pipeline, elements, wants)?;
-            if let Some((kept, number)) = kept.filter(|_| is_whole)
-                && let Some(mut room) = kept.memory(number, elements.len())
+            self.put(cell, pipeline, elements, requests)?;
+            if let Some((cache, number)) = cache.filter(|_| is_whole)
+                && let Some(mut room) = cache.memory(number, elements.len())
             {
                 room.copy_from_slice(elements);
-                kept.keep(number, room);
+                cache.keep(number, room);
             }
         }
         Ok(())
@@ -240,22 +258,27 @@ impl ArrayInner {
         cell: &[u64],
         pipeline: &Pipeline,
         elements: &[u8],
-        wants: &[Want<'_, '_>],
+        requests: &[ChunkRequest<'_, '_>],
     ) -> Result<(), Error> {
         if pipeline.array.data_type.elements() == Elements::Variable {
             let elements = Variable::parse(elements, &pipeline.array);
             let elements = elements.map_err(|error| self.chunk_error(cell, error))?;
-            return wants.iter().try_for_each(|want| want.put(pipeline, elements));
+            return requests.iter().try_for_each(|request| request.put(pipeline, elements));
         }
-        wants.iter().try_for_each(|want| {
-            want.piece.each_combination(|combination| want.copy(pipeline, elements, 0, combination))
+        requests.iter().try_for_each(|request| {
+            request.piece.each_strided_box(|strided_box| request.copy(pipeline, elements, 0, strided_box))
         })
     }
 
     /// Fills what is wanted of a chunk or inner chunk that is not stored.
-    pub(super) fn fill(&self, cell: &[u64], wants: &[Want<'_, '_>], before: Before) -> Result<(), Error> {
+    pub(super) fn fill(
+        &self,
+        cell: &[u64],
+        requests: &[ChunkRequest<'_, '_>],
+        state: OutputState,
+    ) -> Result<(), Error> {
         let fill_value = self.checked_fill(cell)?;
-        wants.iter().try_for_each(|want| want.fill(fill_value, before))
+        requests.iter().try_for_each(|request| request.fill(fill_value, state))
     }
 }
 
@@ -268,12 +291,12 @@ fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
 }
 
 /// The bytes of a decoded chunk from the first to the last that is wanted, if they are not all.
-fn part_of(pipeline: &Pipeline, wants: &[Want<'_, '_>]) -> Option<Range<usize>> {
+fn part_of(pipeline: &Pipeline, requests: &[ChunkRequest<'_, '_>]) -> Option<Range<usize>> {
     let size = decoded_size(pipeline)?;
     let mut part = size..0;
-    for want in wants {
-        let is_known = want.piece.each_combination(|combination| {
-            let bytes = bytes_of(pipeline, combination).ok_or(())?;
+    for request in requests {
+        let is_known = request.piece.each_strided_box(|strided_box| {
+            let bytes = bytes_of(pipeline, strided_box).ok_or(())?;
             part = part.start.min(bytes.start)..part.end.max(bytes.end);
             Ok::<_, ()>(())
         });
@@ -283,10 +306,10 @@ fn part_of(pipeline: &Pipeline, wants: &[Want<'_, '_>]) -> Option<Range<usize>> 
 }
 
 /// From the first to the last byte of one strided box, each of whose runs has an element at least.
-fn bytes_of(pipeline: &Pipeline, combination: &Combination) -> Option<Range<usize>> {
+fn bytes_of(pipeline: &Pipeline, strided_box: &StridedBox) -> Option<Range<usize>> {
     let element = pipeline.array.data_type.elements().size()?;
     let (mut first, mut last) = (0usize, 0usize);
-    for (run, &stride) in combination.runs().iter().zip(&pipeline.layout.strides) {
+    for (run, &stride) in strided_box.runs().iter().zip(&pipeline.layout.strides) {
         let start = i64::try_from(run.start).ok()?;
         let end = run.step.checked_mul(i64::try_from(run.count.checked_sub(1)?).ok()?)?.checked_add(start)?;
         first = first.checked_add(usize::try_from(start.min(end)).ok()?.checked_mul(stride)?)?;

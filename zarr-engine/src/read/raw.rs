@@ -5,11 +5,11 @@ use zarr_spec::store::{Contents, GetResult};
 use zarr_spec::{Buffer, ByteRange, Output};
 
 use super::cells::contents;
-use super::region::{Before, Want};
+use super::region::{ChunkRequest, OutputState};
 use crate::array::{ArrayInner, is_too_large};
 use crate::error::Error;
 use crate::pipeline::StepError;
-use crate::plan::{Combination, Run};
+use crate::plan::{Run, StridedBox};
 
 /// Bytes of a slab; they stay in the second-level cache.
 const SLAB: usize = 512 << 10;
@@ -19,8 +19,8 @@ struct RawChunk<'r, 'a> {
     array: &'r ArrayInner,
     cell: &'r [u64],
     pipeline: &'r Pipeline,
-    want: Want<'r, 'a>,
-    combination: &'r Combination,
+    request: ChunkRequest<'r, 'a>,
+    strided_box: &'r StridedBox,
     /// Bytes of the chunk.
     expected: u64,
 }
@@ -58,20 +58,20 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         pipeline: &Pipeline,
-        want: Want<'_, '_>,
-        combination: &Combination,
+        request: ChunkRequest<'_, '_>,
+        strided_box: &StridedBox,
     ) -> Result<(), Error> {
         let expected = pipeline.array.size().limit().unwrap_or(0);
-        let chunk = RawChunk { array: self, cell, pipeline, want, combination, expected };
-        if let Some(destination) = want.slice(pipeline)? {
+        let chunk = RawChunk { array: self, cell, pipeline, request, strided_box, expected };
+        if let Some(destination) = request.slice(pipeline)? {
             return chunk.read_directly(destination);
         }
         let rows = chunk.rows();
         let need = rows.as_ref().map_or(expected, |rows| expected.min(rows.slab_size() as u64));
         self.check_need(cell, need)?;
-        self.budget().with_worker(need, |worker| match rows {
-            Some(rows) => chunk.read_slabs(&rows, &mut worker.encoded),
-            None => chunk.read_whole(&mut worker.encoded, Before::Fresh),
+        self.budget().with_scratch(need, |scratch| match rows {
+            Some(rows) => chunk.read_slabs(&rows, &mut scratch.encoded),
+            None => chunk.read_whole(&mut scratch.encoded, OutputState::Fresh),
         })
     }
 }
@@ -83,11 +83,11 @@ impl RawChunk<'_, '_> {
         let got = self.array.get_once(self.cell, ByteRange::Full, &mut output);
         let rest = output.remaining();
         match got {
-            Ok(None) => self.array.fill(self.cell, &[self.want], Before::Fresh),
+            Ok(None) => self.array.fill(self.cell, &[self.request], OutputState::Fresh),
             Ok(Some(got)) if got.size != self.expected => Err(self.wrong(got.size)),
             Ok(Some(GetResult { contents: Contents::Written, .. })) if rest == 0 => Ok(()),
             Ok(Some(GetResult { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
-                self.want.copy(self.pipeline, &bytes, 0, self.combination)
+                self.request.copy(self.pipeline, &bytes, 0, self.strided_box)
             }
             Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),
             Err(error) if is_too_large(&error) => {
@@ -107,7 +107,7 @@ impl RawChunk<'_, '_> {
         let (shape, strides) = (&self.pipeline.array.shape, &self.pipeline.layout.strides);
         let longer = (0..shape.len()).filter(|&dimension| shape[dimension] > 1);
         let dimension = longer.max_by_key(|&dimension| strides[dimension])?;
-        let run = self.combination.runs()[dimension];
+        let run = self.strided_box.runs()[dimension];
         let step = usize::try_from(run.step).ok().filter(|&step| step > 0)?;
         let element = self.pipeline.array.data_type.elements().size()?;
         Some(Rows { dimension, run, size: strides[dimension].checked_mul(element)?, step })
@@ -116,7 +116,7 @@ impl RawChunk<'_, '_> {
     fn read_slabs(&self, rows: &Rows, buffer: &mut Buffer) -> Result<(), Error> {
         let rows_per_slab = rows.per_slab();
         if rows.are_all(self.expected) && rows.run.count <= rows_per_slab {
-            return self.read_whole(buffer, Before::Fresh);
+            return self.read_whole(buffer, OutputState::Fresh);
         }
         let mut version = None;
         let mut done = 0;
@@ -127,8 +127,8 @@ impl RawChunk<'_, '_> {
             let range = ByteRange::Range { offset: first * rows.size as u64, size: size as u64 };
             let mut output = buffer.output(size);
             let Some(got) = self.array.get_once(self.cell, range, &mut output)? else {
-                let before = if done == 0 { Before::Fresh } else { Before::Written };
-                return self.array.fill(self.cell, &[self.want], before);
+                let state = if done == 0 { OutputState::Fresh } else { OutputState::Written };
+                return self.array.fill(self.cell, &[self.request], state);
             };
             let bytes = contents(&got, output.written());
             if got.size != self.expected || bytes.len() != size {
@@ -136,7 +136,7 @@ impl RawChunk<'_, '_> {
             }
             if done > 0 && version != got.version {
                 // Somebody replaced the chunk: none of its parts may come from two states of it.
-                return self.read_whole(buffer, Before::Written);
+                return self.read_whole(buffer, OutputState::Written);
             }
             self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;
             version = got.version;
@@ -146,22 +146,22 @@ impl RawChunk<'_, '_> {
     }
 
     fn copy_slab(&self, rows: &Rows, bytes: &[u8], run: Run) -> Result<(), Error> {
-        let mut part = self.combination.clone();
+        let mut part = self.strided_box.clone();
         part.set_run(rows.dimension, run);
         let skipped = usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(rows.size);
-        self.want.copy(self.pipeline, bytes, skipped, &part)
+        self.request.copy(self.pipeline, bytes, skipped, &part)
     }
 
-    fn read_whole(&self, buffer: &mut Buffer, before: Before) -> Result<(), Error> {
+    fn read_whole(&self, buffer: &mut Buffer, state: OutputState) -> Result<(), Error> {
         let mut output = buffer.output(self.array.value_limit(Some(self.expected)));
         let Some(got) = self.array.get_once(self.cell, ByteRange::Full, &mut output)? else {
-            return self.array.fill(self.cell, &[self.want], before);
+            return self.array.fill(self.cell, &[self.request], state);
         };
         let bytes = contents(&got, output.written());
         if got.size != self.expected || bytes.len() as u64 != self.expected {
             return Err(self.wrong(got.size));
         }
-        self.want.copy(self.pipeline, bytes, 0, self.combination)
+        self.request.copy(self.pipeline, bytes, 0, self.strided_box)
     }
 
     fn wrong(&self, size: u64) -> Error {

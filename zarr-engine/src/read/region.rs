@@ -1,8 +1,8 @@
 //! Outputs of reading, and everything that writes to them.
 //!
-//! Threads write to one output at a time without locks. Three functions here do: [`Want::slice`], [`Want::copy`] and
-//! [`Want::fill`]. They rely on one fact: a plan gives every place of the result to exactly one piece, whatever the chunk
-//! grid says, and while a read lasts, one thread at a time works on a piece.
+//! Threads write to one output at a time without locks. Three functions here do: [`ChunkRequest::slice`],
+//! [`ChunkRequest::copy`] and [`ChunkRequest::fill`]. They rely on one fact: a plan gives every place of the result to
+//! exactly one piece, whatever the chunk grid returns, and during a read only one thread at a time works on a piece.
 #![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
 
 use std::convert::Infallible;
@@ -15,16 +15,16 @@ use zarr_spec::host::pipeline::{Pipeline, Swap};
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds, Shared};
 use crate::error::Error;
 use crate::pipeline::swap_of;
-use crate::plan::{Combination, Piece};
-use crate::selection::Wanted;
+use crate::plan::{Piece, StridedBox};
+use crate::selection::ElementSelection;
 use crate::variable::{Assembly, Variable, each_run};
 
 /// Outputs of at least so many bytes are written past the caches.
 const STREAMED: usize = 32 << 20;
 
 /// What is wanted of the array, and where it goes.
-pub(super) struct Region<'a> {
-    pub(super) wanted: &'a Wanted,
+pub(super) struct OutputRegion<'a> {
+    pub(super) wanted: &'a ElementSelection,
     /// Between neighbours per dimension of the array: bytes of the output, or elements of variable size.
     pub(super) strides: Vec<usize>,
     /// Bytes of the output; more than any number where nobody knows.
@@ -42,7 +42,7 @@ enum Destination<'a> {
 
 /// What the output of a cell holds before it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum OutputState {
     /// What it held when the read began: zeros, if the region says so.
     Fresh,
     /// Perhaps elements of a state of the chunk that is over.
@@ -51,17 +51,17 @@ pub(super) enum Before {
 
 /// The part of a region that lies in one cell, dimensions in the order of the cell's.
 #[derive(Clone, Copy)]
-pub(super) struct Want<'w, 'a> {
+pub(super) struct ChunkRequest<'w, 'a> {
     pub(super) piece: &'w Piece<'w>,
-    pub(super) region: &'w Region<'a>,
+    pub(super) region: &'w OutputRegion<'a>,
     /// Those of the region, per dimension of the cell.
     pub(super) strides: &'w [usize],
 }
 
-impl<'a> Region<'a> {
+impl<'a> OutputRegion<'a> {
     /// Elements of a fixed size.
     pub(super) fn fixed(
-        (wanted, rank): (&'a Wanted, usize),
+        (wanted, rank): (&'a ElementSelection, usize),
         element_size: usize,
         destination: &'a mut [u8],
         is_zero: bool,
@@ -76,7 +76,7 @@ impl<'a> Region<'a> {
 
     /// Elements of variable size; the assembly holds fill values.
     pub(super) fn variable(
-        (wanted, rank): (&'a Wanted, usize),
+        (wanted, rank): (&'a ElementSelection, usize),
         assembly: &'a Mutex<Assembly>,
     ) -> Result<Self, Error> {
         let (strides, destination) = (wanted.strides(rank)?, Destination::Elements(assembly));
@@ -84,7 +84,7 @@ impl<'a> Region<'a> {
     }
 }
 
-impl<'a> Want<'_, 'a> {
+impl<'a> ChunkRequest<'_, 'a> {
     /// The bytes of the output that a whole cell fills in one run, if elements need no reordering or swapping. Nobody
     /// writes to them while the slice is used.
     pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'a mut [u8]>, Error> {
@@ -110,7 +110,7 @@ impl<'a> Want<'_, 'a> {
         pipeline: &Pipeline,
         elements: &[u8],
         skipped: usize,
-        combination: &Combination,
+        strided_box: &StridedBox,
     ) -> Result<(), Error> {
         let Destination::Bytes(destination) = self.region.destination else {
             return Err(outside(OutOfBounds));
@@ -118,7 +118,7 @@ impl<'a> Want<'_, 'a> {
         let element = pipeline.array.data_type.elements().size().unwrap_or(0);
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
         let (mut from, mut to) = (0usize, 0usize);
-        for (dimension, run) in combination.runs().iter().enumerate() {
+        for (dimension, run) in strided_box.runs().iter().enumerate() {
             let source = pipeline.layout.strides[dimension].saturating_mul(element);
             let step = isize::try_from(run.step).unwrap_or(0);
             dimensions[dimension] = Dimension {
@@ -130,7 +130,7 @@ impl<'a> Want<'_, 'a> {
                 from.saturating_add(usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(source));
             to = to.saturating_add(run.out.saturating_mul(self.strides[dimension]));
         }
-        let dimensions = &dimensions[..combination.runs().len()];
+        let dimensions = &dimensions[..strided_box.runs().len()];
         let swap = swap_of(&pipeline.layout.swap);
         let from = from.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
         let streaming = self.region.is_streamed;
@@ -145,8 +145,8 @@ impl<'a> Want<'_, 'a> {
             return Err(outside(OutOfBounds));
         };
         let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
-        self.piece.each_combination(|combination| {
-            each_run(combination, &pipeline.layout, self.strides, |from, to, count| {
+        self.piece.each_strided_box(|strided_box| {
+            each_run(strided_box, &pipeline.layout, self.strides, |from, to, count| {
                 assembly.put_run(to, &elements, from, count);
             });
             Ok(())
@@ -154,28 +154,28 @@ impl<'a> Want<'_, 'a> {
     }
 
     /// Fills what is wanted of a cell that is not stored.
-    pub(super) fn fill(&self, fill_value: &FillValue, before: Before) -> Result<(), Error> {
+    pub(super) fn fill(&self, fill_value: &FillValue, state: OutputState) -> Result<(), Error> {
         let destination = match self.region.destination {
             Destination::Bytes(destination) => destination,
             Destination::Elements(assembly) => {
-                if before == Before::Written {
+                if state == OutputState::Written {
                     self.clear(&mut assembly.lock().unwrap_or_else(PoisonError::into_inner));
                 }
                 return Ok(());
             }
         };
-        if self.region.is_zero && fill_value.is_zero() && before == Before::Fresh {
+        if self.region.is_zero && fill_value.is_zero() && state == OutputState::Fresh {
             return Ok(());
         }
         let mut dimensions = [FillDimension { count: 1, stride: 0 }; MAX_RANK];
-        self.piece.each_combination(|combination| {
+        self.piece.each_strided_box(|strided_box| {
             let mut offset = 0usize;
-            for ((dimension, run), &stride) in dimensions.iter_mut().zip(combination.runs()).zip(self.strides)
+            for ((dimension, run), &stride) in dimensions.iter_mut().zip(strided_box.runs()).zip(self.strides)
             {
                 *dimension = FillDimension { count: run.count, stride: stride.cast_signed() };
                 offset = offset.saturating_add(run.out.saturating_mul(stride));
             }
-            let dimensions = &dimensions[..combination.runs().len()];
+            let dimensions = &dimensions[..strided_box.runs().len()];
             // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
             unsafe { copy::fill_shared(fill_value.bytes(), dimensions, destination, offset) }.map_err(outside)
         })
@@ -185,8 +185,8 @@ impl<'a> Want<'_, 'a> {
     fn clear(&self, assembly: &mut Assembly) {
         let layout =
             zarr_spec::host::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
-        let Ok(()) = self.piece.each_combination(|combination| {
-            each_run(combination, &layout, self.strides, |_, to, count| assembly.clear(to, count));
+        let Ok(()) = self.piece.each_strided_box(|strided_box| {
+            each_run(strided_box, &layout, self.strides, |_, to, count| assembly.clear(to, count));
             Ok::<_, Infallible>(())
         });
     }
@@ -196,11 +196,11 @@ impl<'a> Want<'_, 'a> {
         if pipeline.layout.swap != Swap::None || !self.piece.covers(shape.iter().copied()) {
             return None;
         }
-        let combination = self.piece.only()?;
+        let strided_box = self.piece.only()?;
         let element = pipeline.array.data_type.elements().size()?;
         let (mut size, mut start) = (element, 0usize);
         for dimension in (0..shape.len()).rev() {
-            let run = combination.runs()[dimension];
+            let run = strided_box.runs()[dimension];
             start = start.checked_add(run.out.checked_mul(self.strides[dimension])?)?;
             if run.count > 1 {
                 let is_plain = pipeline.layout.strides[dimension].checked_mul(element) == Some(size);

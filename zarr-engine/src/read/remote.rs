@@ -14,11 +14,11 @@ use zarr_spec::store::cache::ChangeCount;
 use zarr_spec::store::{CompletedRequest, GetOptions, GetResult, Request, StoreError};
 use zarr_spec::{ByteRange, CodecError};
 
+use super::cache::{CachedChunks, CachedValue};
 use super::cells::{PlannedCell, WHOLE, contents, exact_size, shared_cells};
-use super::kept::{KeptChunks, KeptValue};
-use super::region::{Before, Region, Want};
-use super::shard::{Divided, InnerChunk, OpenShard, joined, range_of};
-use crate::array::{ArrayInner, KeptIndex, is_too_large};
+use super::region::{ChunkRequest, OutputRegion, OutputState};
+use super::shard::{IndexedShard, InnerChunk, ShardRequest, joined, range_of};
+use crate::array::{ArrayInner, CachedIndex, is_too_large};
 use crate::budget::{Holding, Permit};
 use crate::error::Error;
 use crate::flight;
@@ -40,7 +40,7 @@ const ONE_REQUEST: u64 = 2 << 20;
 /// The cells of some plans, and what each of the regions that these are of wants of them.
 pub(super) struct Cells<'c, 'a> {
     plans: &'c [Plan<'c>],
-    regions: &'c [Region<'a>],
+    regions: &'c [OutputRegion<'a>],
     /// Pieces of several plans in the order of their cells.
     pieces: Vec<PlannedCell>,
     /// Of those, the pieces of each cell. A single plan has one piece of each.
@@ -51,21 +51,21 @@ pub(super) struct Cells<'c, 'a> {
 type Answer = Result<Option<GetResult>, StoreError>;
 
 /// A shard of which something is wanted, in the course of one batch.
-struct Asked<'w, 'a, 'r> {
+struct ShardJob<'w, 'a, 'r> {
     cell: &'w [u64],
     shard: &'w ShardPipeline,
-    divided: Divided<'w, 'a>,
-    /// Those that are not kept.
+    shard_request: ShardRequest<'w, 'a>,
+    /// The inner chunks that are not cached.
     inner: Vec<InnerChunk>,
     /// Those of them that are to be fetched.
     stored: OnceLock<Vec<InnerChunk>>,
-    /// Inner chunks that are wanted, the kept ones included.
+    /// The number of requested inner chunks, including cached ones.
     count: usize,
-    kept: Option<KeptValue<'r>>,
+    cache: Option<CachedValue<'r>>,
     /// `None` inside if the shard is not stored.
-    index: OnceLock<Option<Arc<KeptIndex>>>,
+    index: OnceLock<Option<Arc<CachedIndex>>>,
     /// Whether the index is of an earlier read.
-    is_kept: bool,
+    is_cached: bool,
     /// Whether all that was read is of one state.
     is_current: AtomicBool,
 }
@@ -76,7 +76,7 @@ impl ArrayInner {
         &self,
         cells: &Cells<'_, '_>,
         total: usize,
-        kept: Option<&KeptChunks<'_>>,
+        cache: Option<&CachedChunks<'_>>,
     ) -> Result<(), Error> {
         let mut first = 0;
         while first < cells.len() {
@@ -95,8 +95,8 @@ impl ArrayInner {
                 end += 1;
             }
             match has_shards {
-                true => self.read_many_shards(cells, first..end, total, kept)?,
-                false => self.read_many_chunks(cells, first..end, total, kept)?,
+                true => self.read_many_shards(cells, first..end, total, cache)?,
+                false => self.read_many_chunks(cells, first..end, total, cache)?,
             }
             first = end;
         }
@@ -109,13 +109,13 @@ impl ArrayInner {
         cells: &Cells<'_, '_>,
         numbers: Range<usize>,
         total: usize,
-        kept: Option<&KeptChunks<'_>>,
+        cache: Option<&CachedChunks<'_>>,
     ) -> Result<(), Error> {
-        let numbers = match kept {
-            Some(kept) => self.put_kept_chunks(cells, numbers, total, kept)?,
+        let numbers = match cache {
+            Some(cache) => self.put_cached_chunks(cells, numbers, total, cache)?,
             None => numbers.collect(),
         };
-        let mut requests = Vec::with_capacity(numbers.len());
+        let mut store_requests = Vec::with_capacity(numbers.len());
         let mut values = Vec::new();
         let mut asked_for = Vec::with_capacity(numbers.len());
         // A chunk that the budget has no memory for may be missing, or read in part: it is read by itself.
@@ -137,26 +137,26 @@ impl ArrayInner {
                 Err(error) => return Err(error),
             }
             asked_for.push(number);
-            if let Some(kept) = kept {
-                values.push(KeptValue::new(kept, key.clone()));
+            if let Some(cache) = cache {
+                values.push(CachedValue::new(cache, key.clone()));
             }
             let limit = self.value_limit(Some(size.unwrap_or(self.expected_value(piece.cell(), &pipeline)?)));
             let request = Request::new(key, GetOptions::uncached(ByteRange::Full), limit);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
-            requests.push(request.with_expected_size(expected));
+            store_requests.push(request.with_expected_size(expected));
         }
         let larger = Mutex::new(Vec::new());
-        self.fetch(requests, (total, scratch), |place, answer| {
+        self.fetch(store_requests, (total, scratch), |place, answer| {
             let pieces = cells.pieces(asked_for[place])?;
-            let wants = cells.wants(&pieces);
-            let Some(first) = wants.first() else { return Ok(()) };
+            let requests = cells.requests(&pieces);
+            let Some(first) = requests.first() else { return Ok(()) };
             let cell = first.piece.cell();
             let pipeline = self.pipeline_of(first.piece)?;
             let decoded = self.answered(cell, answer).and_then(|got| match got {
-                None => self.fill(cell, &wants, Before::Fresh),
+                None => self.fill(cell, &requests, OutputState::Fresh),
                 Some(got) => self.with_stages(&pipeline, &got, |stages| {
-                    let kept = values.get(place).map(|kept| (kept, WHOLE));
-                    self.decode_to(cell, &pipeline, contents(&got, &[]), stages, &wants, kept)
+                    let cache = values.get(place).map(|cache| (cache, WHOLE));
+                    self.decode_to(cell, &pipeline, contents(&got, &[]), stages, &requests, cache)
                 }),
             });
             match decoded {
@@ -169,9 +169,11 @@ impl ArrayInner {
         })?;
         let larger = larger.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.for_each(larger.len(), total, |place| {
-            self.read_alone(cells, larger[place], Before::Written, kept)
+            self.read_alone(cells, larger[place], OutputState::Written, cache)
         })?;
-        self.for_each(alone.len(), total, |place| self.read_alone(cells, alone[place], Before::Fresh, kept))
+        self.for_each(alone.len(), total, |place| {
+            self.read_alone(cells, alone[place], OutputState::Fresh, cache)
+        })
     }
 
     /// Reads a chunk by itself: one that is larger than expected, or than the budget.
@@ -179,14 +181,14 @@ impl ArrayInner {
         &self,
         cells: &Cells<'_, '_>,
         number: usize,
-        before: Before,
-        kept: Option<&KeptChunks<'_>>,
+        state: OutputState,
+        cache: Option<&CachedChunks<'_>>,
     ) -> Result<(), Error> {
         let pieces = cells.pieces(number)?;
-        let wants = cells.wants(&pieces);
-        let Some(first) = wants.first() else { return Ok(()) };
+        let requests = cells.requests(&pieces);
+        let Some(first) = requests.first() else { return Ok(()) };
         let cell = first.piece.cell();
-        self.read_cell(cell, &*self.pipeline_of(first.piece)?, &wants, before, kept)
+        self.read_cell(cell, &*self.pipeline_of(first.piece)?, &requests, state, cache)
     }
 
     /// Bytes that decoding one chunk takes besides its encoded value, if the budget has as many.
@@ -199,29 +201,29 @@ impl ArrayInner {
     /// Runs `work` with buffers to decode what was fetched. [`Self::fetch`] holds the memory for them.
     fn with_stages<R>(&self, pipeline: &Pipeline, got: &GetResult, work: impl FnOnce(&mut Stages) -> R) -> R {
         let unknown = self.first_unknown(pipeline, got.size);
-        self.budget().with_paid_worker(|worker| {
-            worker.stages.set_unknown(unknown);
-            work(&mut worker.stages)
+        self.budget().with_paid_scratch(|scratch| {
+            scratch.stages.set_unknown(unknown);
+            work(&mut scratch.stages)
         })
     }
 
-    /// Puts out the chunks that are kept decoded, and returns the others.
-    fn put_kept_chunks(
+    /// Copies cached chunks to the output, and returns the other chunks.
+    fn put_cached_chunks(
         &self,
         cells: &Cells<'_, '_>,
         numbers: Range<usize>,
         total: usize,
-        kept: &KeptChunks<'_>,
+        cache: &CachedChunks<'_>,
     ) -> Result<Vec<usize>, Error> {
         let others = Mutex::new(Vec::new());
         self.for_each(numbers.len(), total, |place| {
             let number = numbers.start + place;
             let pieces = cells.pieces(number)?;
-            let wants = cells.wants(&pieces);
-            let Some(first) = wants.first() else { return Ok(()) };
+            let requests = cells.requests(&pieces);
+            let Some(first) = requests.first() else { return Ok(()) };
             let cell = first.piece.cell();
-            match KeptValue::new(kept, self.key(cell)?).find(WHOLE) {
-                Some(decoded) => self.put(cell, &*self.pipeline_of(first.piece)?, &decoded, &wants),
+            match CachedValue::new(cache, self.key(cell)?).find(WHOLE) {
+                Some(decoded) => self.put(cell, &*self.pipeline_of(first.piece)?, &decoded, &requests),
                 None => {
                     others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
                     Ok(())
@@ -239,20 +241,21 @@ impl ArrayInner {
         cells: &Cells<'_, '_>,
         numbers: Range<usize>,
         total: usize,
-        kept: Option<&KeptChunks<'_>>,
+        cache: Option<&CachedChunks<'_>>,
     ) -> Result<(), Error> {
         let pieces = numbers.map(|number| cells.pieces(number)).collect::<Result<Vec<_>, _>>()?;
-        let wants: Vec<_> = pieces.iter().map(|pieces| cells.wants(pieces)).collect();
-        let pipeline = |wants: &Vec<Want<'_, '_>>| match wants.first() {
+        let requests: Vec<_> = pieces.iter().map(|pieces| cells.requests(pieces)).collect();
+        let pipeline = |requests: &Vec<ChunkRequest<'_, '_>>| match requests.first() {
             Some(first) => self.pipeline_of(first.piece).map(Some),
             None => Ok(None),
         };
-        let pipelines = wants.iter().map(pipeline).collect::<Result<Vec<_>, _>>()?;
-        let mut shards = Vec::with_capacity(wants.len());
-        for (wants, pipeline) in wants.iter().zip(&pipelines) {
-            if let (Some(first), Some(shard)) = (wants.first(), pipeline.as_ref().and_then(|one| one.shard()))
+        let pipelines = requests.iter().map(pipeline).collect::<Result<Vec<_>, _>>()?;
+        let mut shards = Vec::with_capacity(requests.len());
+        for (requests, pipeline) in requests.iter().zip(&pipelines) {
+            if let (Some(first), Some(shard)) =
+                (requests.first(), pipeline.as_ref().and_then(|one| one.shard()))
             {
-                shards.push(self.asked(first.piece.cell(), shard, wants, kept)?);
+                shards.push(self.job(first.piece.cell(), shard, requests, cache)?);
             }
         }
         self.fetch_indexes(&shards, total, true)?;
@@ -260,90 +263,93 @@ impl ArrayInner {
         self.fetch_indexes(&shards, total, false)?;
         self.for_each(shards.len(), total, |number| self.prepare(&shards[number]))?;
         self.fetch_inner(&shards, total)?;
-        let changed = shards.iter().filter(|asked| {
-            !asked.is_current.load(Ordering::Relaxed)
-                || asked.kept.as_ref().is_some_and(|kept| !kept.is_of_one_state())
+        let changed = shards.iter().filter(|job| {
+            !job.is_current.load(Ordering::Relaxed)
+                || job.cache.as_ref().is_some_and(|cache| !cache.is_of_one_state())
         });
         let changed: Vec<_> = changed.collect();
         self.for_each(changed.len(), total, |number| {
-            let Asked { cell, shard, divided, .. } = changed[number];
+            let ShardJob { cell, shard, shard_request, .. } = changed[number];
             self.forget_index(cell);
-            self.read_shard(cell, shard, divided.wants, Before::Written, None)
+            self.read_shard(cell, shard, shard_request.requests, OutputState::Written, None)
         })
     }
 
     /// What is to be fetched of one shard.
-    fn asked<'w, 'a, 'r>(
+    fn job<'w, 'a, 'r>(
         &self,
         cell: &'w [u64],
         shard: &'w ShardPipeline,
-        wants: &'w [Want<'w, 'a>],
-        kept: Option<&'r KeptChunks<'r>>,
-    ) -> Result<Asked<'w, 'a, 'r>, Error> {
-        let kept = kept.map(|kept| Ok::<_, Error>(KeptValue::new(kept, self.key(cell)?))).transpose()?;
-        let divided = Divided::new(shard, wants)?;
-        let all = divided.inner_chunks(shard)?;
+        requests: &'w [ChunkRequest<'w, 'a>],
+        cache: Option<&'r CachedChunks<'r>>,
+    ) -> Result<ShardJob<'w, 'a, 'r>, Error> {
+        let cache =
+            cache.map(|cache| Ok::<_, Error>(CachedValue::new(cache, self.key(cell)?))).transpose()?;
+        let shard_request = ShardRequest::new(shard, requests)?;
+        let all = shard_request.inner_chunks(shard)?;
         let count = all.len();
-        let inner = self.put_kept(cell, shard, &divided, all, kept.as_ref().map(|kept| (kept, 0)))?;
+        let inner =
+            self.put_cached(cell, shard, &shard_request, all, cache.as_ref().map(|cache| (cache, 0)))?;
         let index = OnceLock::new();
-        let mut is_kept = false;
-        if let Some(known) = self.kept_index(cell) {
-            let is_current = kept.as_ref().is_some_and(|kept| kept.has_now(&known));
+        let mut is_cached = false;
+        if let Some(known) = self.cached_index(cell) {
+            let is_current = cache.as_ref().is_some_and(|cache| cache.has_now(&known));
             // What is fetched tells whether the index is current. Where nothing would be, it is fetched anew.
             if is_current || inner.iter().any(|chunk| known.index.range(chunk.position).is_some()) {
-                is_kept = !is_current;
+                is_cached = !is_current;
                 let _first = index.set(Some(known));
             }
         }
         let (stored, is_current) = (OnceLock::new(), AtomicBool::new(true));
-        Ok(Asked { cell, shard, divided, inner, stored, count, kept, index, is_kept, is_current })
+        Ok(ShardJob { cell, shard, shard_request, inner, stored, count, cache, index, is_cached, is_current })
     }
 
-    /// Fetches the indexes that are not kept, and if they `may_be_whole`, small shards that are wanted as wholes with all they hold.
+    /// Fetches the indexes that are not cached. With `may_be_whole`, fetches small shards that are requested as a whole in
+    /// one request.
     fn fetch_indexes(
         &self,
-        shards: &[Asked<'_, '_, '_>],
+        shards: &[ShardJob<'_, '_, '_>],
         total: usize,
         may_be_whole: bool,
     ) -> Result<(), Error> {
-        let unknown = shards.iter().filter(|asked| !asked.inner.is_empty() && asked.index.get().is_none());
+        let unknown = shards.iter().filter(|job| !job.inner.is_empty() && job.index.get().is_none());
         let unknown: Vec<_> = unknown.collect();
         let gap = self.resolved.store.read_hints().coalesce_gap;
-        let whole_size = |asked: &Asked<'_, '_, '_>| asked.whole_size(gap).filter(|_| may_be_whole);
-        let (mut requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
+        let whole_size = |job: &ShardJob<'_, '_, '_>| job.whole_size(gap).filter(|_| may_be_whole);
+        let (mut store_requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
         let mut scratch = 0;
-        for asked in &unknown {
-            let of_index = needs::of_index(asked.shard);
-            self.check_need(asked.cell, of_index)?;
+        for job in &unknown {
+            let of_index = needs::of_index(job.shard);
+            self.check_need(job.cell, of_index)?;
             scratch = scratch.max(of_index);
-            changes.push(self.changes(asked.cell)?);
-            let key = self.key(asked.cell)?;
-            requests.push(match whole_size(asked) {
+            changes.push(self.changes(job.cell)?);
+            let key = self.key(job.cell)?;
+            store_requests.push(match whole_size(job) {
                 Some(expected) => {
-                    scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, expected as u64)?);
+                    scratch = scratch.max(self.scratch(job.cell, &job.shard.inner, expected as u64)?);
                     let limit = self.value_limit(Some(2 * ONE_REQUEST));
                     let request = Request::new(key, GetOptions::uncached(ByteRange::Full), limit);
                     request.with_expected_size(expected.min(limit))
                 }
                 None => {
-                    let limit = self.value_limit(Some(asked.shard.index_size));
-                    Request::new(key, ShardIndex::range_in_value(asked.shard), limit)
+                    let limit = self.value_limit(Some(job.shard.index_size));
+                    Request::new(key, ShardIndex::range_in_value(job.shard), limit)
                 }
             });
         }
-        self.fetch(requests, (total, scratch), |place, answer| {
-            let asked = unknown[place];
-            let is_whole = whole_size(asked).is_some();
+        self.fetch(store_requests, (total, scratch), |place, answer| {
+            let job = unknown[place];
+            let is_whole = whole_size(job).is_some();
             if is_whole && matches!(answer, Err(StoreError::TooLarge { .. })) {
                 return Ok(());
             }
-            let got = self.answered(asked.cell, answer)?;
+            let got = self.answered(job.cell, answer)?;
             let parsed = got.map(|got| {
-                self.with_stages(&asked.shard.inner, &got, |stages| {
+                self.with_stages(&job.shard.inner, &got, |stages| {
                     let fetched = (&got, contents(&got, &[]));
                     match is_whole {
-                        true => self.decode_fetched(asked, fetched, changes[place], stages),
-                        false => self.parse_index(asked.cell, asked.shard, fetched, changes[place], stages),
+                        true => self.decode_fetched(job, fetched, changes[place], stages),
+                        false => self.parse_index(job.cell, job.shard, fetched, changes[place], stages),
                     }
                 })
             });
@@ -351,7 +357,7 @@ impl ArrayInner {
                 // It is read by its index.
                 Err(error) if is_whole && is_too_large(&error) => Ok(()),
                 parsed => {
-                    let _first = asked.index.set(parsed?);
+                    let _first = job.index.set(parsed?);
                     Ok(())
                 }
             }
@@ -361,74 +367,76 @@ impl ArrayInner {
     /// Decodes all of a shard out of its value. The index in it.
     fn decode_fetched(
         &self,
-        asked: &Asked<'_, '_, '_>,
+        job: &ShardJob<'_, '_, '_>,
         (got, value): (&GetResult, &[u8]),
         changes: Option<ChangeCount>,
         stages: &mut Stages,
-    ) -> Result<Arc<KeptIndex>, Error> {
-        let Asked { cell, shard, divided, .. } = asked;
+    ) -> Result<Arc<CachedIndex>, Error> {
+        let ShardJob { cell, shard, shard_request, .. } = job;
         let part = |range| part(value, range).map_err(|error| self.chunk_error(cell, error));
         let place = ShardIndex::range_in_value(shard).within(value.len() as u64);
         let encoded = part((place.start, place.end - place.start))?;
         let index = self.parse_index(cell, shard, (got, encoded), changes, stages)?;
-        let open = asked.open_with(&index);
-        if let Some(stored) = self.fill_missing(open, divided, asked.inner.clone())? {
-            self.decode_joined(open, divided, &stored, part(range_of(&stored))?, stages)?;
-            let _first = asked.stored.set(Vec::new());
+        let open = job.open_with(&index);
+        if let Some(stored) = self.fill_missing(open, shard_request, job.inner.clone())? {
+            self.decode_joined(open, shard_request, &stored, part(range_of(&stored))?, stages)?;
+            let _first = job.stored.set(Vec::new());
         }
         Ok(index)
     }
 
     /// Fills what is not stored, and finds out what is to be fetched.
-    fn prepare(&self, asked: &Asked<'_, '_, '_>) -> Result<(), Error> {
-        let Asked { cell, divided, inner, stored, count, .. } = asked;
-        let is_current = match asked.open() {
+    fn prepare(&self, job: &ShardJob<'_, '_, '_>) -> Result<(), Error> {
+        let ShardJob { cell, shard_request, inner, stored, count, .. } = job;
+        let is_current = match job.open() {
             _ if inner.is_empty() || stored.get().is_some() => true,
-            Some(open) => match self.fill_missing(open, divided, inner.clone())? {
+            Some(open) => match self.fill_missing(open, shard_request, inner.clone())? {
                 Some(inner) => {
-                    let (inner, is_current) = self.read_nested_parts(open, divided, inner)?;
+                    let (inner, is_current) = self.read_nested_parts(open, shard_request, inner)?;
                     let _first = stored.set(inner);
                     is_current
                 }
                 None => false,
             },
-            None if inner.len() == *count => self.fill(cell, divided.wants, Before::Fresh).map(|()| true)?,
-            // Others are kept, of a shard that is not there any more.
+            None if inner.len() == *count => {
+                self.fill(cell, shard_request.requests, OutputState::Fresh).map(|()| true)?
+            }
+            // The cache has other inner chunks, of a shard that was erased.
             None => false,
         };
-        asked.is_current.store(is_current, Ordering::Relaxed);
+        job.is_current.store(is_current, Ordering::Relaxed);
         Ok(())
     }
 
     /// Fetches inner chunks, those of all shards together.
-    fn fetch_inner(&self, shards: &[Asked<'_, '_, '_>], total: usize) -> Result<(), Error> {
+    fn fetch_inner(&self, shards: &[ShardJob<'_, '_, '_>], total: usize) -> Result<(), Error> {
         let gap = self.resolved.store.read_hints().coalesce_gap;
-        let (mut requests, mut groups) = (Vec::new(), Vec::new());
+        let (mut store_requests, mut groups) = (Vec::new(), Vec::new());
         let mut scratch = 0;
-        for asked in shards {
-            let (Some(open), Some(stored)) = (asked.open(), asked.stored.get()) else { continue };
-            let key = self.key(asked.cell)?;
+        for job in shards {
+            let (Some(open), Some(stored)) = (job.open(), job.stored.get()) else { continue };
+            let key = self.key(job.cell)?;
             for group in joined(stored, gap, 1).into_iter().map(|group| &stored[group]) {
                 let (offset, size) = range_of(group);
-                scratch = scratch.max(self.scratch(asked.cell, &asked.shard.inner, size)?);
+                scratch = scratch.max(self.scratch(job.cell, &job.shard.inner, size)?);
                 let (range, limit) = (ByteRange::Range { offset, size }, self.value_limit(Some(size)));
-                requests.push(Request::new(key.clone(), GetOptions::uncached(range), limit));
-                groups.push((asked, open, group));
+                store_requests.push(Request::new(key.clone(), GetOptions::uncached(range), limit));
+                groups.push((job, open, group));
             }
         }
-        self.fetch(requests, (total, scratch), |place, answer| {
-            let (asked, open, group) = groups[place];
-            let got = self.answered(asked.cell, answer)?;
+        self.fetch(store_requests, (total, scratch), |place, answer| {
+            let (job, open, group) = groups[place];
+            let got = self.answered(job.cell, answer)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else {
-                asked.is_current.store(false, Ordering::Relaxed);
+                job.is_current.store(false, Ordering::Relaxed);
                 return Ok(());
             };
-            let decoded = self.with_stages(&asked.shard.inner, &got, |stages| {
-                self.decode_joined(open, &asked.divided, group, contents(&got, &[]), stages)
+            let decoded = self.with_stages(&job.shard.inner, &got, |stages| {
+                self.decode_joined(open, &job.shard_request, group, contents(&got, &[]), stages)
             });
             match decoded {
                 Err(error) if is_too_large(&error) => {
-                    asked.is_current.store(false, Ordering::Relaxed);
+                    job.is_current.store(false, Ordering::Relaxed);
                     Ok(())
                 }
                 decoded => decoded,
@@ -442,15 +450,15 @@ impl ArrayInner {
     /// The call holds the memory for all of that: whatever the budget has free, as long as it is enough for one request.
     fn fetch(
         &self,
-        requests: Vec<Request>,
+        store_requests: Vec<Request>,
         (total, scratch): (usize, u64),
         take: impl Fn(usize, Answer) -> Result<(), Error> + Send + Sync,
     ) -> Result<(), Error> {
-        if requests.is_empty() {
+        if store_requests.is_empty() {
             return Ok(());
         }
-        let (store, count) = (&self.resolved.store, requests.len());
-        let share = Share::new(self, &requests, scratch);
+        let (store, count) = (&self.resolved.store, store_requests.len());
+        let share = Share::new(self, &store_requests, scratch);
         let (at_once, largest) = (share.at_once, share.largest);
         // Two answers to one request would be two threads that write to one place.
         let were_answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
@@ -467,7 +475,7 @@ impl ArrayInner {
                 _ => Err(self
                     .wrong_answers(format!("an answer to request {number} of {count} that nobody awaits"))),
             };
-        let mut deliveries = store.get_many(requests, share.in_flight);
+        let mut deliveries = store.get_many(store_requests, share.in_flight);
         match self.is_parallel(count, total) && at_once > 1 {
             false => deliveries.try_for_each(take)?,
             true => flight::hand_out(self.context(), at_once, deliveries, take, || drop(share))?,
@@ -506,13 +514,13 @@ struct Share<'b> {
 }
 
 impl<'b> Share<'b> {
-    fn new(array: &'b ArrayInner, requests: &[Request], scratch: u64) -> Self {
-        let sizes = requests.iter().map(expected_size);
+    fn new(array: &'b ArrayInner, store_requests: &[Request], scratch: u64) -> Self {
+        let sizes = store_requests.iter().map(expected_size);
         let (largest, all) =
             sizes.fold((0, 0), |(largest, all), size| (size.max(largest), size.saturating_add(all)));
         let each = scratch.saturating_add(largest);
-        let threads = requests.len().min(array.context().thread_count() + 1) as u64;
-        let least = each.saturating_add(if requests.len() > 1 { largest } else { 0 });
+        let threads = store_requests.len().min(array.context().thread_count() + 1) as u64;
+        let least = each.saturating_add(if store_requests.len() > 1 { largest } else { 0 });
         let most = all.min(IN_FLIGHT).saturating_add(each.saturating_mul(threads));
         let budget = array.budget();
         let permit = budget.acquire_between(least.min(budget.size()), most);
@@ -539,25 +547,25 @@ fn expected_size(request: &Request) -> u64 {
     }
 }
 
-impl Asked<'_, '_, '_> {
+impl ShardJob<'_, '_, '_> {
     /// With its index, if the shard is stored and its index is here.
-    fn open(&self) -> Option<OpenShard<'_>> {
+    fn open(&self) -> Option<IndexedShard<'_>> {
         Some(self.open_with(self.index.get()?.as_ref()?))
     }
 
-    fn open_with<'s>(&'s self, index: &'s KeptIndex) -> OpenShard<'s> {
-        let Self { cell, shard, is_kept, .. } = *self;
-        let kept = self.kept.as_ref();
-        OpenShard { cell, shard, index, is_kept, start: 0, first: 0, before: Before::Fresh, kept }
+    fn open_with<'s>(&'s self, index: &'s CachedIndex) -> IndexedShard<'s> {
+        let Self { cell, shard, is_cached, .. } = *self;
+        let cache = self.cache.as_ref();
+        IndexedShard { cell, shard, index, is_cached, start: 0, first: 0, state: OutputState::Fresh, cache }
     }
 
     /// Bytes that the value will probably have, of a small shard of which nothing is known, and of which no more than
     /// `gap` bytes are not wanted.
     fn whole_size(&self, gap: u64) -> Option<usize> {
-        let Self { shard, divided, inner, .. } = self;
+        let Self { shard, shard_request, inner, .. } = self;
         let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
         let count: u64 = shard.grid_shape.iter().product();
-        let others = count.checked_sub(inner.len() as u64).filter(|_| divided.wants.len() == 1)?;
+        let others = count.checked_sub(inner.len() as u64).filter(|_| shard_request.requests.len() == 1)?;
         let unwanted = size.checked_div(count)?.checked_mul(others)?;
         let is_wanted = size <= ONE_REQUEST && unwanted <= gap && shard.inner.shard().is_none();
         usize::try_from(size).ok().filter(|_| is_wanted)
@@ -570,7 +578,7 @@ impl<'c, 'a> Cells<'c, 'a> {
     /// # Errors
     ///
     /// As [`Plan::piece`].
-    pub(super) fn new(plans: &'c [Plan<'c>], regions: &'c [Region<'a>]) -> Result<Self, Error> {
+    pub(super) fn new(plans: &'c [Plan<'c>], regions: &'c [OutputRegion<'a>]) -> Result<Self, Error> {
         let pieces = if plans.len() == 1 { Vec::new() } else { shared_cells(plans)? };
         let mut end = 0;
         let ranges = pieces.chunk_by(|(a, ..), (b, ..)| a == b).map(|same| {
@@ -598,11 +606,11 @@ impl<'c, 'a> Cells<'c, 'a> {
         pieces.map(|&(_, plan, piece)| Ok((plan, self.plans[plan].piece(piece)?))).collect()
     }
 
-    fn wants<'w>(&'w self, pieces: &'w [(usize, Piece<'w>)]) -> Vec<Want<'w, 'a>> {
-        let want = |(number, piece): &'w (usize, Piece<'w>)| {
+    fn requests<'w>(&'w self, pieces: &'w [(usize, Piece<'w>)]) -> Vec<ChunkRequest<'w, 'a>> {
+        let request = |(number, piece): &'w (usize, Piece<'w>)| {
             let region = &self.regions[*number];
-            Want { piece, region, strides: &region.strides }
+            ChunkRequest { piece, region, strides: &region.strides }
         };
-        pieces.iter().map(want).collect()
+        pieces.iter().map(request).collect()
     }
 }

@@ -10,10 +10,10 @@ use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::store::GetResult;
 use zarr_spec::store::cache::ChangeCount;
 
+use super::cache::CachedValue;
 use super::cells::contents;
-use super::kept::KeptValue;
-use super::region::{Before, Want};
-use crate::array::{ArrayInner, KeptIndex, Needing};
+use super::region::{ChunkRequest, OutputState};
+use crate::array::{ArrayInner, CachedIndex, Needing};
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::{Stages, StepError};
@@ -32,25 +32,25 @@ const ATTEMPTS: usize = 5;
 
 /// A shard whose index is known: the value of a chunk, or an inner chunk.
 #[derive(Clone, Copy)]
-pub(super) struct OpenShard<'s> {
+pub(super) struct IndexedShard<'s> {
     /// The chunk in whose value it is.
     pub(super) cell: &'s [u64],
     pub(super) shard: &'s ShardPipeline,
-    pub(super) index: &'s KeptIndex,
+    pub(super) index: &'s CachedIndex,
     /// Whether the index is of an earlier read, and perhaps not current. It is only believed when it says that
     /// something is stored, and the value then has the version that it had.
-    pub(super) is_kept: bool,
+    pub(super) is_cached: bool,
     /// Where the shard begins in the value.
     pub(super) start: u64,
     /// The number of its first inner chunk, among all those of the value that are no shards themselves.
     pub(super) first: u64,
-    pub(super) before: Before,
-    pub(super) kept: Option<&'s KeptValue<'s>>,
+    pub(super) state: OutputState,
+    pub(super) cache: Option<&'s CachedValue<'s>>,
 }
 
 /// What is wanted of a shard, as plans of its inner chunks.
-pub(super) struct Divided<'w, 'a> {
-    pub(super) wants: &'w [Want<'w, 'a>],
+pub(super) struct ShardRequest<'w, 'a> {
+    pub(super) requests: &'w [ChunkRequest<'w, 'a>],
     /// For each of them, in the order of the dimensions of the shard.
     strides: Vec<Vec<usize>>,
     plans: Vec<Plan<'w>>,
@@ -62,7 +62,7 @@ pub(super) struct InnerChunk {
     /// Offset and size in the shard.
     range: Option<(u64, u64)>,
     pub(super) position: usize,
-    want: usize,
+    request: usize,
     piece: usize,
     is_whole: bool,
 }
@@ -73,18 +73,18 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        wants: &[Want<'_, '_>],
-        before: Before,
-        kept: Option<&KeptValue<'_>>,
+        requests: &[ChunkRequest<'_, '_>],
+        state: OutputState,
+        cache: Option<&CachedValue<'_>>,
     ) -> Result<(), Error> {
-        let (mut kept, mut before) = (kept, before);
+        let (mut cache, mut state) = (cache, state);
         for _ in 0..ATTEMPTS {
-            if self.try_shard(cell, shard, wants, before, kept)? {
+            if self.try_shard(cell, shard, requests, state, cache)? {
                 return Ok(());
             }
             self.forget_index(cell);
-            // What is kept may be of another state than what is stored.
-            (kept, before) = (None, Before::Written);
+            // Cached chunks may be of another state than the stored value.
+            (cache, state) = (None, OutputState::Written);
         }
         Err(self.chunk_error(cell, StepError::chunk("the shard changes faster than it can be read")))
     }
@@ -94,51 +94,52 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        wants: &[Want<'_, '_>],
-        before: Before,
-        kept: Option<&KeptValue<'_>>,
+        requests: &[ChunkRequest<'_, '_>],
+        state: OutputState,
+        cache: Option<&CachedValue<'_>>,
     ) -> Result<bool, Error> {
-        let divided = Divided::new(shard, wants)?;
-        let all = divided.inner_chunks(shard)?;
+        let shard_request = ShardRequest::new(shard, requests)?;
+        let all = shard_request.inner_chunks(shard)?;
         let count = all.len();
-        let inner = self.put_kept(cell, shard, &divided, all, kept.map(|kept| (kept, 0)))?;
+        let inner = self.put_cached(cell, shard, &shard_request, all, cache.map(|cache| (cache, 0)))?;
         let is_current = if inner.is_empty() {
             true
         } else {
-            let index = self.kept_index(cell);
-            let is_current = |index: &KeptIndex| kept.is_some_and(|kept| kept.has_now(index));
-            let is_kept = index.as_deref().is_some_and(|index| !is_current(index));
+            let index = self.cached_index(cell);
+            let is_current = |index: &CachedIndex| cache.is_some_and(|cache| cache.has_now(index));
+            let is_cached = index.as_deref().is_some_and(|index| !is_current(index));
             let index = if index.is_some() { index } else { self.fetch_index(cell, shard)? };
             let Some(index) = index else {
                 let is_current = inner.len() == count;
-                return if is_current { self.fill(cell, wants, before).map(|()| true) } else { Ok(false) };
+                return if is_current { self.fill(cell, requests, state).map(|()| true) } else { Ok(false) };
             };
-            let open = OpenShard { cell, shard, index: &index, is_kept, start: 0, first: 0, before, kept };
-            self.read_open_shard(open, &divided, inner)?
+            let open =
+                IndexedShard { cell, shard, index: &index, is_cached, start: 0, first: 0, state, cache };
+            self.read_open_shard(open, &shard_request, inner)?
         };
-        Ok(is_current && kept.is_none_or(KeptValue::is_of_one_state))
+        Ok(is_current && cache.is_none_or(CachedValue::is_of_one_state))
     }
 
     /// Puts out the inner chunks that are kept, each decoded, and returns the others. Those that are shards themselves
     /// never are.
-    pub(super) fn put_kept(
+    pub(super) fn put_cached(
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        divided: &Divided<'_, '_>,
+        shard_request: &ShardRequest<'_, '_>,
         mut inner: Vec<InnerChunk>,
-        kept: Option<(&KeptValue<'_>, u64)>,
+        cache: Option<(&CachedValue<'_>, u64)>,
     ) -> Result<Vec<InnerChunk>, Error> {
-        let Some((kept, first)) = kept.filter(|_| shard.inner.shard().is_none()) else { return Ok(inner) };
+        let Some((cache, first)) = cache.filter(|_| shard.inner.shard().is_none()) else { return Ok(inner) };
         inner.sort_by_key(|chunk| chunk.position);
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for same in inner.chunk_by(|a, b| a.position == b.position) {
-            match kept.find(first + same[0].position as u64) {
+            match cache.find(first + same[0].position as u64) {
                 Some(decoded) => found.push((same, decoded)),
                 None => others.extend_from_slice(same),
             }
         }
-        self.put_found(cell, shard, divided, &found)?;
+        self.put_found(cell, shard, shard_request, &found)?;
         Ok(others)
     }
 
@@ -147,38 +148,39 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        divided: &Divided<'_, '_>,
+        shard_request: &ShardRequest<'_, '_>,
         found: &[(&[InnerChunk], Bytes)],
     ) -> Result<(), Error> {
         let decoded = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
         // No more is copied than there are outputs for.
-        let wanted = divided.wants.iter().map(|want| want.region.size).fold(0, usize::saturating_add);
+        let wanted =
+            shard_request.requests.iter().map(|request| request.region.size).fold(0, usize::saturating_add);
         self.for_each(found.len(), decoded.min(wanted), |number| {
             let (same, decoded) = &found[number];
-            divided.with_wants(same, |wants| self.put(cell, &shard.inner, decoded, wants))
+            shard_request.with_requests(same, |requests| self.put(cell, &shard.inner, decoded, requests))
         })
     }
 
-    /// Puts out what is wanted of a shard, if all the inner chunks concerned are kept. If not, nothing is put out.
-    pub(super) fn put_shard_if_kept(
+    /// Copies the requested parts of a shard if all of its requested inner chunks are cached; otherwise copies nothing.
+    pub(super) fn put_shard_if_cached(
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-        wants: &[Want<'_, '_>],
-        kept: &KeptValue<'_>,
+        requests: &[ChunkRequest<'_, '_>],
+        cache: &CachedValue<'_>,
     ) -> Result<bool, Error> {
         if shard.inner.shard().is_some() {
             return Ok(false);
         }
-        let divided = Divided::new(shard, wants)?;
-        let mut inner = divided.inner_chunks(shard)?;
+        let shard_request = ShardRequest::new(shard, requests)?;
+        let mut inner = shard_request.inner_chunks(shard)?;
         inner.sort_by_key(|chunk| chunk.position);
         let same = inner.chunk_by(|a, b| a.position == b.position);
-        let found = same.map(|same| Some((same, kept.find(same[0].position as u64)?)));
+        let found = same.map(|same| Some((same, cache.find(same[0].position as u64)?)));
         let Some(found) = found.collect::<Option<Vec<_>>>() else { return Ok(false) };
-        self.put_found(cell, shard, &divided, &found)?;
-        if !kept.is_of_one_state() {
-            self.read_shard(cell, shard, wants, Before::Written, None)?;
+        self.put_found(cell, shard, &shard_request, &found)?;
+        if !cache.is_of_one_state() {
+            self.read_shard(cell, shard, requests, OutputState::Written, None)?;
         }
         Ok(true)
     }
@@ -188,17 +190,17 @@ impl ArrayInner {
         &self,
         cell: &[u64],
         shard: &ShardPipeline,
-    ) -> Result<Option<Arc<KeptIndex>>, Error> {
+    ) -> Result<Option<Arc<CachedIndex>>, Error> {
         let changes = self.changes(cell)?;
         let need = needs::of_index(shard);
         self.check_need(cell, need)?;
-        self.budget().with_worker(need, |worker| {
-            let mut output = worker.encoded.output(self.value_limit(Some(shard.index_size)));
+        self.budget().with_scratch(need, |scratch| {
+            let mut output = scratch.encoded.output(self.value_limit(Some(shard.index_size)));
             let Some(got) = self.get(cell, ShardIndex::range_in_value(shard), &mut output)? else {
                 return Ok(None);
             };
             let bytes = contents(&got, output.written());
-            self.parse_index(cell, shard, (&got, bytes), changes, &mut worker.stages).map(Some)
+            self.parse_index(cell, shard, (&got, bytes), changes, &mut scratch.stages).map(Some)
         })
     }
 
@@ -210,29 +212,29 @@ impl ArrayInner {
         (got, bytes): (&GetResult, &[u8]),
         changes: Option<ChangeCount>,
         stages: &mut Stages,
-    ) -> Result<Arc<KeptIndex>, Error> {
+    ) -> Result<Arc<CachedIndex>, Error> {
         let index = ShardIndex::parse(shard, bytes, got.size, stages);
         let index = index.map_err(|error| self.chunk_error(cell, error))?;
-        let kept = Arc::new(KeptIndex::new(index, got, changes));
-        self.keep_index(cell, Arc::clone(&kept));
-        Ok(kept)
+        let index = Arc::new(CachedIndex::new(index, got, changes));
+        self.cache_index(cell, Arc::clone(&index));
+        Ok(index)
     }
 
     /// Whether the value was still the one that the index is of.
     fn read_open_shard(
         &self,
-        open: OpenShard<'_>,
-        divided: &Divided<'_, '_>,
+        open: IndexedShard<'_>,
+        shard_request: &ShardRequest<'_, '_>,
         inner: Vec<InnerChunk>,
     ) -> Result<bool, Error> {
-        let Some(inner) = self.fill_missing(open, divided, inner)? else { return Ok(false) };
+        let Some(inner) = self.fill_missing(open, shard_request, inner)? else { return Ok(false) };
         let total = open.decoded_size(&inner);
-        let (inner, are_current) = self.read_nested_parts(open, divided, inner)?;
+        let (inner, are_current) = self.read_nested_parts(open, shard_request, inner)?;
         let is_current = AtomicBool::new(are_current);
         let groups =
             joined(&inner, self.resolved.store.read_hints().coalesce_gap, self.context().thread_count());
         self.for_each(groups.len(), total, |number| {
-            let still = self.read_joined(open, divided, &inner[groups[number].clone()])?;
+            let still = self.read_joined(open, shard_request, &inner[groups[number].clone()])?;
             is_current.fetch_and(still, Ordering::Relaxed);
             Ok(())
         })?;
@@ -243,8 +245,8 @@ impl ArrayInner {
     /// if only the index says that some are not, and it may be old.
     pub(super) fn fill_missing(
         &self,
-        open: OpenShard<'_>,
-        divided: &Divided<'_, '_>,
+        open: IndexedShard<'_>,
+        shard_request: &ShardRequest<'_, '_>,
         mut inner: Vec<InnerChunk>,
     ) -> Result<Option<Vec<InnerChunk>>, Error> {
         for chunk in &mut inner {
@@ -254,12 +256,12 @@ impl ArrayInner {
         inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
         let stored = inner.partition_point(|chunk| chunk.range.is_some());
         // What is stored tells whether the index is current when it is fetched, and what is kept is not fetched.
-        let is_checked = stored > 0 && (open.shard.inner.shard().is_none() || open.kept.is_none());
-        if open.is_kept && stored < inner.len() && !is_checked {
+        let is_checked = stored > 0 && (open.shard.inner.shard().is_none() || open.cache.is_none());
+        if open.is_cached && stored < inner.len() && !is_checked {
             return Ok(None);
         }
         for chunk in inner.split_off(stored) {
-            divided.with_wants(&[chunk], |wants| self.fill(open.cell, wants, open.before))?;
+            shard_request.with_requests(&[chunk], |requests| self.fill(open.cell, requests, open.state))?;
         }
         Ok(Some(inner))
     }
@@ -268,15 +270,15 @@ impl ArrayInner {
     /// whether the value was still the same.
     pub(super) fn read_nested_parts(
         &self,
-        open: OpenShard<'_>,
-        divided: &Divided<'_, '_>,
+        open: IndexedShard<'_>,
+        shard_request: &ShardRequest<'_, '_>,
         inner: Vec<InnerChunk>,
     ) -> Result<(Vec<InnerChunk>, bool), Error> {
         let Some(nested) = open.shard.inner.shard() else { return Ok((inner, true)) };
         let is_current = AtomicBool::new(true);
-        let (whole, parts) = split_parts(&inner, open.kept.is_some());
+        let (whole, parts) = split_parts(&inner, open.cache.is_some());
         self.for_each(parts.len(), open.decoded_size(&inner), |number| {
-            let still = self.read_nested(open, nested, divided, &parts[number])?;
+            let still = self.read_nested(open, nested, shard_request, &parts[number])?;
             is_current.fetch_and(still, Ordering::Relaxed);
             Ok(())
         })?;
@@ -286,27 +288,28 @@ impl ArrayInner {
     /// Fetches neighbouring inner chunks at once, and decodes each. Whether the value was still the same.
     fn read_joined(
         &self,
-        open: OpenShard<'_>,
-        divided: &Divided<'_, '_>,
+        open: IndexedShard<'_>,
+        shard_request: &ShardRequest<'_, '_>,
         group: &[InnerChunk],
     ) -> Result<bool, Error> {
         let (start, size) = range_of(group);
         let pipeline = &*open.shard.inner;
         let need = |allowance| match group {
-            [_] => divided.with_wants(group, |wants| Ok(self.need_of_decoding(pipeline, wants, allowance))),
+            [_] => shard_request
+                .with_requests(group, |requests| Ok(self.need_of_decoding(pipeline, requests, allowance))),
             _ => Ok(self.need_of_decoding(pipeline, &[], allowance)),
         };
         let chunk = Needing { cell: open.cell, pipeline, encoded: Some(size) };
         self.with_memory(
             chunk,
             |allowance| need(allowance).unwrap_or(u64::MAX),
-            |worker, _| {
-                let mut output = worker.encoded.output(self.value_limit(Some(size)));
+            |scratch, _| {
+                let mut output = scratch.encoded.output(self.value_limit(Some(size)));
                 let range = ByteRange::Range { offset: open.start + start, size };
                 let got = self.get_once(open.cell, range, &mut output)?;
                 let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(false) };
                 let joined = contents(&got, output.written());
-                self.decode_joined(open, divided, group, joined, &mut worker.stages)?;
+                self.decode_joined(open, shard_request, group, joined, &mut scratch.stages)?;
                 Ok(true)
             },
         )
@@ -315,8 +318,8 @@ impl ArrayInner {
     /// Decodes neighbouring inner chunks out of the bytes that they are in.
     pub(super) fn decode_joined(
         &self,
-        open: OpenShard<'_>,
-        divided: &Divided<'_, '_>,
+        open: IndexedShard<'_>,
+        shard_request: &ShardRequest<'_, '_>,
         group: &[InnerChunk],
         joined: &[u8],
         stages: &mut Stages,
@@ -326,9 +329,9 @@ impl ArrayInner {
             let (offset, size) = same[0].range.unwrap_or((start, 0));
             let encoded = part(joined, (offset - start, size));
             let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
-            let kept = open.kept.map(|kept| (kept, open.first + same[0].position as u64));
-            divided.with_wants(same, |wants| {
-                self.decode_to(open.cell, &open.shard.inner, encoded, stages, wants, kept)
+            let cache = open.cache.map(|cache| (cache, open.first + same[0].position as u64));
+            shard_request.with_requests(same, |requests| {
+                self.decode_to(open.cell, &open.shard.inner, encoded, stages, requests, cache)
             })?;
         }
         Ok(())
@@ -337,59 +340,64 @@ impl ArrayInner {
     /// Reads parts of an inner chunk that is a shard. Whether the value was still the same.
     fn read_nested(
         &self,
-        open: OpenShard<'_>,
+        open: IndexedShard<'_>,
         nested: &ShardPipeline,
-        divided: &Divided<'_, '_>,
+        shard_request: &ShardRequest<'_, '_>,
         same: &[InnerChunk],
     ) -> Result<bool, Error> {
         let InnerChunk { range: Some((offset, size)), position, .. } = same[0] else { return Ok(true) };
         let start = open.start + offset;
-        let kept = open.index.nested(position);
-        let is_known = kept.is_some();
-        let index = match kept {
-            Some(kept) => Some(kept),
+        let cached = open.index.nested(position);
+        let is_known = cached.is_some();
+        let index = match cached {
+            Some(cached) => Some(cached),
             None => self.fetch_nested_index(open, nested, (start, size))?,
         };
         let Some(index) = index else { return Ok(false) };
         if !is_known {
-            self.keep_nested(open.cell, open.index, position, Arc::clone(&index));
+            self.cache_nested_index(open.cell, open.index, position, Arc::clone(&index));
         }
         let count: u64 = nested.grid_shape.iter().product();
         let first = (open.first + position as u64) * count;
-        let is_kept = open.is_kept && is_known;
-        let inner = OpenShard { shard: nested, index: &index, is_kept, start, first, ..open };
-        divided.with_wants(same, |wants| {
-            let divided = Divided::new(nested, wants)?;
-            let all = divided.inner_chunks(nested)?;
-            let rest =
-                self.put_kept(open.cell, nested, &divided, all, open.kept.map(|kept| (kept, first)))?;
-            if rest.is_empty() { Ok(true) } else { self.read_open_shard(inner, &divided, rest) }
+        let is_cached = open.is_cached && is_known;
+        let inner = IndexedShard { shard: nested, index: &index, is_cached, start, first, ..open };
+        shard_request.with_requests(same, |requests| {
+            let shard_request = ShardRequest::new(nested, requests)?;
+            let all = shard_request.inner_chunks(nested)?;
+            let rest = self.put_cached(
+                open.cell,
+                nested,
+                &shard_request,
+                all,
+                open.cache.map(|cache| (cache, first)),
+            )?;
+            if rest.is_empty() { Ok(true) } else { self.read_open_shard(inner, &shard_request, rest) }
         })
     }
 
     fn fetch_nested_index(
         &self,
-        open: OpenShard<'_>,
+        open: IndexedShard<'_>,
         nested: &ShardPipeline,
         (start, size): (u64, u64),
-    ) -> Result<Option<Arc<KeptIndex>>, Error> {
+    ) -> Result<Option<Arc<CachedIndex>>, Error> {
         let range = ShardIndex::range_in_value(nested).within(size);
         let range = ByteRange::Range { offset: start + range.start, size: range.end - range.start };
         let need = needs::of_index(nested);
         self.check_need(open.cell, need)?;
-        self.budget().with_worker(need, |worker| {
-            let mut output = worker.encoded.output(self.value_limit(Some(nested.index_size)));
+        self.budget().with_scratch(need, |scratch| {
+            let mut output = scratch.encoded.output(self.value_limit(Some(nested.index_size)));
             let got = self.get(open.cell, range, &mut output)?;
             let Some(got) = got.filter(|got| open.index.is_of(got)) else { return Ok(None) };
             let bytes = contents(&got, output.written());
-            let index = ShardIndex::parse(nested, bytes, size, &mut worker.stages);
+            let index = ShardIndex::parse(nested, bytes, size, &mut scratch.stages);
             let index = index.map_err(|error| self.chunk_error(open.cell, error))?;
-            Ok(Some(Arc::new(KeptIndex::new(index, &got, None))))
+            Ok(Some(Arc::new(CachedIndex::new(index, &got, None))))
         })
     }
 }
 
-impl OpenShard<'_> {
+impl IndexedShard<'_> {
     /// Bytes that so many inner chunks decode to at most.
     fn decoded_size(&self, inner: &[InnerChunk]) -> usize {
         let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
@@ -397,57 +405,57 @@ impl OpenShard<'_> {
     }
 }
 
-impl<'w, 'a> Divided<'w, 'a> {
-    pub(super) fn new(shard: &ShardPipeline, wants: &'w [Want<'w, 'a>]) -> Result<Self, Error> {
-        let strides = |want: &Want<'_, '_>| {
-            shard.order.iter().map(|&dimension| want.strides[dimension]).collect::<Vec<_>>()
+impl<'w, 'a> ShardRequest<'w, 'a> {
+    pub(super) fn new(shard: &ShardPipeline, requests: &'w [ChunkRequest<'w, 'a>]) -> Result<Self, Error> {
+        let strides = |request: &ChunkRequest<'_, '_>| {
+            shard.order.iter().map(|&dimension| request.strides[dimension]).collect::<Vec<_>>()
         };
-        let plans = wants.iter().map(|want| want.piece.divided(&shard.order, inner_axes(shard)));
+        let plans = requests.iter().map(|request| request.piece.divided(&shard.order, inner_axes(shard)));
         let plans: Result<_, _> = plans.collect();
-        Ok(Self { wants, strides: wants.iter().map(strides).collect(), plans: plans? })
+        Ok(Self { requests, strides: requests.iter().map(strides).collect(), plans: plans? })
     }
 
     /// All inner chunks that are wanted; where they are stored is not known yet.
     pub(super) fn inner_chunks(&self, shard: &ShardPipeline) -> Result<Vec<InnerChunk>, Error> {
         let shape = &shard.inner.array.shape;
         let mut inner = Vec::with_capacity(self.plans.iter().map(Plan::len).sum());
-        for (want, plan) in self.plans.iter().enumerate() {
+        for (request, plan) in self.plans.iter().enumerate() {
             for number in 0..plan.len() {
                 let piece = plan.piece(number)?;
                 let position = position(piece.cell(), &shard.grid_shape);
                 let is_whole = piece.covers(shape.iter().copied());
-                inner.push(InnerChunk { range: None, position, want, piece: number, is_whole });
+                inner.push(InnerChunk { range: None, position, request, piece: number, is_whole });
             }
         }
         Ok(inner)
     }
 
     /// Calls `then` with what is wanted of one inner chunk.
-    fn with_wants<R>(
+    fn with_requests<R>(
         &self,
         same: &[InnerChunk],
-        then: impl FnOnce(&[Want<'_, 'a>]) -> Result<R, Error>,
+        then: impl FnOnce(&[ChunkRequest<'_, 'a>]) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let piece = |chunk: &InnerChunk| self.plans[chunk.want].piece(chunk.piece);
-        let want = |chunk: &InnerChunk, piece| {
-            let (region, strides) = (self.wants[chunk.want].region, &self.strides[chunk.want]);
-            Want { piece, region, strides }
+        let piece = |chunk: &InnerChunk| self.plans[chunk.request].piece(chunk.piece);
+        let request = |chunk: &InnerChunk, piece| {
+            let (region, strides) = (self.requests[chunk.request].region, &self.strides[chunk.request]);
+            ChunkRequest { piece, region, strides }
         };
         if let [one] = same {
-            return then(&[want(one, &piece(one)?)]);
+            return then(&[request(one, &piece(one)?)]);
         }
         let pieces: Result<Vec<_>, _> = same.iter().map(piece).collect();
         let pieces = pieces?;
-        then(&same.iter().zip(&pieces).map(|(chunk, piece)| want(chunk, piece)).collect::<Vec<_>>())
+        then(&same.iter().zip(&pieces).map(|(chunk, piece)| request(chunk, piece)).collect::<Vec<_>>())
     }
 }
 
 /// Inner chunks that are read as wholes, and, each by itself, those that are gone down into: of which only parts are
 /// wanted, and all where decoded chunks are kept.
-fn split_parts(inner: &[InnerChunk], is_kept: bool) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
+fn split_parts(inner: &[InnerChunk], is_cached: bool) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     for same in inner.chunk_by(|a, b| a.range == b.range) {
-        match !is_kept && same.iter().any(|chunk| chunk.is_whole) {
+        match !is_cached && same.iter().any(|chunk| chunk.is_whole) {
             true => whole.extend_from_slice(same),
             false => parts.push(same.to_vec()),
         }

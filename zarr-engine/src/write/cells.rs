@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{ByteRange, Output};
 
-use super::shard::{Ahead, Stored};
+use super::shard::{PreEncoded, Stored};
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use super::spread::{Spread, Started};
-use crate::array::{Allowance, ArrayInner, Needing, Worker, is_too_large};
+use crate::array::{Allowance, ArrayInner, Needing, Scratch, is_too_large};
 use crate::budget::Permit;
 use crate::error::Error;
-use crate::flight::{self, Flight, Room};
+use crate::flight::{self, IoBudget, IoPermit};
 use crate::memory::Memory;
 use crate::needs;
 use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
 use crate::plan::Plan;
 use crate::read::{contents, exact_size};
-use crate::selection::Wanted;
+use crate::selection::ElementSelection;
 
 /// A cell that is written.
-pub(super) struct Target<'t> {
+pub(super) struct ChunkWrite<'t> {
     pub(super) cell: &'t [u64],
     pub(super) pipeline: &'t Pipeline,
     /// Whether nothing of what it held is kept.
@@ -42,11 +42,11 @@ struct FarValue<'f> {
     value: Option<Memory>,
     /// What a cell that is not written as a whole may take.
     allowance: Allowance,
-    room: Room<'f>,
+    io_permit: IoPermit<'f>,
     permit: Permit<'f>,
 }
 
-impl<'t> Target<'t> {
+impl<'t> ChunkWrite<'t> {
     /// What is stored counts only where something of it is kept.
     fn needing(&self) -> Needing<'t> {
         let Self { cell, pipeline, is_whole, .. } = *self;
@@ -54,8 +54,8 @@ impl<'t> Target<'t> {
     }
 
     /// The same, of which several threads encode inner chunks.
-    pub(super) fn spread_over<'s>(&'s self, started: Started<'s>) -> Target<'s> {
-        Target { spread: Some(started), ..*self }
+    pub(super) fn spread_over<'s>(&'s self, started: Started<'s>) -> ChunkWrite<'s> {
+        ChunkWrite { spread: Some(started), ..*self }
     }
 
     /// Whether nothing of what the cell held is kept.
@@ -66,7 +66,7 @@ impl<'t> Target<'t> {
 
 impl ArrayInner {
     /// Writes all elements that are wanted: each chunk once.
-    pub(super) fn write_wanted(&self, wanted: &Wanted, source: Source<'_>) -> Result<(), Error> {
+    pub(super) fn write_wanted(&self, wanted: &ElementSelection, source: Source<'_>) -> Result<(), Error> {
         let plan = self.plan(wanted)?;
         let strides = wanted.strides(self.metadata.shape.len())?;
         let total = match source {
@@ -105,22 +105,27 @@ impl ArrayInner {
             true => (1, Spread::OverThreads(threads)),
             false => (threads, Spread::No),
         };
-        let flight = Flight::new(processors, self.budget().size() / 2);
+        let io_budget = IoBudget::new(processors, self.budget().size() / 2);
         let mean = source.size() / plan.len().max(1);
         let make = |number| {
             let piece = plan.piece(number)?;
-            self.far_value(number, &Part { piece: &piece, source, strides }, spread, mean, &flight)
+            self.far_value(number, &Part { piece: &piece, source, strides }, spread, mean, &io_budget)
         };
-        flight::relay(plan.len(), (processors, concurrency.max(processors)), make, |made: FarValue<'_>| {
-            let piece = plan.piece(made.number)?;
-            self.write_far_cell(made, &Part { piece: &piece, source, strides }, &flight)
-        })
+        flight::produce_and_store(
+            plan.len(),
+            (processors, concurrency.max(processors)),
+            make,
+            |made: FarValue<'_>| {
+                let piece = plan.piece(made.number)?;
+                self.write_far_cell(made, &Part { piece: &piece, source, strides }, &io_budget)
+            },
+        )
     }
 
     fn write_cell(&self, part: &Part<'_>, spread: Spread) -> Result<(), Error> {
         let cell = part.piece.cell();
         let pipeline = self.pipeline_of(part.piece)?;
-        let target = Target { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread: None };
+        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread: None };
         self.with_spread(target, part, spread, |target| match target.is_whole {
             true => self.write_whole(target, part),
             false => self.write_part(target, part),
@@ -128,32 +133,32 @@ impl ArrayInner {
     }
 
     /// Nothing is read, and only storing it is under the lock.
-    fn write_whole(&self, target: &Target<'_>, part: &Part<'_>) -> Result<(), Error> {
+    fn write_whole(&self, target: &ChunkWrite<'_>, part: &Part<'_>) -> Result<(), Error> {
         let chunk = target.needing();
         let need = |allowance| self.need_of_writing(target, part, allowance);
-        self.with_memory(chunk, need, |worker, _| {
-            let value = self.value(target, part, None, &Ahead::new(), worker)?;
+        self.with_memory(chunk, need, |scratch, _| {
+            let value = self.value(target, part, None, &PreEncoded::new(), scratch)?;
             let _alone = self.lock(target.cell);
             self.store(target.cell, value)
         })
     }
 
     /// Changes a part of what is stored.
-    fn write_part(&self, target: &Target<'_>, part: &Part<'_>) -> Result<(), Error> {
+    fn write_part(&self, target: &ChunkWrite<'_>, part: &Part<'_>) -> Result<(), Error> {
         let chunk = target.needing();
         let need = |allowance| self.need_of_writing(target, part, allowance);
-        self.with_memory(chunk, need, |worker, allowance| {
-            let ahead = self.encoded_ahead(target, &mut worker.written)?;
+        self.with_memory(chunk, need, |scratch, allowance| {
+            let pre_encoded = self.encoded_ahead(target, &mut scratch.written)?;
             // The buffer of what is stored outlives what is made of it.
-            let mut buffer = mem::take(&mut worker.encoded);
+            let mut buffer = mem::take(&mut scratch.encoded);
             // From here on, all work is done on this thread.
             let _alone = self.lock(target.cell);
             let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
             let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
             let old = got.as_ref().map(|got| contents(got, output.written()));
-            let value = self.value(target, part, old, &ahead, worker)?;
+            let value = self.value(target, part, old, &pre_encoded, scratch)?;
             self.store(target.cell, value)?;
-            worker.encoded = buffer;
+            scratch.encoded = buffer;
             Ok(())
         })
     }
@@ -167,47 +172,47 @@ impl ArrayInner {
         part: &Part<'_>,
         spread: Spread,
         mean: usize,
-        flight: &'f Flight,
+        io_budget: &'f IoBudget,
     ) -> Result<FarValue<'f>, Error> {
         let cell = part.piece.cell();
         let pipeline = self.pipeline_of(part.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
-        let mut room = flight.room(decoded.unwrap_or(mean));
+        let mut io_permit = io_budget.acquire(decoded.unwrap_or(mean));
         let is_whole = self.is_covered(part)?;
-        let target = Target { cell, pipeline: &pipeline, is_whole, spread: None };
+        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole, spread: None };
         let size = pipeline.encoded_size.limit().unwrap_or(decoded.unwrap_or(mean) as u64);
         if !is_whole {
             let allowance = self.first_allowance(target.needing())?;
             let need = self.need_of_writing(&target, part, allowance).saturating_add(size);
             self.check_need(cell, need)?;
             let permit = self.budget().acquire(need);
-            return Ok(FarValue { number, is_whole, value: None, allowance, room, permit });
+            return Ok(FarValue { number, is_whole, value: None, allowance, io_permit, permit });
         }
         let ((value, allowance), mut permit) = self.with_spread(target, part, spread, |target| {
             let need = |allowance| self.need_of_writing(target, part, allowance);
-            self.with_memory_and_permit(target.needing(), need, size, |worker, allowance| {
-                Ok((self.computed(target, part, None, flight, worker)?, allowance))
+            self.with_memory_and_permit(target.needing(), need, size, |scratch, allowance| {
+                Ok((self.computed(target, part, None, io_budget, scratch)?, allowance))
             })
         })?;
         let size = value.as_ref().map_or(0, Memory::len);
-        room.resize(size);
+        io_permit.resize(size);
         permit.resize(size as u64);
-        Ok(FarValue { number, is_whole, value, allowance, room, permit })
+        Ok(FarValue { number, is_whole, value, allowance, io_permit, permit })
     }
 
     /// Stores it, or what becomes of the value that is stored.
-    fn write_far_cell(&self, made: FarValue<'_>, part: &Part<'_>, flight: &Flight) -> Result<(), Error> {
-        let FarValue { is_whole, value, mut allowance, mut room, mut permit, .. } = made;
+    fn write_far_cell(&self, made: FarValue<'_>, part: &Part<'_>, io_budget: &IoBudget) -> Result<(), Error> {
+        let FarValue { is_whole, value, mut allowance, mut io_permit, mut permit, .. } = made;
         let cell = part.piece.cell();
         if is_whole {
             let _alone = self.lock(cell);
             return self.store(cell, value.as_deref());
         }
         let pipeline = self.pipeline_of(part.piece)?;
-        let target = Target { cell, pipeline: &pipeline, is_whole, spread: None };
+        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole, spread: None };
         let _alone = self.lock(cell);
         let value = loop {
-            match self.changed_far_value(&target, part, allowance, flight) {
+            match self.changed_far_value(&target, part, allowance, io_budget) {
                 Err(error) if is_too_large(&error) => {
                     allowance = self.larger_allowance(target.needing(), allowance, error)?;
                     let need = self.need_of_writing(&target, part, allowance);
@@ -218,7 +223,7 @@ impl ArrayInner {
             }
         };
         let size = value.as_ref().map_or(0, Memory::len);
-        room.resize(size);
+        io_permit.resize(size);
         permit.resize(size as u64);
         self.store(cell, value.as_deref())
     }
@@ -226,32 +231,34 @@ impl ArrayInner {
     /// What becomes of the value that is stored. The caller has the lock of the chunk, and memory for it.
     fn changed_far_value(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         part: &Part<'_>,
         allowance: Allowance,
-        flight: &Flight,
+        io_budget: &IoBudget,
     ) -> Result<Option<Memory>, Error> {
-        self.budget().with_paid_worker(|worker| {
-            worker.stages.set_unknown(allowance.unknown);
+        self.budget().with_paid_scratch(|scratch| {
+            scratch.stages.set_unknown(allowance.unknown);
             let mut output = Output::at_most(self.value_limit(Some(allowance.encoded)));
             let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
             let old = got.as_ref().map(|got| contents(got, output.written()));
-            self.computed(target, part, old, flight, worker)
+            self.computed(target, part, old, io_budget, scratch)
         })
     }
 
     /// The value of a cell, once a processor is free.
     fn computed(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         part: &Part<'_>,
         old: Option<&[u8]>,
-        flight: &Flight,
-        worker: &mut Worker,
+        io_budget: &IoBudget,
+        scratch: &mut Scratch,
     ) -> Result<Option<Memory>, Error> {
-        flight.compute(|| {
-            let Some(value) = self.value(target, part, old, &Ahead::new(), worker)? else { return Ok(None) };
-            let (mut memory, _) = self.context().kept.get(value.len())?;
+        io_budget.with_cpu(|| {
+            let Some(value) = self.value(target, part, old, &PreEncoded::new(), scratch)? else {
+                return Ok(None);
+            };
+            let (mut memory, _) = self.context().buffer_pool.get(value.len())?;
             memory.copy_from_slice(value);
             Ok(Some(memory))
         })
@@ -261,34 +268,34 @@ impl ArrayInner {
     /// that is written as a whole, nobody looks at what is stored.
     fn value<'w>(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         part: &Part<'_>,
         old: Option<&[u8]>,
-        ahead: &Ahead,
-        worker: &'w mut Worker,
+        pre_encoded: &PreEncoded,
+        scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
         if !target.is_whole && old.is_none() {
             self.checked_fill(target.cell)?;
         }
         match (target.pipeline.shard(), target.is_whole) {
-            (Some(shard), true) => self.whole_shard(target, shard, part, worker),
+            (Some(shard), true) => self.whole_shard(target, shard, part, scratch),
             (Some(shard), false) => {
-                let stored = Stored { old, ahead };
-                self.changed_shard(target, shard, part, stored, worker)
+                let stored = Stored { old, pre_encoded };
+                self.changed_shard(target, shard, part, stored, scratch)
             }
-            (None, _) => self.chunk_value(target, part, old, worker),
+            (None, _) => self.chunk_value(target, part, old, scratch),
         }
     }
 
     fn chunk_value<'w>(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         part: &Part<'_>,
         old: Option<&[u8]>,
-        worker: &'w mut Worker,
+        scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
-        let Target { cell, pipeline, .. } = *target;
-        let Worker { stages, written, .. } = worker;
+        let ChunkWrite { cell, pipeline, .. } = *target;
+        let Scratch { stages, written, .. } = scratch;
         let encoded = match old {
             Some(bytes) => {
                 let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown()));
@@ -302,14 +309,14 @@ impl ArrayInner {
     }
 
     /// Bytes that writing a cell takes, what is stored of it included.
-    fn need_of_writing(&self, target: &Target<'_>, part: &Part<'_>, allowance: Allowance) -> u64 {
+    fn need_of_writing(&self, target: &ChunkWrite<'_>, part: &Part<'_>, allowance: Allowance) -> u64 {
         let Allowance { encoded, unknown } = allowance;
-        let Target { pipeline, is_whole, .. } = *target;
+        let ChunkWrite { pipeline, is_whole, .. } = *target;
         let (chunk, values) = match pipeline.shard() {
             None => (pipeline, 0),
             Some(shard) => {
                 let values = self.size_of_written(shard, part, unknown);
-                // What is kept of the value, and once more what is encoded ahead.
+                // The part of the value that is kept, and the size of the inner chunks that are encoded ahead.
                 let values = if is_whole { values } else { values.saturating_mul(2).saturating_add(encoded) };
                 (&*shard.inner, values.saturating_add(needs::of_index(shard)))
             }

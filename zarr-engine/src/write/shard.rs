@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 
-use super::cells::Target;
+use super::cells::ChunkWrite;
 use super::source::{Part, Source};
 use super::spread::EncodedInner;
-use crate::array::{ArrayInner, Worker};
+use crate::array::{ArrayInner, Scratch};
 use crate::context::PARALLEL;
 use crate::error::Error;
 use crate::pipeline::{Decoded, Stages, StepError, decode};
@@ -18,14 +18,14 @@ use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
 
 /// Inner chunks that are encoded before the shard is read that they go into, by the pieces that they come from; `None`
 /// for those that are not to be stored.
-pub(super) type Ahead = HashMap<usize, Option<Vec<u8>>>;
+pub(super) type PreEncoded = HashMap<usize, Option<Vec<u8>>>;
 
 /// What a shard is made of that is written in part.
 #[derive(Clone, Copy)]
 pub(super) struct Stored<'s> {
     /// The value that is stored.
     pub(super) old: Option<&'s [u8]>,
-    pub(super) ahead: &'s Ahead,
+    pub(super) pre_encoded: &'s PreEncoded,
 }
 
 /// What is written to a shard.
@@ -44,14 +44,14 @@ impl ArrayInner {
     /// The value of a shard that is written as a whole; `None` for one without inner chunks.
     pub(super) fn whole_shard<'w>(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         shard: &ShardPipeline,
         part: &Part<'_>,
-        worker: &'w mut Worker,
+        scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
         let codec = |error: CodecError| self.chunk_error(target.cell, error);
         let part = ShardPart::new(self, target.cell, shard, part)?;
-        let Worker { stages, value: buffer, written, .. } = worker;
+        let Scratch { stages, value: buffer, written, .. } = scratch;
         // Memory grows to no more than what the inner chunks may have.
         let limit = target.pipeline.encoded_size.limit().map(|limit| limit.saturating_add(1));
         let mut value = buffer.output(self.value_limit(limit));
@@ -75,15 +75,19 @@ impl ArrayInner {
 
     /// Encodes inner chunks of a shard of which a part is written, on several threads: those of which nothing is kept,
     /// where that pays. No lock may be held.
-    pub(super) fn encoded_ahead(&self, target: &Target<'_>, stages: &mut Stages) -> Result<Ahead, Error> {
-        let mut ahead = Ahead::new();
+    pub(super) fn encoded_ahead(
+        &self,
+        target: &ChunkWrite<'_>,
+        stages: &mut Stages,
+    ) -> Result<PreEncoded, Error> {
+        let mut pre_encoded = PreEncoded::new();
         if let Some(spread) = target.spread {
             spread.run(stages, |EncodedInner { number, bytes, .. }| {
-                ahead.insert(number, bytes);
+                pre_encoded.insert(number, bytes);
                 Ok(())
             })?;
         }
-        Ok(ahead)
+        Ok(pre_encoded)
     }
 
     /// Bytes that the inner chunks of a shard have at most that are written.
@@ -98,17 +102,17 @@ impl ArrayInner {
     /// as they are stored.
     pub(super) fn changed_shard<'w>(
         &self,
-        target: &Target<'_>,
+        target: &ChunkWrite<'_>,
         shard: &ShardPipeline,
         part: &Part<'_>,
         stored: Stored<'_>,
-        worker: &'w mut Worker,
+        scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
-        let Stored { old, ahead } = stored;
+        let Stored { old, pre_encoded } = stored;
         let codec = |error: CodecError| self.chunk_error(target.cell, error);
         let part = ShardPart::new(self, target.cell, shard, part)?;
         let touched = part.touched()?;
-        let Worker { stages, value: buffer, written, .. } = worker;
+        let Scratch { stages, value: buffer, written, .. } = scratch;
         let mut value = buffer.output(self.value_limit(None));
         let old_index = match old {
             Some(old) => ShardIndex::of_value(shard, old, stages).map_err(codec)?,
@@ -124,7 +128,7 @@ impl ArrayInner {
                 (None, Some(bytes)) => writer.put(position, bytes, &mut value).map_err(codec)?,
                 (Some(number), old_bytes) => {
                     let encoded;
-                    let bytes = match ahead.get(&number) {
+                    let bytes = match pre_encoded.get(&number) {
                         Some(bytes) => bytes.as_deref(),
                         None => {
                             encoded = part.encode_over(number, old_bytes, stages, written)?;

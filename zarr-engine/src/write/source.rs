@@ -8,7 +8,7 @@ use zarr_spec::{CodecError, Mode, Size};
 
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds};
 use crate::pipeline::{Stages, swap_of};
-use crate::plan::{Combination, Piece};
+use crate::plan::{Piece, StridedBox};
 use crate::shard::is_fill;
 use crate::slabs::Slabs;
 use crate::variable::{Assembly, Variable, each_run};
@@ -85,7 +85,7 @@ impl Part<'_> {
             None => fill(pipeline, element, target)?,
         }
         self.piece
-            .each_combination(|combination| self.copy(pipeline, (source, element), combination, target, 0))?;
+            .each_strided_box(|strided_box| self.copy(pipeline, (source, element), strided_box, target, 0))?;
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
@@ -101,13 +101,13 @@ impl Part<'_> {
         &self,
         pipeline: &Pipeline,
         (source, element): (&[u8], usize),
-        combination: &Combination,
+        strided_box: &StridedBox,
         target: &mut [u8],
         skipped: usize,
     ) -> Result<(), CodecError> {
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
         let (mut from, mut to) = (0usize, 0usize);
-        for (dimension, run) in combination.runs().iter().enumerate() {
+        for (dimension, run) in strided_box.runs().iter().enumerate() {
             let target_stride = pipeline.layout.strides[dimension].saturating_mul(element);
             let source_stride = self.strides[dimension].saturating_mul(element);
             let step = isize::try_from(run.step).unwrap_or(0);
@@ -120,7 +120,7 @@ impl Part<'_> {
             let start = usize::try_from(run.start).unwrap_or(usize::MAX);
             to = to.saturating_add(start.saturating_mul(target_stride));
         }
-        let dimensions = &dimensions[..combination.runs().len()];
+        let dimensions = &dimensions[..strided_box.runs().len()];
         let to = to.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
         copy::copy(element, swap_of(&pipeline.layout.swap), dimensions, source, from, target, to, false)
             .map_err(CodecError::encode)
@@ -152,8 +152,8 @@ impl Part<'_> {
             let elements = Variable::parse(bytes, &pipeline.array)?;
             assembly.put_run(0, &elements, 0, count);
         }
-        let Ok(()) = self.piece.each_combination(|combination| {
-            each_run(combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
+        let Ok(()) = self.piece.each_strided_box(|strided_box| {
+            each_run(strided_box, &pipeline.layout, self.strides, |in_cell, in_source, count| {
                 assembly.put_run(in_cell, &source, in_source, count);
             });
             Ok::<_, Infallible>(())
@@ -169,9 +169,9 @@ impl Part<'_> {
     /// Where runs of the source begin, and how long they are, if one after the other they are all elements of the cell
     /// in the order in which they are stored.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
-        let combination = self.piece.only()?;
+        let strided_box = self.piece.only()?;
         let (mut runs, mut next, mut is_in_order) = (Vec::new(), 0, true);
-        each_run(&combination, &pipeline.layout, self.strides, |in_cell, in_source, count| {
+        each_run(&strided_box, &pipeline.layout, self.strides, |in_cell, in_source, count| {
             is_in_order &= in_cell == next;
             next += count;
             runs.push((in_source, count));
@@ -214,8 +214,8 @@ impl PartSource for GatheredSlabs<'_> {
         let Self { part: written, pipeline, source, slabs } = self;
         let wanted = part.len();
         let run = start..start.saturating_add(wanted);
-        let are_there = slabs.each_box(run, |combination| {
-            written.copy(pipeline, (source, slabs.element()), combination, part, start)
+        let are_there = slabs.each_box(run, |strided_box| {
+            written.copy(pipeline, (source, slabs.element()), strided_box, part, start)
         })?;
         if are_there {
             return Ok(());

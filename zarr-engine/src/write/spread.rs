@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::cells::Target;
+use super::cells::ChunkWrite;
 use super::shard::ShardPart;
 use super::source::Part;
 use crate::array::ArrayInner;
@@ -71,10 +71,10 @@ impl ArrayInner {
     /// Calls `write` with the target, spread over several threads if that pays. No lock and no memory may be held.
     pub(super) fn with_spread<R>(
         &self,
-        target: Target<'_>,
+        target: ChunkWrite<'_>,
         part: &Part<'_>,
         spread: Spread,
-        write: impl FnOnce(&Target<'_>) -> Result<R, Error>,
+        write: impl FnOnce(&ChunkWrite<'_>) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let Some(spreading) = self.spreading(&target, part, spread)? else { return write(&target) };
         let others = spreading.portions().saturating_sub(1);
@@ -99,7 +99,7 @@ impl ArrayInner {
 
     fn spreading<'s>(
         &'s self,
-        target: &Target<'s>,
+        target: &ChunkWrite<'s>,
         part: &'s Part<'s>,
         spread: Spread,
     ) -> Result<Option<Spreading<'s>>, Error> {
@@ -156,9 +156,9 @@ impl Spreading<'_> {
     /// Encodes portions while there are any, and memory for that.
     fn help(&self) {
         let budget = self.part.array().budget();
-        while budget.try_with_worker(self.need, |worker| self.encode_next(&mut worker.written)) == Some(true)
-        {
-        }
+        while budget.try_with_scratch(self.need, |scratch| self.encode_next(&mut scratch.written))
+            == Some(true)
+        {}
     }
 
     /// Encodes the next portion. False if there is none.

@@ -7,14 +7,13 @@ use std::thread;
 
 use super::{Stop, each, ended};
 
-/// Makes something of each number, on `makers` threads, this one among them, and hands it to `send` on others, at most
-/// `senders` at a time, which mostly wait. So whoever computes goes on computing. There are only as many senders as have
-/// something to do at once. A panic goes on here.
+/// Calls `make` for each number on `makers` threads, including this one, and passes each result to `send` on other threads,
+/// at most `senders` of them. Sender threads usually wait for a store. They are spawned on demand. Panics are propagated.
 ///
 /// # Errors
 ///
 /// The first one that came up. Nothing is begun after it, and what was begun before is finished.
-pub(crate) fn relay<T: Send, E: Send>(
+pub(crate) fn produce_and_store<T: Send, E: Send>(
     count: usize,
     (makers, senders): (usize, usize),
     make: impl Fn(usize) -> Result<T, E> + Sync,
@@ -23,36 +22,36 @@ pub(crate) fn relay<T: Send, E: Send>(
     if count <= 1 {
         return (0..count).try_for_each(|number| send(make(number)?));
     }
-    let (belt, send) = (Belt::new(makers, senders), &send);
+    let (queue, send) = (BoundedQueue::new(makers, senders), &send);
     thread::scope(|scope| {
-        let belt = &belt;
-        let _end = End(belt);
-        // Why it ended is on the belt.
+        let queue = &queue;
+        let _end = End(queue);
+        // The queue holds the reason why it ended.
         let _ended: Result<(), ()> = each(count, makers, |number| {
-            let item = make(number).map_err(|error| belt.stop(Stop::Error(error)))?;
-            if belt.put(item)? == Served::ByNobody
-                && thread::Builder::new().spawn_scoped(scope, move || belt.serve(send)).is_err()
+            let item = make(number).map_err(|error| queue.stop(Stop::Error(error)))?;
+            if queue.put(item)? == SenderState::Missing
+                && thread::Builder::new().spawn_scoped(scope, move || queue.serve(send)).is_err()
             {
                 // There are no more threads.
-                belt.serve_once(send);
+                queue.serve_once(send);
             }
             Ok(())
         });
     });
-    ended(belt.into_stop())
+    ended(queue.into_stop())
 }
 
 /// What was made and is to be sent.
-struct Belt<T, E> {
+struct BoundedQueue<T, E> {
     senders: usize,
     /// Items that wait at most when all senders are there.
     waiting: usize,
-    state: Mutex<BeltState<T, E>>,
+    state: Mutex<BoundedQueueState<T, E>>,
     has_item: Condvar,
     has_room: Condvar,
 }
 
-struct BeltState<T, E> {
+struct BoundedQueueState<T, E> {
     items: VecDeque<T>,
     /// Senders, and those of them that wait for an item.
     serving: usize,
@@ -64,22 +63,22 @@ struct BeltState<T, E> {
 
 /// Who sends an item.
 #[derive(PartialEq, Eq)]
-enum Served {
-    BySomebody,
+enum SenderState {
+    Present,
     /// There is to be another sender, who is counted already.
-    ByNobody,
+    Missing,
 }
 
-impl<T, E> Belt<T, E> {
+impl<T, E> BoundedQueue<T, E> {
     fn new(waiting: usize, senders: usize) -> Self {
         let items = VecDeque::new();
-        let state = Mutex::new(BeltState { items, serving: 0, idle: 0, is_over: false, stop: None });
+        let state = Mutex::new(BoundedQueueState { items, serving: 0, idle: 0, is_over: false, stop: None });
         let (has_item, has_room) = (Condvar::new(), Condvar::new());
         Self { senders: senders.max(1), waiting: waiting.max(1), state, has_item, has_room }
     }
 
     /// Waits until there is room for an item. An error if nothing is to be begun any more.
-    fn put(&self, item: T) -> Result<Served, ()> {
+    fn put(&self, item: T) -> Result<SenderState, ()> {
         let mut state = self.lock();
         while state.stop.is_none() && state.serving >= self.senders && state.items.len() >= self.waiting {
             state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -93,9 +92,9 @@ impl<T, E> Belt<T, E> {
             self.has_item.notify_one();
         } else if state.serving < self.senders {
             state.serving += 1;
-            return Ok(Served::ByNobody);
+            return Ok(SenderState::Missing);
         }
-        Ok(Served::BySomebody)
+        Ok(SenderState::Present)
     }
 
     /// Waits for an item; `None` when there are to be no more.
@@ -156,13 +155,13 @@ impl<T, E> Belt<T, E> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).stop
     }
 
-    fn lock(&self) -> MutexGuard<'_, BeltState<T, E>> {
+    fn lock(&self) -> MutexGuard<'_, BoundedQueueState<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Lets the senders of a belt go when this is dropped, after a panic as well.
-struct End<'b, T, E>(&'b Belt<T, E>);
+/// Ends the senders of a queue when this is dropped, also after a panic.
+struct End<'b, T, E>(&'b BoundedQueue<T, E>);
 
 impl<T, E> Drop for End<'_, T, E> {
     fn drop(&mut self) {
@@ -191,7 +190,7 @@ mod tests {
                 at_once.fetch_sub(1, Ordering::SeqCst);
                 Ok::<_, ()>(())
             };
-            relay(turns.len(), (makers, senders), |number| Ok(2 * number), send).unwrap();
+            produce_and_store(turns.len(), (makers, senders), |number| Ok(2 * number), send).unwrap();
             assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{makers} {senders}");
             assert!(most.into_inner() <= senders.max(1), "{makers} {senders}");
         }
@@ -201,13 +200,13 @@ mod tests {
             meeting.wait();
             Ok::<_, ()>(())
         };
-        relay(5, (1, 5), Ok, meet).unwrap();
+        produce_and_store(5, (1, 5), Ok, meet).unwrap();
     }
 
     #[test]
     fn nothing_is_made_or_sent_after_an_error_or_a_panic_of_either() {
         let (made, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let relay = |making: usize, sending: usize| {
+        let produce_and_store = |making: usize, sending: usize| {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);
                 // What comes later ends when the failure is known.
@@ -219,12 +218,12 @@ mod tests {
                 thread::sleep(Duration::from_millis(if number > sending { 100 } else { 0 }));
                 if number == sending { Err("sent") } else { Ok(()) }
             };
-            let error = relay(1000, (2, 4), make, send).unwrap_err();
+            let error = produce_and_store(1000, (2, 4), make, send).unwrap_err();
             (error, made.swap(0, Ordering::SeqCst), sent.swap(0, Ordering::SeqCst))
         };
-        let (error, made, sent) = relay(20, usize::MAX);
+        let (error, made, sent) = produce_and_store(20, usize::MAX);
         assert!(error == "made" && made <= 22 && sent <= 20, "{made} {sent}");
-        let (error, made, sent) = relay(usize::MAX, 20);
+        let (error, made, sent) = produce_and_store(usize::MAX, 20);
         // As many are sent at once, wait, and are made as may be.
         assert!(error == "sent" && sent <= 21 + 4 && made <= 21 + 4 + 2 + 2, "{made} {sent}");
         let work = |making: usize, sending: usize| {
@@ -236,7 +235,7 @@ mod tests {
                 assert!(number != sending, "sent");
                 Ok(())
             };
-            let all = AssertUnwindSafe(|| super::relay(100, (2, 4), make, send));
+            let all = AssertUnwindSafe(|| super::produce_and_store(100, (2, 4), make, send));
             panic::catch_unwind(all).unwrap_err().downcast::<&str>().unwrap()
         };
         assert_eq!((*work(20, usize::MAX), *work(usize::MAX, 20)), ("made", "sent"));

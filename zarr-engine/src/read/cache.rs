@@ -1,4 +1,4 @@
-//! Decoded chunks that the store keeps, as one read finds and keeps them.
+//! The decoded chunks in the cache of a store: lookup and insertion during one read.
 
 use std::ptr;
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use zarr_spec::Key;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 
 use super::cells::WHOLE;
-use super::region::Want;
-use crate::array::{ArrayInner, KeptIndex};
+use super::region::ChunkRequest;
+use crate::array::{ArrayInner, CachedIndex};
 use crate::error::Error;
 use crate::locks::{Claim, Claiming, hash};
-use crate::memory::{Fresh, KeptMemory};
+use crate::memory::{BufferPool, Fresh};
 
-/// The decoded chunks that the store of an array keeps, for one read.
-pub(super) struct KeptChunks<'r> {
+/// The decoded chunks in the cache of an array's store, for one read.
+pub(super) struct CachedChunks<'r> {
     chunks: &'r dyn ChunkCache,
     decoding: &'r Arc<str>,
     begun: ReadStart,
     is_full: AtomicBool,
-    memory: &'r Arc<KeptMemory>,
+    memory: &'r Arc<BufferPool>,
 }
 
 /// A chunk that was looked for.
 pub(super) enum Claimed<'c> {
     /// It is there.
-    Kept(Bytes),
+    Cached(Bytes),
     /// It is not there. Others who want it wait while this is held.
     Absent(Option<Claim<'c>>),
 }
 
 /// Those of one value.
-pub(super) struct KeptValue<'r> {
-    all: &'r KeptChunks<'r>,
+pub(super) struct CachedValue<'r> {
+    all: &'r CachedChunks<'r>,
     key: Key,
     changes: ChangeCount,
     was_used: AtomicBool,
@@ -43,42 +43,46 @@ pub(super) struct KeptValue<'r> {
 impl ArrayInner {
     /// `None` if the store keeps no decoded chunks. The only element of an array without dimensions is never kept: it
     /// may have several keys.
-    pub(super) fn kept_chunks(&self) -> Option<KeptChunks<'_>> {
+    pub(super) fn cached_chunks(&self) -> Option<CachedChunks<'_>> {
         let chunks = self.resolved.store.chunk_cache().filter(|_| !self.metadata.shape.is_empty())?;
         let decoding = self.decoding();
         let begun = chunks.begin_read();
-        let memory = &self.context().kept;
-        Some(KeptChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
+        let memory = &self.context().buffer_pool;
+        Some(CachedChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
     }
 
-    /// Puts out what is wanted of a chunk, if all of that is kept. If not, nothing is put out.
-    pub(super) fn put_if_kept(&self, wants: &[Want<'_, '_>], kept: &KeptChunks<'_>) -> Result<bool, Error> {
-        let Some(first) = wants.first() else { return Ok(true) };
+    /// Copies the requested parts of a chunk to the output if all of them are cached; otherwise copies nothing.
+    pub(super) fn put_if_cached(
+        &self,
+        requests: &[ChunkRequest<'_, '_>],
+        cache: &CachedChunks<'_>,
+    ) -> Result<bool, Error> {
+        let Some(first) = requests.first() else { return Ok(true) };
         let cell = first.piece.cell();
-        let (pipeline, kept) = (self.pipeline_of(first.piece)?, KeptValue::new(kept, self.key(cell)?));
+        let (pipeline, cache) = (self.pipeline_of(first.piece)?, CachedValue::new(cache, self.key(cell)?));
         if let Some(shard) = pipeline.shard() {
-            return self.put_shard_if_kept(cell, shard, wants, &kept);
+            return self.put_shard_if_cached(cell, shard, requests, &cache);
         }
-        let Some(decoded) = kept.find(WHOLE) else { return Ok(false) };
-        self.put(cell, &pipeline, &decoded, wants).map(|()| true)
+        let Some(decoded) = cache.find(WHOLE) else { return Ok(false) };
+        self.put(cell, &pipeline, &decoded, requests).map(|()| true)
     }
 
-    /// A chunk that is kept, perhaps after waiting for another thread that decodes it.
-    pub(super) fn find_or_claim<'c>(&'c self, kept: &KeptValue<'_>, number: u64) -> Claimed<'c> {
+    /// A cached chunk, perhaps after waiting for another thread that decodes it.
+    pub(super) fn find_or_claim<'c>(&'c self, cache: &CachedValue<'_>, number: u64) -> Claimed<'c> {
         let claims = self.context().locks.claims();
-        let hash = kept.hash(number);
+        let hash = cache.hash(number);
         loop {
-            if let Some(decoded) = kept.find(number) {
-                return Claimed::Kept(decoded);
+            if let Some(decoded) = cache.find(number) {
+                return Claimed::Cached(decoded);
             }
-            if kept.all.is_full.load(Ordering::Relaxed) {
+            if cache.all.is_full.load(Ordering::Relaxed) {
                 return Claimed::Absent(None);
             }
             match claims.claim(hash) {
                 Claiming::Claimed(claim) => {
                     // It may have come between the two.
-                    return match kept.find(number) {
-                        Some(decoded) => Claimed::Kept(decoded),
+                    return match cache.find(number) {
+                        Some(decoded) => Claimed::Cached(decoded),
                         None => Claimed::Absent(Some(claim)),
                     };
                 }
@@ -95,8 +99,8 @@ impl ArrayInner {
     }
 }
 
-impl<'r> KeptValue<'r> {
-    pub(super) fn new(all: &'r KeptChunks<'r>, key: Key) -> Self {
+impl<'r> CachedValue<'r> {
+    pub(super) fn new(all: &'r CachedChunks<'r>, key: Key) -> Self {
         let changes = all.chunks.change_count(&key);
         Self { all, key, changes, was_used: AtomicBool::new(false) }
     }
@@ -110,7 +114,7 @@ impl<'r> KeptValue<'r> {
 
     /// Whether there is room for a chunk of so many bytes.
     pub(super) fn takes(&self, number: u64, size: usize) -> bool {
-        let KeptChunks { chunks, begun, is_full, .. } = self.all;
+        let CachedChunks { chunks, begun, is_full, .. } = self.all;
         let is_taken =
             !is_full.load(Ordering::Relaxed) && chunks.has_capacity(&self.name(number), size, *begun);
         if !is_taken {
@@ -119,21 +123,21 @@ impl<'r> KeptValue<'r> {
         is_taken
     }
 
-    /// Memory to decode a chunk of so many bytes to, if it would be kept.
+    /// Memory to decode a chunk of `size` bytes to, if the cache would accept it.
     pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
 
     /// Keeps the elements of a chunk that was fetched after this was made.
     pub(super) fn keep(&self, number: u64, decoded: Fresh) {
-        let KeptChunks { chunks, begun, is_full, .. } = self.all;
+        let CachedChunks { chunks, begun, is_full, .. } = self.all;
         if !chunks.insert_chunk(&self.name(number), decoded.into_bytes(), self.changes, *begun) {
             is_full.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether the value had not changed from when the index was fetched until this was made.
-    pub(super) fn has_now(&self, index: &KeptIndex) -> bool {
+    pub(super) fn has_now(&self, index: &CachedIndex) -> bool {
         index.is_after(self.changes)
     }
 

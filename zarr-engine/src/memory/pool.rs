@@ -13,14 +13,14 @@ const PIECES: usize = 256;
 
 /// Pieces of memory that nobody uses, up to a number of bytes.
 #[derive(Debug)]
-pub(crate) struct KeptMemory {
+pub(crate) struct BufferPool {
     limit: usize,
     /// The one that was used last comes last.
     pieces: Mutex<Vec<Memory>>,
     pages: Pages,
 }
 
-impl KeptMemory {
+impl BufferPool {
     /// Keeps `limit` bytes at most.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, pieces: Mutex::new(Vec::new()), pages: Pages::default() }
@@ -118,8 +118,8 @@ fn surplus(pieces: &mut Vec<Memory>, limit: usize) -> Vec<Memory> {
 mod tests {
     use super::*;
 
-    fn kept(limit: usize) -> (Arc<KeptMemory>, impl Fn() -> Vec<usize>) {
-        let kept = Arc::new(KeptMemory::new(limit));
+    fn kept(limit: usize) -> (Arc<BufferPool>, impl Fn() -> Vec<usize>) {
+        let kept = Arc::new(BufferPool::new(limit));
         let same = Arc::clone(&kept);
         (kept, move || same.pieces.lock().unwrap().iter().map(|piece| piece.capacity).collect())
     }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(sizes(), [90_000]);
         drop(new);
         assert_eq!(sizes(), [90_000, 35_000]);
-        let many: Vec<_> = (0..PIECES + 2).map(|_| KeptMemory::get(&kept, LEAST)).collect();
+        let many: Vec<_> = (0..PIECES + 2).map(|_| BufferPool::get(&kept, LEAST)).collect();
         drop(many);
         assert!(sizes().len() <= PIECES && sizes().iter().sum::<usize>() <= 200_000);
     }

@@ -52,13 +52,13 @@ impl Bounds {
 
 /// Chunks that single elements are in.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ChunkLookup<'a> {
     axis: Axis<'a>,
     /// By their first elements, those of several lengths.
     cells: BTreeMap<u64, Cell>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ChunkLookup<'a> {
     pub(super) fn new(axis: Axis<'a>) -> Self {
         Self { axis, cells: BTreeMap::new() }
     }

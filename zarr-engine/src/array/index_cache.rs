@@ -1,4 +1,4 @@
-//! Indexes of shards that are kept from read to read.
+//! A cache of shard indexes.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -10,14 +10,14 @@ use zarr_spec::store::{GetResult, Version};
 use super::ArrayInner;
 use crate::shard::ShardIndex;
 
-/// Bytes of shard indexes that one array keeps.
-const KEPT_INDEXES: usize = 16 << 20;
+/// Bytes of shard indexes that one array caches.
+const INDEX_CACHE_SIZE: usize = 16 << 20;
 
-/// The indexes that one array keeps. Most arrays have no shards: memory is taken for the first index that is kept.
+/// The shard indexes that one array caches. Most arrays have no shards: memory is allocated for the first index.
 #[derive(Debug, Default)]
-pub(super) struct KeptIndexes(OnceLock<Box<Mutex<Indexes>>>);
+pub(super) struct IndexCache(OnceLock<Box<Mutex<Indexes>>>);
 
-impl KeptIndexes {
+impl IndexCache {
     /// The indexes, if there was one before.
     fn known(&self) -> Option<MutexGuard<'_, Indexes>> {
         self.0.get().map(|indexes| indexes.lock().unwrap_or_else(PoisonError::into_inner))
@@ -29,16 +29,16 @@ impl KeptIndexes {
     }
 }
 
-/// What is kept, by the position of the shard in the chunk grid.
+/// The cached indexes, by the chunk index of the shard.
 #[derive(Debug, Default)]
 struct Indexes {
     size: usize,
-    indexes: HashMap<Vec<u64>, Arc<KeptIndex>>,
+    indexes: HashMap<Vec<u64>, Arc<CachedIndex>>,
 }
 
 /// A shard's index, and the state of the value that it is in.
 #[derive(Debug)]
-pub(crate) struct KeptIndex {
+pub(crate) struct CachedIndex {
     pub(crate) index: ShardIndex,
     version: Option<Version>,
     /// Bytes of the whole value.
@@ -46,10 +46,10 @@ pub(crate) struct KeptIndex {
     /// How often the value had changed when it was fetched, where the store counts that.
     changes: Option<ChangeCount>,
     /// Indexes of inner chunks that are shards themselves, by their positions.
-    nested: Mutex<HashMap<usize, Arc<KeptIndex>>>,
+    nested: Mutex<HashMap<usize, Arc<CachedIndex>>>,
 }
 
-impl KeptIndex {
+impl CachedIndex {
     pub(crate) fn new(index: ShardIndex, got: &GetResult, changes: Option<ChangeCount>) -> Self {
         Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
     }
@@ -79,36 +79,36 @@ impl KeptIndex {
 }
 
 impl ArrayInner {
-    /// The index of the shard at `index`, if it is kept.
-    pub(crate) fn kept_index(&self, index: &[u64]) -> Option<Arc<KeptIndex>> {
+    /// The index of the shard at `index`, if it is cached.
+    pub(crate) fn cached_index(&self, index: &[u64]) -> Option<Arc<CachedIndex>> {
         self.indexes.known()?.indexes.get(index).map(Arc::clone)
     }
 
     /// Keeps an index; all others are forgotten when there are too many.
-    pub(crate) fn keep_index(&self, index: &[u64], kept: Arc<KeptIndex>) {
+    pub(crate) fn cache_index(&self, index: &[u64], kept: Arc<CachedIndex>) {
         let mut indexes = self.indexes.lock();
         let size = kept.memory();
-        if indexes.size + size > KEPT_INDEXES {
+        if indexes.size + size > INDEX_CACHE_SIZE {
             *indexes = Indexes::default();
         }
-        if size <= KEPT_INDEXES {
+        if size <= INDEX_CACHE_SIZE {
             let before = indexes.indexes.insert(index.to_vec(), kept);
             indexes.size = indexes.size + size - before.map_or(0, |before| before.memory());
         }
     }
 
-    /// Keeps the index of an inner chunk with that of its shard, if there is room and that one is kept itself.
-    pub(crate) fn keep_nested(
+    /// Caches the index of an inner chunk with that of its shard, if there is room and that one is cached itself.
+    pub(crate) fn cache_nested_index(
         &self,
         index: &[u64],
-        outer: &KeptIndex,
+        outer: &CachedIndex,
         position: usize,
-        nested: Arc<KeptIndex>,
+        nested: Arc<CachedIndex>,
     ) {
         let Some(mut indexes) = self.indexes.known() else { return };
         let size = nested.index.memory();
         let is_kept = indexes.indexes.get(index).is_some_and(|kept| ptr::eq(&**kept, outer));
-        if is_kept && indexes.size + size <= KEPT_INDEXES {
+        if is_kept && indexes.size + size <= INDEX_CACHE_SIZE {
             let before = outer.lock_nested().insert(position, nested);
             indexes.size = indexes.size + size - before.map_or(0, |before| before.index.memory());
         }

@@ -7,35 +7,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
 use super::{Holding, MemoryBudget, Permit};
-use crate::array::Worker;
+use crate::array::Scratch;
 
-/// Threads whose workers are apart: more of them share places.
+/// Threads that have their own scratch buffers: more threads share places.
 const PLACES: usize = 8;
 
-/// A worker is counted with up to this many bytes more than its buffers have, so that small chunks need no atomic
+/// A scratch buffer set is counted with up to this many bytes more than its buffers have, so that small chunks need no atomic
 /// operation.
 const SLACK: u64 = 1 << 20;
 
-/// Bytes of a worker that is left to the next thread. Larger ones are freed.
+/// Bytes of scratch buffers that are left to the next thread. Larger ones are freed.
 const MOST_IDLE: u64 = 64 << 20;
 
 /// Workers that no thread uses, near the threads that used them last.
 #[derive(Debug, Default)]
-pub(super) struct IdleWorkers([Place; PLACES]);
+pub(super) struct IdleScratch([Place; PLACES]);
 
-/// The idle workers of some threads, on a cache line of their own.
+/// The idle scratch buffers of some threads, on their own cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place(Mutex<Vec<Counted>>);
 
-/// A worker, and the bytes of the budget that are taken for it.
+/// Scratch buffers, and the bytes of the budget that are taken for them.
 #[derive(Debug, Default)]
 struct Counted {
-    worker: Worker,
+    scratch: Scratch,
     size: u64,
 }
 
-/// A worker in use. It is given back when this is dropped.
+/// Scratch buffers in use. They return to the budget when this is dropped.
 struct InUse<'b> {
     budget: &'b MemoryBudget,
     counted: Counted,
@@ -45,26 +45,26 @@ struct InUse<'b> {
 impl MemoryBudget {
     /// Runs `work` with scratch buffers for `need` bytes in all, and waits until there are so many. The caller has
     /// checked that the budget is as large.
-    pub(crate) fn with_worker<R>(&self, need: u64, work: impl FnOnce(&mut Worker) -> R) -> R {
-        self.with_worker_and_permit(need, 0, work).0
+    pub(crate) fn with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        self.with_scratch_and_permit(need, 0, work).0
     }
 
     /// The same, and a permit for `more` bytes that lasts longer; both are taken in one step.
-    pub(crate) fn with_worker_and_permit<R>(
+    pub(crate) fn with_scratch_and_permit<R>(
         &self,
         need: u64,
         more: u64,
-        work: impl FnOnce(&mut Worker) -> R,
+        work: impl FnOnce(&mut Scratch) -> R,
     ) -> (R, Permit<'_>) {
         let mut counted = self.checkout(need.saturating_add(more));
         let size = more.min(counted.size);
         counted.size -= size;
         let permit = Permit { budget: self, size };
-        (work(&mut self.in_use(counted).counted.worker), permit)
+        (work(&mut self.in_use(counted).counted.scratch), permit)
     }
 
-    /// As [`Self::with_worker`] if the memory is free; `None` if it is not.
-    pub(crate) fn try_with_worker<R>(&self, need: u64, work: impl FnOnce(&mut Worker) -> R) -> Option<R> {
+    /// As [`Self::with_scratch`] if the memory is free; `None` if it is not.
+    pub(crate) fn try_with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> Option<R> {
         let mut counted = self.idle.take();
         let more = need.saturating_sub(counted.size);
         if more > 0 && !self.try_take(more) {
@@ -72,12 +72,12 @@ impl MemoryBudget {
             return None;
         }
         counted.size += more;
-        Some(work(&mut self.in_use(counted).counted.worker))
+        Some(work(&mut self.in_use(counted).counted.scratch))
     }
 
-    /// As [`Self::with_worker`], of a thread whose memory is counted elsewhere.
-    pub(crate) fn with_paid_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
-        work(&mut self.in_use(self.idle.take()).counted.worker)
+    /// As [`Self::with_scratch`], of a thread whose memory is counted elsewhere.
+    pub(crate) fn with_paid_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        work(&mut self.in_use(self.idle.take()).counted.scratch)
     }
 
     fn checkout(&self, need: u64) -> Counted {
@@ -90,8 +90,8 @@ impl MemoryBudget {
             return counted;
         }
         // A thread that waits holds nothing.
-        let Counted { worker, size } = counted;
-        drop(worker);
+        let Counted { scratch, size } = counted;
+        drop(scratch);
         self.release(size);
         self.take(need);
         Counted { size: need, ..Counted::default() }
@@ -101,7 +101,7 @@ impl MemoryBudget {
         InUse { budget: self, counted, _holding: Holding::new() }
     }
 
-    /// Leaves a worker to the next thread, or frees it for a thread that waits.
+    /// Leaves scratch buffers to the next thread, or frees them for a thread that waits.
     fn check_in(&self, counted: Counted) {
         self.idle.place().push(counted);
         if self.waiting.load(std::sync::atomic::Ordering::SeqCst) > 0 {
@@ -119,7 +119,7 @@ impl Drop for InUse<'_> {
             drop(counted);
             return self.budget.release(size);
         }
-        let size = counted.worker.size();
+        let size = counted.scratch.size();
         if size > MOST_IDLE {
             let all = mem::take(&mut counted).size;
             return self.budget.release(all);
@@ -136,7 +136,7 @@ impl Drop for InUse<'_> {
     }
 }
 
-impl IdleWorkers {
+impl IdleScratch {
     fn take(&self) -> Counted {
         let own = self.place().pop();
         own.or_else(|| self.0.iter().find_map(Place::try_take)).unwrap_or_default()
@@ -146,8 +146,8 @@ impl IdleWorkers {
     pub(super) fn free(&self) -> u64 {
         let all = self.0.iter().map(|place| mem::take(&mut *place.lock()));
         all.flatten()
-            .map(|Counted { worker, size }| {
-                drop(worker);
+            .map(|Counted { scratch, size }| {
+                drop(scratch);
                 size
             })
             .sum()
@@ -163,7 +163,7 @@ impl Place {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker, unless another thread is looking for one.
+    /// Scratch buffers, unless another thread holds the lock.
     fn try_take(&self) -> Option<Counted> {
         match self.0.try_lock() {
             Ok(mut workers) => workers.pop(),
