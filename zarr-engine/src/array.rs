@@ -305,7 +305,8 @@ impl Array {
     pub(crate) fn reopened(&self) -> Result<Self, Error> {
         let inner = &self.inner;
         let metadata = inner.hierarchy.stored_array(&inner.path)?;
-        let (path, place) = (inner.path.clone(), inner.place.clone());
+        let path = inner.path.clone();
+        let place = inner.place.clone();
         Self::new(inner.hierarchy.under_lock(), path, metadata, place, inner.options)
     }
 
@@ -387,7 +388,8 @@ impl ArrayInner {
         if start.iter().all(|&start| start == 0) {
             return Ok(metadata);
         }
-        let (named, grid) = (&self.resolved.named_grid, &mut metadata.chunk_grid);
+        let named = &self.resolved.named_grid;
+        let grid = &mut metadata.chunk_grid;
         let Some(moved) = named.moved(start)? else {
             let has_origin = named.moved(&vec![0; rank])?.is_some();
             return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
@@ -404,7 +406,8 @@ impl ArrayInner {
 
     /// Historic URIs of codecs are read and never written (D3-CODEC-19).
     fn spell_codecs(&self, metadata: &mut ArrayMetadata) {
-        let (registry, reading) = (self.context().registry(), Reading::new(Mode::Lenient));
+        let registry = self.context().registry();
+        let reading = Reading::new(Mode::Lenient);
         for codec in &mut metadata.codecs {
             if let Ok(plugin) = registry.codecs().find(metadata.format, &codec.identifier, &reading)
                 && plugin.identifiers.aliases.contains(&codec.identifier.as_str())

@@ -290,11 +290,14 @@ mod tests {
 
     #[test]
     fn many_threads_with_a_tiny_budget_all_end_and_never_hold_more() {
-        let (budget, held, was_exceeded) =
-            (MemoryBudget::new(100), AtomicU64::new(0), AtomicBool::new(false));
+        let budget = MemoryBudget::new(100);
+        let held = AtomicU64::new(0);
+        let was_exceeded = AtomicBool::new(false);
         thread::scope(|scope| {
             for thread in 0..16u64 {
-                let (budget, held, was_exceeded) = (&budget, &held, &was_exceeded);
+                let budget = &budget;
+                let held = &held;
+                let was_exceeded = &was_exceeded;
                 scope.spawn(move || {
                     for turn in 0..2000u64 {
                         let size = 1 + (thread * 7919 + turn * 104_729) % 100;

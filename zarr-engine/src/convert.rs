@@ -179,7 +179,8 @@ impl Conversion<'_> {
 
     /// Returns the metadata of the source. Rewrites codecs, data type and fill value if a strict reader would refuse them.
     fn strictly(&self) -> Result<ArrayMetadata, Error> {
-        let (source, mut translated) = (self.source, self.source.clone());
+        let source = self.source;
+        let mut translated = self.source.clone();
         // What is not known at all stays what it is.
         let Ok(chunk) = self.chunk() else { return Ok(translated) };
         let Ok(chain) = self.chain(&chunk) else { return Ok(translated) };

@@ -39,7 +39,8 @@ pub(crate) fn each<E: Send>(
     if threads.min(count) <= 1 {
         return (0..count).try_for_each(work);
     }
-    let (next, stop) = (AtomicUsize::new(0), Mutex::new(None));
+    let next = AtomicUsize::new(0);
+    let stop = Mutex::new(None);
     let end = |why| {
         next.store(count, Ordering::Relaxed);
         stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
@@ -130,7 +131,8 @@ pub(crate) struct IoPermit<'f> {
 impl IoBudget {
     /// With so many processors, and room for at most `bytes` bytes.
     pub(crate) fn new(processors: usize, bytes: u64) -> Self {
-        let (is_idle, has_room) = (Condvar::new(), Condvar::new());
+        let is_idle = Condvar::new();
+        let has_room = Condvar::new();
         let room = usize::try_from(bytes).unwrap_or(usize::MAX).min(IN_FLIGHT);
         Self { processors: processors.max(1), room, state: Mutex::default(), is_idle, has_room }
     }
@@ -230,7 +232,8 @@ mod tests {
 
     #[test]
     fn nothing_is_begun_after_an_error_and_the_first_one_is_returned() {
-        let (begun, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let begun = AtomicUsize::new(0);
+        let has_failed = AtomicBool::new(false);
         let error = each(1000, 4, |number| {
             begun.fetch_add(1, Ordering::SeqCst);
             match number {
@@ -272,8 +275,9 @@ mod tests {
 
     #[test]
     fn no_more_compute_at_once_than_there_are_processors() {
-        let (io_budget, computing, most) =
-            (IoBudget::new(2, u64::MAX), AtomicUsize::new(0), AtomicUsize::new(0));
+        let io_budget = IoBudget::new(2, u64::MAX);
+        let computing = AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
         each(50, 16, |_| {
             io_budget.with_cpu(|| {
                 most.fetch_max(computing.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);

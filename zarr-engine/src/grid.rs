@@ -145,7 +145,8 @@ impl Grid {
         if grid_shape.len() != rank || largest_chunk.len() != rank {
             return Err(format!("{name} does not have the {rank} dimensions of the array"));
         }
-        let (name, array_shape) = (name.to_owned(), array_shape.to_vec());
+        let name = name.to_owned();
+        let array_shape = array_shape.to_vec();
         let mut checked = Self { grid, name, array_shape, grid_shape, largest_chunk, even: None };
         checked.even = checked.evenly_divided().map_err(|error| error.to_string())?;
         Ok(checked)
@@ -295,7 +296,8 @@ impl UnevenAxis<'_> {
 
     /// One chunk, as the grid says now.
     fn cell(&self, number: u64) -> Result<Cell, GridError> {
-        let (grid, dimension) = (self.grid, self.dimension);
+        let grid = self.grid;
+        let dimension = self.dimension;
         let Range { start, end } = grid.chunk_range(dimension, number)?;
         let before = grid.before_array(dimension, number);
         let largest = grid.largest_chunk[dimension];

@@ -90,7 +90,8 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
     if store.chunk_cache().is_some() {
         return Ok(());
     }
-    let (mut around, mut inside) = (Vec::new(), Some(description));
+    let mut around = Vec::new();
+    let mut inside = Some(description);
     while let Some(description) = inside {
         let members = description.as_object();
         let name =

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn others_wait_until_it_is_given_up() {
-        let (claims, is_over) = (Claims::default(), AtomicBool::new(false));
+        let claims = Claims::default();
+        let is_over = AtomicBool::new(false);
         let claim = claims.claim(1);
         thread::scope(|scope| {
             let waits = scope.spawn(|| {

@@ -119,7 +119,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let (start, capacity, place) = (self.start, self.capacity, self.place);
+        let start = self.start;
+        let capacity = self.capacity;
+        let place = self.place;
         if let Some(home) = self.home.take() {
             return home.keep(Self { start, size: capacity, capacity, place, home: None });
         }

@@ -362,7 +362,8 @@ fn reorder(
     let mut c_stride = size;
     for dimension in (0..rank).rev() {
         let count = usize::try_from(array.shape[dimension]).map_err(CodecError::corrupt)?;
-        let (c, l) = (c_stride.cast_signed(), layout.strides[dimension].saturating_mul(size).cast_signed());
+        let c = c_stride.cast_signed();
+        let l = layout.strides[dimension].saturating_mul(size).cast_signed();
         let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
         dimensions[dimension] = Dimension { count, source_stride, destination_stride };
         c_stride = c_stride.saturating_mul(count);

@@ -64,7 +64,8 @@ impl Array {
         };
         let wanted = located.count()?.checked_mul(size);
         if wanted != Some(destination.len()) {
-            let (given, wanted) = (destination.len(), wanted.unwrap_or(usize::MAX));
+            let given = destination.len();
+            let wanted = wanted.unwrap_or(usize::MAX);
             return Err(Error::Elements(format!("{given} bytes of memory for a selection of {wanted}")));
         }
         self.inner.read_fixed(&located, size, destination, false)

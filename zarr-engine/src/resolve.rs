@@ -54,7 +54,8 @@ pub struct UsedFallback {
 
 impl fmt::Display for UsedFallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (used, unknown) = (printable(&self.used), printable(&self.unknown));
+        let used = printable(&self.used);
+        let unknown = printable(&self.unknown);
         write!(f, "{used} stands in for {unknown}, which is not known")
     }
 }

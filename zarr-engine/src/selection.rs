@@ -172,10 +172,13 @@ impl LocatedSelection {
 
 fn locate_dimensions(along: &[Along], shape: &[u64]) -> Result<LocatedSelection, Error> {
     if along.len() != shape.len() {
-        let (given, rank) = (along.len(), shape.len());
+        let given = along.len();
+        let rank = shape.len();
         return Err(Error::Selection(format!("the selection has {given} entries for {rank} dimensions")));
     }
-    let (mut result, mut runs, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut result = Vec::new();
+    let mut runs = Vec::new();
+    let mut counts = Vec::new();
     for (dimension, (along, &length)) in along.iter().zip(shape).enumerate() {
         let located = locate(along, length)
             .map_err(|what| Error::Selection(format!("dimension {dimension} of the selection: {what}")))?;
@@ -234,7 +237,8 @@ fn runs_of(list: &[u64]) -> Vec<Run> {
 fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelection, Error> {
     let count = lists.first().map_or(0, Vec::len);
     if lists.len() != shape.len() || shape.is_empty() {
-        let (given, rank) = (lists.len(), shape.len());
+        let given = lists.len();
+        let rank = shape.len();
         return Err(Error::Selection(format!("{given} lists of coordinates for {rank} dimensions")));
     }
     if let Some(other) = lists.iter().find(|list| list.len() != count) {
@@ -289,7 +293,9 @@ fn is_bracketed(text: &str) -> bool {
 
 /// Entries between commas that are not in brackets.
 fn split(text: &str) -> Result<Vec<&str>, Error> {
-    let (mut entries, mut depth, mut from) = (Vec::new(), 0usize, 0);
+    let mut entries = Vec::new();
+    let mut depth = 0usize;
+    let mut from = 0;
     for (place, character) in text.char_indices() {
         match character {
             '[' => depth += 1,

@@ -31,7 +31,8 @@ struct Along {
 impl Slabs {
     /// `None` where the piece does not cover the chunk in one box, or elements have no fixed size.
     pub(crate) fn new(pipeline: &Pipeline, piece: &Piece<'_>) -> Option<Self> {
-        let (shape, strides) = (&pipeline.array.shape, &pipeline.layout.strides);
+        let shape = &pipeline.array.shape;
+        let strides = &pipeline.layout.strides;
         let element = pipeline.array.data_type.elements().size().filter(|&element| element > 0)?;
         let whole = piece.covers(shape.iter().copied()).then(|| piece.only())??;
         let mut slabs = Self {
@@ -85,7 +86,8 @@ impl Slabs {
         if run.start > run.end || !is_whole(run.start) || !is_whole(run.end) {
             return Ok(false);
         }
-        let (mut part, dimensions) = (self.whole.clone(), &self.dimensions[..self.rank]);
+        let mut part = self.whole.clone();
+        let dimensions = &self.dimensions[..self.rank];
         let mut at = run.start;
         while at < run.end {
             // The largest box that is next: rows of the slowest dimension of which one fits.

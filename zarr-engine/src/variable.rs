@@ -31,7 +31,8 @@ impl<'a> Variable<'a> {
             )));
         };
         let (entries, _) = offsets.as_chunks::<OFFSET>();
-        let (mut last, mut are_rising) = (0, entries.first() == Some(&[0; OFFSET]));
+        let mut last = 0;
+        let mut are_rising = entries.first() == Some(&[0; OFFSET]);
         // Without a way out of the loop, several are compared at once.
         for &entry in entries {
             let offset = u64::from_ne_bytes(entry);
@@ -52,7 +53,8 @@ impl<'a> Variable<'a> {
     pub(crate) fn count_in(bytes: &[u8]) -> Option<usize> {
         let mut last = 0;
         for (count, entry) in bytes.chunks_exact(OFFSET).enumerate() {
-            let (offset, payload) = (read(entry), bytes.len() - (count + 1) * OFFSET);
+            let offset = read(entry);
+            let payload = bytes.len() - (count + 1) * OFFSET;
             if offset == payload as u64 {
                 return Some(count);
             }
@@ -97,7 +99,8 @@ impl<'a> Variable<'a> {
         let (offsets, payload) = target.split_at_mut((count + 1) * OFFSET);
         let (offsets, _) = offsets.as_chunks_mut::<OFFSET>();
         offsets[0] = [0; OFFSET];
-        let (mut position, mut end) = (1, 0);
+        let mut position = 1;
+        let mut end = 0;
         for &(from, count) in runs {
             let (first, run) = self.run(from, count);
             payload[end..end + run.len()].copy_from_slice(run);
@@ -147,7 +150,8 @@ pub(crate) fn each_run(
         *count = 1;
     }
     for_each_index(&counts, |_, index| {
-        let (mut from, mut to) = (0, 0);
+        let mut from = 0;
+        let mut to = 0;
         for (dimension, (run, &number)) in strided_box.runs().iter().zip(index).enumerate() {
             let element = run.start.wrapping_add_signed(run.step.wrapping_mul(number as i64));
             from += usize::try_from(element).unwrap_or(usize::MAX).saturating_mul(layout.strides[dimension]);
@@ -159,7 +163,8 @@ pub(crate) fn each_run(
 
 /// Which of the offsets does not rise from 0.
 fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
-    let (mut last, count) = (0, entries.len() - 1);
+    let mut last = 0;
+    let count = entries.len() - 1;
     for (number, &entry) in entries.iter().enumerate() {
         let offset = u64::from_ne_bytes(entry);
         if offset < last || (number == 0 && offset != 0) {

@@ -54,7 +54,8 @@ impl Array {
                 Ok(Source::Fixed { bytes, element: size })
             }
             Elements::Fixed { size, .. } => {
-                let (given, name) = (bytes.len(), self.data_type().name());
+                let given = bytes.len();
+                let name = self.data_type().name();
                 Err(Error::Elements(format!("{given} bytes for {count} elements of {size} bytes ({name})")))
             }
             Elements::Variable => {
@@ -229,7 +230,8 @@ impl Array {
 
     /// How many elements there are in `bytes`.
     fn count_in(&self, bytes: &[u8]) -> Result<usize, Error> {
-        let (size, name) = (bytes.len(), self.data_type().name());
+        let size = bytes.len();
+        let name = self.data_type().name();
         let count = match self.data_type().elements() {
             Elements::Fixed { size: element, .. } => {
                 size.checked_div(element).filter(|count| count * element == size)
@@ -243,7 +245,8 @@ impl Array {
 
     /// The length along `dimension` as it is, and as it is with `count` more elements.
     fn rows_to_append(&self, dimension: usize, count: usize) -> Result<(u64, u64), Error> {
-        let (shape, count) = (self.shape(), count as u64);
+        let shape = self.shape();
+        let count = count as u64;
         let Some(&length) = shape.get(dimension) else {
             let rank = shape.len();
             return Err(Error::Selection(format!("dimension {dimension} of an array of {rank} dimensions")));

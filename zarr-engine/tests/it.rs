@@ -74,7 +74,8 @@ fn change_both(locks: &NodeLocks, tree: &Tree) {
 
 /// With this number of locks: where there are few, nodes share them.
 fn run(count: usize) {
-    let (locks, tree) = (Arc::new(NodeLocks::new(count)), Arc::new(Tree::default()));
+    let locks = Arc::new(NodeLocks::new(count));
+    let tree = Arc::new(Tree::default());
     let jobs: [fn(&NodeLocks, &Tree); 5] = [
         |locks, tree| change_node(locks, tree, 0),
         |locks, tree| change_node(locks, tree, 0),
@@ -83,7 +84,8 @@ fn run(count: usize) {
         change_both,
     ];
     let threads = jobs.map(|job| {
-        let (locks, tree) = (Arc::clone(&locks), Arc::clone(&tree));
+        let locks = Arc::clone(&locks);
+        let tree = Arc::clone(&tree);
         thread::spawn(move || job(&locks, &tree))
     });
     for thread in threads {

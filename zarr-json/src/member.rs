@@ -21,7 +21,8 @@ pub struct Member {
 ///
 /// The error of [`parse()`](super::parse()).
 pub fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<Member, ParseError> {
-    let (mut value, mut names) = (None, Names::default());
+    let mut value = None;
+    let mut names = Names::default();
     let ((), remarks) = read(bytes, options, |parser| {
         if parser.next() != Some(b'{') {
             return skip(parser, &mut names, 0);

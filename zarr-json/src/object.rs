@@ -56,7 +56,8 @@ impl Object {
 
     /// Sets a member: in its place if there is one of this name, whose value is returned, else at the end.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Option<Value> {
-        let (name, value) = (name.as_ref(), value.into());
+        let name = name.as_ref();
+        let value = value.into();
         if let Some(old) = self.get_mut(name) {
             return Some(mem::replace(old, value));
         }

@@ -165,7 +165,8 @@ pub(super) enum Place<'p> {
 impl Place<'_> {
     /// The JSON pointer.
     fn path(&self) -> String {
-        let (mut place, mut path) = (self, String::new());
+        let mut place = self;
+        let mut path = String::new();
         loop {
             (place, path) = match place {
                 Place::Document => return path,

@@ -21,7 +21,8 @@ pub struct ParseError {
 impl ParseError {
     /// For a fault behind `offset` of `bytes`.
     pub(super) fn at(bytes: &[u8], offset: usize, kind: ParseErrorKind) -> Self {
-        let (mut line, mut column) = (1, 1);
+        let mut line = 1;
+        let mut column = 1;
         if !kind.concerns_the_whole() {
             let before = String::from_utf8_lossy(&bytes[..offset]);
             let last = before.rsplit('\n').next().unwrap_or_default();

@@ -117,7 +117,8 @@ fn or_null(mut schema: Value) -> Value {
 /// An integer within its type, or in a smaller range around 0 or 1 if its type is not taken whole.
 fn integer<T: DeserializeOwned>(path: &[Step], least: i128, most: i128) -> Value {
     let takes = |number: i128| takes::<T>(path, &Value::Number(number.into()));
-    let (mut low, mut high) = (least, most);
+    let mut low = least;
+    let mut high = most;
     if let Some(inside) = [0, 1, -1].into_iter().find(|&number| takes(number)) {
         if !takes(least) {
             low = edge(inside, least, takes);
@@ -157,7 +158,8 @@ fn object<T: DeserializeOwned>(path: &mut Vec<Step>, members: &[&'static str]) -
 
 /// The members without which the struct at `path` is not taken: each that is said to be missing is given.
 fn required<T: DeserializeOwned>(path: &mut Vec<Step>, properties: &Object) -> Vec<&'static str> {
-    let (mut names, mut given) = (Vec::new(), Object::new());
+    let mut names = Vec::new();
+    let mut given = Object::new();
     while let Some(Err(DeFault::Missing(name))) = give::<T>(path, &Value::Object(given.clone())) {
         let Some(schema) = properties.get(name).filter(|_| !names.contains(&name)) else { break };
         names.push(name);
@@ -179,7 +181,8 @@ fn refuses_unknown_members<T: DeserializeOwned>(path: &[Step]) -> bool {
 }
 
 fn variants_of<T: DeserializeOwned>(path: &mut Vec<Step>, variants: &[&'static str]) -> Value {
-    let (mut names, mut schemas) = (Vec::new(), Vec::new());
+    let mut names = Vec::new();
+    let mut schemas = Vec::new();
     for &name in variants {
         path.push(Step::Variant(name));
         if let Some(Asked::Unit) = ask::<T>(path) {

@@ -277,7 +277,8 @@ fn an_object_of_many_members_is_read_in_linear_time() {
 /// Tests D3-DOC-05.
 #[test]
 fn the_order_of_members_is_kept_but_carries_no_meaning() {
-    let (one, other) = (read(r#"{"b":1,"a":{"x":1,"y":2}}"#), read(r#"{"a":{"y":2,"x":1},"b":1}"#));
+    let one = read(r#"{"b":1,"a":{"x":1,"y":2}}"#);
+    let other = read(r#"{"a":{"y":2,"x":1},"b":1}"#);
     assert_eq!(one, other);
     assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["b", "a"]);
     assert_eq!(other.as_object().unwrap().keys().collect::<Vec<_>>(), ["a", "b"]);
@@ -291,7 +292,8 @@ fn the_order_of_members_is_kept_but_carries_no_meaning() {
 #[test]
 fn objects_behave_as_lists_of_pairs() {
     for names in [8, 100] {
-        let (mut object, mut model) = (Object::new(), Vec::<(String, Value)>::new());
+        let mut object = Object::new();
+        let mut model = Vec::<(String, Value)>::new();
         for bits in random().take(4000) {
             let name = format!("n{}", bits % names);
             let position = model.iter().position(|(other, _)| *other == name);
@@ -473,7 +475,8 @@ fn random_string(bits: u64) -> String {
 
 #[test]
 fn values_are_made_from_expressions_pairs_and_indices() {
-    let (name, level) = ("level", -7_i8);
+    let name = "level";
+    let level = -7_i8;
     let value = crate::json!({
         (name): level, "sum": 1 + 1, "none": null, "empty": {}, "list": [level, [null], {"a": level.abs()}, -1.5],
     });

@@ -175,7 +175,8 @@ fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Versi
         return Err(error(format!("is \"{uri}\", which does not end in a version such as /3.0")));
     };
     if version.major != 3 {
-        let (major, minor) = (version.major, version.minor);
+        let major = version.major;
+        let minor = version.minor;
         return Err(error(format!(
             "says version {major}.{minor}; only 3.0 and later versions 3.Y are known"
         )));
@@ -203,7 +204,8 @@ fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Versi
 fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), DocumentError> {
     const MEMBER: &str = "metadata_encoding";
     let mut members = Members::of_member(MEMBER, value)?;
-    let (name, suffix) = (members.string("type")?, members.string("metadata_key_suffix")?);
+    let name = members.string("type")?;
+    let suffix = members.string("metadata_key_suffix")?;
     let encoding = match members.optional("extension") {
         None if name == "json" => json(),
         None => {

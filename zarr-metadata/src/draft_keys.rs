@@ -77,7 +77,8 @@ impl Keys {
     }
 
     fn document(&self, path: &NodePath, kind: NodeKind) -> Result<Key, KeyError> {
-        let (name, suffix) = (kind_name(kind), &self.suffix);
+        let name = kind_name(kind);
+        let suffix = &self.suffix;
         let key = match self.generation {
             Generation::A if path.is_root() => format!("meta/root.{name}{suffix}"),
             Generation::A => format!("meta/root{path}.{name}{suffix}"),

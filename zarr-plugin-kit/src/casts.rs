@@ -188,7 +188,8 @@ where
 impl<T: Cast<Bit>> Cast<Bit> for Complex<T> {
     #[inline]
     fn cast(self) -> Bit {
-        let (Bit(real), Bit(imaginary)) = (self.0.cast(), self.1.cast());
+        let Bit(real) = self.0.cast();
+        let Bit(imaginary) = self.1.cast();
         Bit(real | imaginary)
     }
 }
@@ -221,7 +222,8 @@ mod tests {
             (2.980_232_238_769_532e-8, 1),
         ];
         for (from, to) in cases {
-            let (positive, negative): (f16, f16) = (from.cast(), (-from).cast());
+            let positive: f16 = from.cast();
+            let negative: f16 = (-from).cast();
             assert_eq!((positive.to_bits(), negative.to_bits()), (to, to | 0x8000), "{from}");
         }
         let not_a_number: f16 = f64::NAN.cast();

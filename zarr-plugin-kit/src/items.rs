@@ -48,7 +48,8 @@ impl<'a> Items<'a> {
 
     /// One after the other.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let (payload, mut start) = (self.payload, 0);
+        let payload = self.payload;
+        let mut start = 0;
         self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
     }
 
@@ -115,7 +116,8 @@ pub fn encode(
     head.copy_from_slice(&number.to_le_bytes());
     let mut start = 0;
     for end in items.ends() {
-        let (size, from) = (end - start, &items.payload[start..]);
+        let size = end - start;
+        let from = &items.payload[start..];
         let (length, bytes) = rest.split_at_mut(WORD);
         length.copy_from_slice(&u32::try_from(size).map_err(too_many)?.to_le_bytes());
         copy(from, bytes, size);

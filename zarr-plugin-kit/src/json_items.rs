@@ -134,7 +134,8 @@ pub fn put_elements(
     }
     let mut items = Vec::new();
     flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;
-    let (mut offsets, mut payload) = (vec![0; OFFSET], String::new());
+    let mut offsets = vec![0; OFFSET];
+    let mut payload = String::new();
     for item in items {
         payload.push_str(&zarr_json::to_item(item));
         offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());

@@ -27,7 +27,8 @@ pub fn encode(
     encoded: &mut Output<'_>,
     mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Progress, CodecError>,
 ) -> Result<(), CodecError> {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     loop {
         let room = encoded.spare(encoded.remaining().clamp(1, STEP))?;
         let now = step(&decoded[read..], room)?;
@@ -51,7 +52,8 @@ pub fn decode<'e>(
     decoded: &mut Output<'_>,
     mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Progress, CodecError>,
 ) -> Result<&'e [u8], CodecError> {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     loop {
         // A full output may still be followed by the end of the stream, which one byte of room lets through.
         let mut beyond = [0];

@@ -69,7 +69,8 @@ pub fn check_same(
     (dtype, order): (&dyn DataType, &ByteOrder),
     array: &ArrayRepresentation,
 ) -> Result<(), CodecError> {
-    let (name, array_name) = (dtype.name(), array.data_type.name());
+    let name = dtype.name();
+    let array_name = array.data_type.name();
     if Number::or_time(&*array.data_type) != Number::or_time(dtype) {
         return Err(CodecError::configuration(format!(
             "`{member}` is `{name}`, and the chunk holds `{array_name}`"
@@ -77,7 +78,8 @@ pub fn check_same(
     }
     let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
     if have_orders(creation) && ordered && *order != array.byte_order {
-        let (order, other) = (order_name(order), order_name(&array.byte_order));
+        let order = order_name(order);
+        let other = order_name(&array.byte_order);
         return Err(CodecError::configuration(format!(
             "`{member}` is {order} `{name}`, and the chunk is {other}"
         )));

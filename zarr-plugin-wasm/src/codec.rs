@@ -65,8 +65,8 @@ impl Recipe {
     fn start(&self) -> Result<(Guest, Address, Address), Failure> {
         let (guest, plugin) = entry::start(&self.module)?;
         let item = entry::item(&guest, plugin, self.item)?;
-        let (vtable, context) =
-            (guest.get_u32::<Item>(item, "vtable")?, guest.get_u32::<Item>(item, "context")?);
+        let vtable = guest.get_u32::<Item>(item, "vtable")?;
+        let context = guest.get_u32::<Item>(item, "context")?;
         Ok((guest, vtable, context))
     }
 
@@ -91,7 +91,8 @@ impl Recipe {
         let value = guest.take(Guest::inside::<CodecInstance>(out, "value")?)?;
         let member = |member| guest.get_u32::<CodecInstance>(out, member);
         let checksum = (member("checksum_size")?, member("checksum_at_start")? != 0);
-        let (this, form) = (member("self")?, member("form")?);
+        let this = member("self")?;
+        let form = member("form")?;
         let warnings = guest.warnings();
         Ok(Made { guest, functions, this, form, checksum, value, warnings })
     }
@@ -116,7 +117,8 @@ pub(crate) fn create(
         if made.form == abi::FORM_VALUE {
             return value_codec(&parse(&made.value)?);
         }
-        let (form, (size, at_start)) = (made.form, made.checksum);
+        let form = made.form;
+        let (size, at_start) = made.checksum;
         let codec = WasmCodec {
             recipe: recipe.clone(),
             entry: entry.clone(),
@@ -155,7 +157,8 @@ pub(crate) fn translate(
         guest.begin(0);
         let shown = Entry::of(creation).put(&mut guest)?;
         let decoded = put_representation(&mut guest, decoded)?;
-        let (json, err) = (guest.put::<Buf>(&[])?, guest.put::<Buf>(&[])?);
+        let json = guest.put::<Buf>(&[])?;
+        let err = guest.put::<Buf>(&[])?;
         let status = guest.call(&translate, (context, shown, decoded, format_number(format), json, err))?;
         guest.outcome(status, err)?;
         match parse(&guest.take(json)?)? {
@@ -224,7 +227,8 @@ impl WasmCodec {
             let encoded_size = required(&made.functions.encoded_size, "encoded_size")?;
             let guest = &mut made.guest;
             let decoded = put_representation(guest, decoded)?;
-            let (size, err) = (guest.put::<abi::Size>(&[])?, guest.put::<Buf>(&[])?);
+            let size = guest.put::<abi::Size>(&[])?;
+            let err = guest.put::<Buf>(&[])?;
             let status = guest.call(encoded_size, (made.this, decoded, size, err))?;
             guest.outcome(status, err)?;
             size_at(guest, size)
@@ -307,7 +311,8 @@ impl ArrayToArrayCodec for WasmCodec {
             let encoded_array = required(&made.functions.encoded_array, "encoded_array")?;
             let guest = &mut made.guest;
             let shown = put_array(guest, decoded)?;
-            let (json, err) = (guest.put::<Buf>(&[])?, guest.put::<Buf>(&[])?);
+            let json = guest.put::<Buf>(&[])?;
+            let err = guest.put::<Buf>(&[])?;
             let data_type = guest.put::<DataTypeHandle>(&[])?;
             let status = guest.call(encoded_array, (made.this, shown, json, data_type, err))?;
             guest.outcome(status, err)?;
@@ -356,7 +361,8 @@ impl WasmChecksum {
             let guest = &mut made.guest;
             let text = guest.put_text(bytes)?;
             let text = guest.put::<Str>(&[("ptr", text & 0xffff_ffff), ("len", text >> 32)])?;
-            let (checksum, err) = (guest.put_bytes(&vec![0; self.size])?, guest.put::<Buf>(&[])?);
+            let checksum = guest.put_bytes(&vec![0; self.size])?;
+            let err = guest.put::<Buf>(&[])?;
             let status = guest.call(function, (made.this, text, checksum, err))?;
             guest.outcome(status, err)?;
             Ok(guest.bytes(checksum, self.size)?.to_vec())
@@ -384,7 +390,8 @@ impl BytesToBytesCodec for WasmChecksum {
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         let Some(content) = encoded.len().checked_sub(self.size) else {
-            let (there, size) = (encoded.len(), self.size);
+            let there = encoded.len();
+            let size = self.size;
             return Err(CodecError::corrupt(format!("{there} bytes are too few for a checksum of {size}")));
         };
         let (stored, content) = if self.at_start {

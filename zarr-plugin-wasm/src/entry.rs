@@ -57,7 +57,8 @@ pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
     let entry = entry.ok_or_else(|| Failure::broken("its entry takes or gives something else"))?;
     let host =
         guest.put::<Host>(&[("abi_major", abi::ABI_MAJOR.into()), ("abi_minor", abi::ABI_MINOR.into())])?;
-    let (out, err) = (guest.put_bytes(&[0; 4])?, guest.put::<Buf>(&[])?);
+    let out = guest.put_bytes(&[0; 4])?;
+    let err = guest.put::<Buf>(&[])?;
     let status = guest.call(&entry, (host, out, err))?;
     guest.outcome(status, err)?;
     let plugin = guest.address_at(out)?;
@@ -66,8 +67,8 @@ pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
 
 /// Where the item is that is listed at `number`.
 pub(crate) fn item(guest: &Guest, plugin: Address, number: u32) -> Result<Address, Failure> {
-    let (items, count) =
-        (guest.get_u32::<Plugin>(plugin, "items")?, guest.get_u32::<Plugin>(plugin, "n_items")?);
+    let items = guest.get_u32::<Plugin>(plugin, "items")?;
+    let count = guest.get_u32::<Plugin>(plugin, "n_items")?;
     let at = number.checked_mul(4).and_then(|bytes| items.checked_add(bytes)).filter(|_| number < count);
     guest.address_at(at.ok_or_else(|| Failure::broken(format!("it has no item {number} any more")))?)
 }
@@ -81,8 +82,10 @@ struct Texts<'g> {
 impl Texts<'_> {
     fn found(&mut self, plugin: Address, abi: (u16, u16)) -> Result<Found, Failure> {
         let mut text = |member| self.text::<Plugin>(plugin, member);
-        let (name, version, license, build) =
-            (text("name")?, text("version")?, text("license")?, text("build")?);
+        let name = text("name")?;
+        let version = text("version")?;
+        let license = text("license")?;
+        let build = text("build")?;
         let count = at_most(self.guest.get_u32::<Plugin>(plugin, "n_items")?)?;
         let mut codecs = Vec::new();
         for number in 0..count {
@@ -97,8 +100,8 @@ impl Texts<'_> {
 
     fn codec(&mut self, item: Address) -> Result<(Identifiers, About), Failure> {
         let mut aliases = Vec::new();
-        let (first, count) =
-            (self.guest.get_u32::<Item>(item, "aliases")?, self.guest.get_u32::<Item>(item, "n_aliases")?);
+        let first = self.guest.get_u32::<Item>(item, "aliases")?;
+        let count = self.guest.get_u32::<Item>(item, "n_aliases")?;
         for number in 0..at_most(count)? {
             let at = number.checked_mul(8).and_then(|bytes| first.checked_add(bytes));
             aliases

@@ -189,7 +189,8 @@ impl Guest {
 
     /// The bytes that a `zarr_str` names.
     pub(crate) fn text(&self, at: Address, most: u32) -> Result<&[u8], Failure> {
-        let (start, len) = (self.get_u32::<Str>(at, "ptr")?, self.get_u32::<Str>(at, "len")?);
+        let start = self.get_u32::<Str>(at, "ptr")?;
+        let len = self.get_u32::<Str>(at, "len")?;
         if len > most {
             return Err(Failure::broken(format!("it lists a text of {len} bytes")));
         }
@@ -198,7 +199,8 @@ impl Guest {
 
     /// Copies what the guest has filled in, and gives it back.
     pub(crate) fn take(&mut self, buffer: Address) -> Result<Vec<u8>, Failure> {
-        let (start, len) = (self.get_u32::<Buf>(buffer, "ptr")?, self.get_u32::<Buf>(buffer, "len")?);
+        let start = self.get_u32::<Buf>(buffer, "ptr")?;
+        let len = self.get_u32::<Buf>(buffer, "len")?;
         let taken = match (start, len) {
             (_, 0) => Ok(Vec::new()),
             (0, _) => Err(Failure::broken(format!("it returned {len} bytes at NULL"))),

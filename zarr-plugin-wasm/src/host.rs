@@ -197,7 +197,8 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
     if wanted > before {
         let capacity = wanted.max(before.saturating_mul(2)).min(lent.limit);
         let start = place(context, capacity as usize)?;
-        let (from, to) = (lent.start as usize, start as usize);
+        let from = lent.start as usize;
+        let to = start as usize;
         let bytes = memory.data_mut(&mut *context);
         // Both are places that the host has chosen in this memory.
         bytes.copy_within(from..from + before as usize, to);
@@ -220,7 +221,8 @@ pub(crate) fn warn(mut caller: Caller<'_, State>, _context: Address, message: Ad
         return;
     }
     let text = u64::from_le_bytes(text);
-    let (at, len) = ((text & 0xffff_ffff) as usize, (text >> 32) as usize);
+    let at = (text & 0xffff_ffff) as usize;
+    let len = (text >> 32) as usize;
     let mut bytes = vec![0; len.min(MAX_WARNING as usize)];
     if memory.read(&context, at, &mut bytes).is_ok() && context.data().warnings.len() < MAX_WARNINGS {
         caller.data_mut().warnings.push(String::from_utf8_lossy(&bytes).into_owned());

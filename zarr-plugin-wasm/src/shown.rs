@@ -109,13 +109,15 @@ pub(crate) fn put_array(guest: &mut Guest, array: &ArrayRepresentation) -> Resul
         Elements::Fixed { size, units: Units::Fields(units) } => (*size, 0, &units[..]),
     };
     let unit = |unit: &zarr_spec::Unit| {
-        let (offset, size) = (u32::try_from(unit.offset).ok()?, u32::try_from(unit.size).ok()?);
+        let offset = u32::try_from(unit.offset).ok()?;
+        let size = u32::try_from(unit.size).ok()?;
         Some([offset.to_le_bytes(), size.to_le_bytes()].concat())
     };
     let unit_bytes: Option<Vec<Vec<u8>>> = units.iter().map(unit).collect();
     let unit_bytes = unit_bytes.ok_or_else(|| too_large("an element"))?.concat();
     let shape: Vec<u8> = array.shape.iter().flat_map(|length| length.to_le_bytes()).collect();
-    let (units_at, shape_at) = (guest.put_bytes(&unit_bytes)?, guest.put_bytes(&shape)?);
+    let units_at = guest.put_bytes(&unit_bytes)?;
+    let shape_at = guest.put_bytes(&shape)?;
     let name = guest.put_text(array.data_type.name().as_bytes())?;
     let fill_value = guest.put_text(array.fill_value.bytes())?;
     let at = guest.put::<abi::Array>(&[

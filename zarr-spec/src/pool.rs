@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn there_are_as_many_contexts_as_callers_at_a_time() {
-        let (pool, made, meeting) = (Pool::new(), AtomicUsize::new(0), Barrier::new(3));
+        let pool = Pool::new();
+        let made = AtomicUsize::new(0);
+        let meeting = Barrier::new(3);
         let make = || made.fetch_add(1, Ordering::SeqCst);
         assert_eq!(pool.with(make, |number| *number), 0);
         thread::scope(|scope| {

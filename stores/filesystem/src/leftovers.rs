@@ -48,7 +48,8 @@ impl FilesystemStore {
     ///
     /// [`StoreError::Io`].
     pub fn leftovers(&self) -> Result<Vec<Leftover>, StoreError> {
-        let (mut leftovers, now) = (Vec::new(), SystemTime::now());
+        let mut leftovers = Vec::new();
+        let now = SystemTime::now();
         let mut folders = vec![self.path().to_owned()];
         while let Some(folder) = folders.pop() {
             match look_into(&folder, now, &mut leftovers, &mut folders) {

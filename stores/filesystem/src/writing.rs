@@ -236,7 +236,8 @@ mod tests {
     fn a_failure_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
-        let (mut path, mut other) = (OsString::new(), OsString::new());
+        let mut path = OsString::new();
+        let mut other = OsString::new();
         let place = |path: &mut OsString| *path = folder.path().join("temporary").into();
         let mut temporary = Temporary::create(&mut path, place, None).unwrap();
         temporary.write(b"v", false).unwrap();

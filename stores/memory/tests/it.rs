@@ -46,7 +46,8 @@ zarr_conformance::test_rules! { holds;
 #[test]
 fn reading_shares_the_bytes_that_were_stored() {
     let store = MemoryStore::new();
-    let (key, value) = (Key::new("k").unwrap(), Bytes::from(vec![7; 1000]));
+    let key = Key::new("k").unwrap();
+    let value = Bytes::from(vec![7; 1000]);
     store.set(&key, value.clone().into()).unwrap();
     let part = |range| match store.get(&key, range, &mut Output::at_most(1000)).unwrap().unwrap().contents {
         Contents::Shared(bytes) => bytes,

@@ -40,13 +40,16 @@ impl<'s> Batch<'s> {
     pub(crate) fn new(store: &'s RemoteStore, requests: Vec<Request>, budget: usize) -> Self {
         let (send, receive) = channel();
         let waiting = requests.into_iter().enumerate().peekable();
-        let (room, learned) = (Arc::new(Room::new(budget)), Learned { budget, expected: 0, came: 0 });
+        let room = Arc::new(Room::new(budget));
+        let learned = Learned { budget, expected: 0, came: 0 };
         Self { store, waiting, room, count: 0, bytes: 0, learned, tasks: JoinSet::new(), send, receive }
     }
 
     /// Begins as many requests as there is room for.
     fn begin(&mut self) {
-        let (count, bytes, learned) = (self.count, self.bytes, &self.learned);
+        let count = self.count;
+        let bytes = self.bytes;
+        let learned = &self.learned;
         let has_room = |(_, next): &(usize, Request)| {
             let all = (count + 1, bytes.saturating_add(next.expected_size));
             count == 0 || count < CONCURRENCY && learned.fits(all)
@@ -65,7 +68,8 @@ impl<'s> Batch<'s> {
         let promise = Promise { send: self.send.clone(), expected, number, place, is_kept: false };
         match self.store.runtime.handle() {
             Ok(handle) => {
-                let (inside, room) = (Arc::clone(&self.store.inside), Some(Arc::clone(&self.room)));
+                let inside = Arc::clone(&self.store.inside);
+                let room = Some(Arc::clone(&self.room));
                 let task = async move {
                     let fetched = inside.fetch(&Part { key, range, limit, room }).await;
                     promise.keep(fetched);
@@ -122,7 +126,8 @@ impl Learned {
     /// Whether there is room for what will come of so many requests, of which so many bytes are expected. The first
     /// answers say little.
     fn fits(&self, (count, expected): (usize, usize)) -> bool {
-        let (budget, little) = (self.budget as u128, (self.budget / 4).max(1) as u128);
+        let budget = self.budget as u128;
+        let little = (self.budget / 4).max(1) as u128;
         let comes = (expected as u128).saturating_mul(self.came.saturating_add(little));
         let comes = comes / self.expected.saturating_add(little);
         expected <= self.budget || comes.saturating_add((count * AHEAD) as u128) <= budget

@@ -143,7 +143,8 @@ impl Inside {
 
     /// What is wanted, out of what comes.
     async fn received(&self, part: &Part, got: GetResult) -> Result<Response, StoreError> {
-        let (comes, state) = (got.range.clone(), got.meta.clone());
+        let comes = got.range.clone();
+        let state = got.meta.clone();
         let wanted = part.range.within(state.size);
         let too_large = || StoreError::TooLarge {
             key: part.key.to_string(),

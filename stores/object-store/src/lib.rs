@@ -136,7 +136,8 @@ impl RemoteStore {
     }
 
     fn at(store: Arc<dyn ObjectStore>, place: Place, capabilities: Capabilities) -> Self {
-        let (ranges, is_there) = (AtomicU8::new(fetch::ALL), AtomicBool::new(false));
+        let ranges = AtomicU8::new(fetch::ALL);
+        let is_there = AtomicBool::new(false);
         let inside = Arc::new(Inside { store, place, ranges, is_there });
         Self { inside, runtime: Runtime::default(), capabilities }
     }

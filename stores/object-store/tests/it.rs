@@ -92,7 +92,8 @@ zarr_conformance::test_rules! { holds;
 
 #[test]
 fn every_rule_for_stores_holds_over_the_wire() {
-    let (count, objects) = (AtomicUsize::new(0), Objects::default());
+    let count = AtomicUsize::new(0);
+    let objects = Objects::default();
     let server = Server::start(s3(objects));
     let make = || bucket(&server, &format!("{}/é &<\">", count.fetch_add(1, Ordering::Relaxed)));
     assert_eq!(check_rules(&make, &rule_names().collect::<Vec<_>>()), Ok(()));
@@ -117,12 +118,14 @@ fn a_store_works_and_ends_inside_of_somebody_elses_runtime() {
 #[test]
 fn every_character_of_a_key_arrives() {
     let objects = Objects::default();
-    let (server, files) = (Server::start(s3(Arc::clone(&objects))), Arc::clone(&objects));
+    let server = Server::start(s3(Arc::clone(&objects)));
+    let files = Arc::clone(&objects);
     let plain = Server::start(move |asked| match files.lock().unwrap().get(&asked.path()[1..]) {
         Some(bytes) => value(asked, bytes),
         None => Reply::new(404, ""),
     });
-    let (store, plain) = (bucket(&server, "p"), opened(&format!("{}/p/", plain.url())).unwrap());
+    let store = bucket(&server, "p");
+    let plain = opened(&format!("{}/p/", plain.url())).unwrap();
     let characters = (' '..='~').chain(['é', '\u{65e5}', '\u{1f980}', '\u{feff}']).filter(|one| *one != '/');
     let mut names: Vec<String> = characters.map(|one| format!("a{one}b/{one}{one}{one}")).collect();
     names.extend(["%2e%2e/%2F", "a%20b", "...", "a/.b", "+", "~", "e\u{301}"].map(str::to_owned));
@@ -261,7 +264,8 @@ fn what_a_server_gets_wrong_is_an_error_that_says_it() {
 #[test]
 fn a_server_that_is_not_there_is_an_error_within_seconds() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (begun, url) = (Instant::now(), format!("http://127.0.0.1:{port}/data"));
+    let begun = Instant::now();
+    let url = format!("http://127.0.0.1:{port}/data");
     let store = opened(&url).unwrap();
     let error = refused(get_value(&*store, &key("v"), 100));
     assert!(error.contains("efused") && error.contains(&format!("reading `{url}/v`")), "{error}");
@@ -478,7 +482,8 @@ fn urls_and_descriptions_that_make_no_sense_say_why() {
 
 #[test]
 fn many_threads_wait_at_the_same_time() {
-    let (server, seen) = (slow(Duration::from_millis(50)), Mutex::new(0));
+    let server = slow(Duration::from_millis(50));
+    let seen = Mutex::new(0);
     let store = opened(&server.url()).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {

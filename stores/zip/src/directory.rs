@@ -146,11 +146,14 @@ struct Extent {
 /// What is wrong with it, in words.
 pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     let archive = locate(source)?;
-    let (start, end) = (archive.directory_offset(), archive.eocd_offset());
+    let start = archive.directory_offset();
+    let end = archive.eocd_offset();
     if end - start.min(end) > LARGEST {
         return Err(format!("its directory has more than {LARGEST} bytes"));
     }
-    let (mut entries, mut extents, mut count) = (Vec::new(), Vec::new(), 0_u64);
+    let mut entries = Vec::new();
+    let mut extents = Vec::new();
+    let mut count = 0_u64;
     let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let mut records = archive.entries(&mut buffer);
     while let Some(record) =
@@ -214,7 +217,8 @@ fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
     let name = name_of(record)?;
     // Some programs begin all names so.
     let key = Key::new(name.strip_prefix("./").unwrap_or(&name)).ok()?;
-    let (encoded_size, size) = (record.compressed_size_hint(), record.uncompressed_size_hint());
+    let encoded_size = record.compressed_size_hint();
+    let size = record.uncompressed_size_hint();
     let form = match record.compression_method() {
         _ if record.flags().is_encrypted() => Form::Refused(Refusal::Encrypted),
         _ if record.mode().is_symlink() => Form::Refused(Refusal::Link),

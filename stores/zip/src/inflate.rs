@@ -54,7 +54,8 @@ impl Inflater {
                 encoded.start += more as u64;
                 unread = 0..more;
             }
-            let (done, before) = (self.stream.total_out(), self.stream.total_in());
+            let done = self.stream.total_out();
+            let before = self.stream.total_in();
             let is_wanted = part.contains(&done);
             let target = if is_wanted {
                 let more = usize::try_from(STEP.min(part.end - done))?;

@@ -75,7 +75,8 @@ fn add(
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), StoreError> {
     let changed = || failed(key.as_str(), "its value changed while it was read".into());
-    let (mut done, mut state) = (0, None);
+    let mut done = 0;
+    let mut state = None;
     loop {
         let mut output = buffer.output(PIECE);
         let range = ByteRange::Range { offset: done, size: PIECE as u64 };

@@ -65,7 +65,8 @@ fn put_middle(to: &mut Vec<u8>, entry: &Entry) {
 
 /// An archive as APPNOTE.TXT has it: local headers and bytes, the directory, its end.
 fn archive(entries: &[Entry], comment: &[u8]) -> Vec<u8> {
-    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut directory = Vec::new();
     for entry in entries {
         let at = entry.at.map_or(bytes.len() as u64, u64::from);
         bytes.extend_from_slice(b"PK\x03\x04\x14\0");
@@ -78,7 +79,8 @@ fn archive(entries: &[Entry], comment: &[u8]) -> Vec<u8> {
         put(&mut directory, &[(0, 2), (0, 2), (0, 2), (entry.attributes.into(), 4), (at, 4)]);
         directory.extend_from_slice(&entry.name);
     }
-    let (start, count) = (bytes.len() as u64, entries.len() as u64);
+    let start = bytes.len() as u64;
+    let count = entries.len() as u64;
     bytes.extend_from_slice(&directory);
     bytes.extend_from_slice(b"PK\x05\x06\0\0\0\0");
     put(
@@ -243,7 +245,8 @@ fn many_threads_read_at_the_same_time() {
     let store = ZipStore::open(&path).unwrap();
     thread::scope(|scope| {
         for start in 0..4 {
-            let (store, values) = (&store, &values);
+            let store = &store;
+            let values = &values;
             scope.spawn(move || {
                 for number in (0..values.len()).map(|number| (number + 10 * start) % values.len()) {
                     assert_eq!(value(store, &number.to_string()).unwrap().unwrap(), values[number]);

@@ -90,7 +90,8 @@ struct Value {
 
 impl Kept {
     pub(crate) fn new(limit: usize) -> Self {
-        let (items, values) = (Lru::new(), HashMap::new());
+        let items = Lru::new();
+        let values = HashMap::new();
         Self { limit, size: 0, items, values, changes: [0; COUNTERS], uses: 0 }
     }
 

@@ -65,7 +65,8 @@ impl<T> Lru<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let mut next = self.oldest;
         std::iter::from_fn(move || {
-            let (at, slot) = (next, self.slots.get(next)?);
+            let at = next;
+            let slot = self.slots.get(next)?;
             next = slot.newer;
             Some((at, slot.item.as_ref()?))
         })

@@ -226,8 +226,12 @@ fn chunk<'a>(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> ChunkId<'a> {
 fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     let (_, cache) = cached(10_000);
     let cache = cache.with_decoded_chunks();
-    let (a, d, zstd, gzip): (_, _, Arc<str>, Arc<str>) = (key("a"), key("d/b"), "zstd".into(), "gzip".into());
-    let (changes, begun) = (cache.change_count(&a), cache.begin_read());
+    let a = key("a");
+    let d = key("d/b");
+    let zstd: Arc<str> = "zstd".into();
+    let gzip: Arc<str> = "gzip".into();
+    let changes = cache.change_count(&a);
+    let begun = cache.begin_read();
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
     assert!(cache.insert_chunk(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
     assert!(cache.insert_chunk(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
@@ -251,8 +255,11 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
     for change in CHANGES {
         let (_, cache) = cached(10_000);
         let cache = cache.with_decoded_chunks();
-        let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
-        let (changes, begun) = (cache.change_count(&a), cache.begin_read());
+        let a = key("a");
+        let d = key("d/b");
+        let decoding: Arc<str> = "".into();
+        let changes = cache.change_count(&a);
+        let begun = cache.begin_read();
         assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
         assert!(cache.insert_chunk(
             &chunk(&d, 0, &decoding),
@@ -274,7 +281,9 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
     }
     let (_, cache) = cached(10_000);
-    let (a, d, decoding): (_, _, Arc<str>) = (key("a"), key("d/b"), "".into());
+    let a = key("a");
+    let d = key("d/b");
+    let decoding: Arc<str> = "".into();
     assert!(cache.insert_chunk(
         &chunk(&d, 0, &decoding),
         Bytes::from_static(b"other"),
@@ -289,7 +298,8 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
 fn another_state_of_a_value_drops_its_decoded_chunks() {
     let (inside, cache) = cached(10_000);
     let cache = cache.with_decoded_chunks();
-    let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
+    let a = key("a");
+    let decoding: Arc<str> = "".into();
     assert_eq!(part(&cache, "a", ByteRange::Last(2)), b"89");
     let changes = cache.change_count(&a);
     assert!(cache.insert_chunk(
@@ -318,7 +328,8 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
 #[test]
 fn a_read_makes_way_for_others_and_not_for_itself() {
     let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
-    let (keys, decoding): (Vec<Key>, Arc<str>) = ((0..9).map(|n| key(&format!("k{n}"))).collect(), "".into());
+    let keys: Vec<Key> = (0..9).map(|n| key(&format!("k{n}"))).collect();
+    let decoding: Arc<str> = "".into();
     let keep = |number: usize, begun: ReadStart| {
         let kept = cache.insert_chunk(
             &chunk(&keys[number], 0, &decoding),
@@ -359,7 +370,8 @@ fn decoded_chunks_and_encoded_parts_share_the_bytes() {
         inside.set(&key(&format!("k{number}")), (&[number; 1000]).into()).unwrap();
     }
     let cache = CacheStore::new(Arc::<Versioned>::clone(&inside), 5000).with_decoded_chunks();
-    let (a, decoding): (_, Arc<str>) = (key("a"), "".into());
+    let a = key("a");
+    let decoding: Arc<str> = "".into();
     assert!(cache.insert_chunk(
         &chunk(&a, 0, &decoding),
         vec![1; 3000].into(),

@@ -630,7 +630,8 @@ mod tests {
 
     #[test]
     fn chunks_that_a_grid_cannot_tell_are_not_taken_for_ones_that_it_lacks() {
-        let (old, new) = (Grid { shape: [4], fails: false }, Grid { shape: [3], fails: false });
+        let old = Grid { shape: [4], fails: false };
+        let new = Grid { shape: [3], fails: false };
         let stay = chunks_that_stay(&old, &new).unwrap().unwrap();
         assert_eq!(stay, vec![Range { start: 0, end: 3 }]);
         assert_eq!(boxes_outside(&[4], &stay).unwrap().iter().map(ChunkBox::count).sum::<u64>(), 1);

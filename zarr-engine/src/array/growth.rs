@@ -67,7 +67,8 @@ impl Array {
     /// The same for chunks that a listing has.
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
         let inner = &self.inner;
-        let (mut added, mut border) = (Vec::new(), Vec::new());
+        let mut added = Vec::new();
+        let mut border = Vec::new();
         for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
             let key = key?;
             let Some(Some(index)) = inner.chunk_in(&**inner.resolved.grid, &key)? else { continue };
@@ -151,7 +152,8 @@ impl ArrayInner {
     /// Where the old array is, which had `elements`, in this one.
     fn old(&self, elements: Vec<Range<u64>>) -> Result<Old, Error> {
         let grid = &self.resolved.grid;
-        let (mut chunks, mut whole) = (Vec::new(), Vec::new());
+        let mut chunks = Vec::new();
+        let mut whole = Vec::new();
         for (dimension, kept) in elements.iter().enumerate() {
             if kept.is_empty() {
                 chunks.push(0..0);
@@ -159,7 +161,8 @@ impl ArrayInner {
                 continue;
             }
             let axis = grid.axis(dimension);
-            let (first, last) = (axis.cell_with(kept.start)?, axis.cell_with(kept.end - 1)?);
+            let first = axis.cell_with(kept.start)?;
+            let last = axis.cell_with(kept.end - 1)?;
             let end = last.extent.end.min(self.metadata.shape[dimension]);
             let from = first.number + u64::from(first.extent.start < kept.start);
             chunks.push(first.number..last.number + 1);

@@ -126,7 +126,8 @@ impl ArrayInner {
                 ignored: Object::new(),
                 ..self.metadata.clone()
             };
-            let (mode, fallback) = (context.mode, &self.resolved.fallback);
+            let mode = context.mode;
+            let fallback = &self.resolved.fallback;
             format!("{metadata:?} {mode:?} {fallback:?} {}", plugins(&context.registry)).into()
         })
     }
@@ -177,7 +178,8 @@ impl ArrayInner {
     pub(crate) fn checked_fill(&self, index: &[u64]) -> Result<&FillValue, Error> {
         let undefined = self.resolved.fill_is_undefined && self.metadata.format != Format::V2;
         if undefined && self.context().undefined_fill == UndefinedFill::Deny {
-            let (path, index) = (self.path.clone(), index.to_vec());
+            let path = self.path.clone();
+            let index = index.to_vec();
             return Err(Error::UndefinedFillValue { path, index, reason: self.undefined_fill() });
         }
         Ok(&self.resolved.chunk.fill_value)

@@ -91,7 +91,8 @@ impl Building<'_> {
 
     /// What is given and the format has no place for.
     pub(super) fn misplaced(&self) -> Vec<Error> {
-        let (is_draft, is_v3) = (self.format == Format::V3Draft, self.format == Format::V3);
+        let is_draft = self.format == Format::V3Draft;
+        let is_v3 = self.format == Format::V3;
         let given = [
             (self.builder.shards.is_some(), is_v3, "shards: v3 has them"),
             (
@@ -298,7 +299,8 @@ impl Building<'_> {
     /// How chunks are encoded, and everything about that which is refused.
     pub(super) fn recipe(&self, array: ArrayRepresentation) -> (Recipe, Vec<Error>) {
         let rank = array.shape.len();
-        let (mut steps, mut refused) = (Vec::new(), Vec::new());
+        let mut steps = Vec::new();
+        let mut refused = Vec::new();
         if self.builder.order == Order::F && rank > 1 {
             if self.builder.memory_layout.is_some() {
                 refused.push(invalid("order", "it is given besides `chunk_memory_layout`"));

@@ -75,7 +75,8 @@ impl Comparison<'_> {
             let types = conversion.source.data_type.fallback.iter();
             types.map(|one| one.json.to_string()).collect::<Vec<_>>().join(", ")
         };
-        let (before, after) = (fallback(&self.source), fallback(&self.copy));
+        let before = fallback(&self.source);
+        let after = fallback(&self.copy);
         if before == after || before.is_empty() {
             return;
         }
@@ -93,7 +94,8 @@ impl Comparison<'_> {
         let moved = |grid: &dyn ChunkGrid| grid.moved(&vec![0; grid.grid_shape().len()]);
         // An origin that cannot be told may be one that is lost.
         let loses_origin = !matches!(moved(&*before), Ok(None)) && !matches!(moved(&*after), Ok(Some(_)));
-        let (name, configuration) = (&document.identifier, &document.configuration);
+        let name = &document.identifier;
+        let configuration = &document.configuration;
         if loses_origin {
             self.lose(
                 "chunk_grid",
@@ -108,7 +110,8 @@ impl Comparison<'_> {
 
     fn memory_layout(&mut self) {
         let Some(layout) = &self.source.source.memory_layout else { return };
-        let (name, after) = (&layout.identifier, self.copy.source.memory_layout.as_ref());
+        let name = &layout.identifier;
+        let after = self.copy.source.memory_layout.as_ref();
         let is_letter = matches!(name.as_str(), "C" | "F");
         if !is_letter && after.is_none_or(|after| after.identifier != *name) {
             let reason = format!("layout `{name}`; chunks of the copy lie in C order");
@@ -118,7 +121,8 @@ impl Comparison<'_> {
 
     /// v2 has two orders of dimensions.
     fn order(&mut self) {
-        let (before, after) = (permutation(&self.source), permutation(&self.copy));
+        let before = permutation(&self.source);
+        let after = permutation(&self.copy);
         if let (Some(before), Some(after)) = (before, after)
             && self.target == Format::V2
             && before != after
@@ -151,7 +155,8 @@ impl Comparison<'_> {
         let before = &self.source.source.chunk_key_encoding;
         let after = &self.copy.source.chunk_key_encoding;
         if !["default", "v2"].contains(&before.identifier.as_str()) && before.identifier != after.identifier {
-            let (before, after) = (&before.identifier, &after.identifier);
+            let before = &before.identifier;
+            let after = &after.identifier;
             let reason = format!("encoding `{before}`; chunks of the copy have keys by `{after}`");
             self.lose("chunk_key_encoding", reason);
         }
@@ -168,8 +173,8 @@ impl Comparison<'_> {
 
     fn storage_transformers(&mut self) {
         let is_shard = |document: &ExtensionDocument| self.source.shards_by(document);
-        let (before, after) =
-            (&self.source.source.storage_transformers, &self.copy.source.storage_transformers);
+        let before = &self.source.source.storage_transformers;
+        let after = &self.copy.source.storage_transformers;
         let gone = before.iter().enumerate().filter(|(_, one)| !is_shard(one) && !after.contains(one));
         let gone: Vec<_> = gone
             .map(|(position, one)| {
@@ -210,7 +215,8 @@ impl Comparison<'_> {
     }
 
     fn attributes(&mut self) {
-        let (before, after) = (&self.source.source.attributes, &self.copy.source.attributes);
+        let before = &self.source.source.attributes;
+        let after = &self.copy.source.attributes;
         let is_named = self.copy.source.dimension_names.is_some();
         let is_gone = |name: &str| after.get(name) != before.get(name);
         let gone: Vec<_> =
@@ -221,7 +227,8 @@ impl Comparison<'_> {
     }
 
     fn ignored(&mut self) {
-        let (before, after) = (&self.source.source.ignored, &self.copy.source.ignored);
+        let before = &self.source.source.ignored;
+        let after = &self.copy.source.ignored;
         for name in ignored_members(before, after) {
             self.lose(name, "a member that readers may ignore; the copy is without it");
         }

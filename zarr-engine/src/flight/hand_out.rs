@@ -34,7 +34,8 @@ pub(crate) fn hand_out<T: Send, E: Send>(
         done();
         return result;
     }
-    let (pending, failed) = (PendingItems::new(at_once, context), Mutex::new(None));
+    let pending = PendingItems::new(at_once, context);
+    let failed = Mutex::new(None);
     let work = |item| {
         if let Err(error) = work(item) {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -88,7 +89,8 @@ struct RunningItem<'t, T>(&'t PendingItems<'t, T>);
 
 impl<'c, T> PendingItems<'c, T> {
     fn new(most: usize, context: &'c Context) -> Self {
-        let (budget, takes_part) = (&*context.budget, rayon::current_thread_index().is_some());
+        let budget = &*context.budget;
+        let takes_part = rayon::current_thread_index().is_some();
         let state = PendingState { queue: VecDeque::new(), running: 0, is_over: false };
         Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
     }
@@ -165,7 +167,8 @@ mod tests {
     fn items_are_waited_for_on_the_thread_that_asks_and_worked_on_in_the_pool() {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
-        let (asking, sum) = (thread::current().id(), AtomicUsize::new(0));
+        let asking = thread::current().id();
+        let sum = AtomicUsize::new(0);
         let items = (0..100).inspect(|_| {
             assert_eq!(thread::current().id(), asking);
             pool.install(|| assert_ne!(thread::current().id(), asking));
@@ -218,7 +221,8 @@ mod tests {
     fn no_item_is_taken_after_an_error_or_a_panic() {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(pool);
-        let (taken, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let taken = AtomicUsize::new(0);
+        let has_failed = AtomicBool::new(false);
         let items = || {
             (0..1000).inspect(|_| {
                 taken.fetch_add(1, Ordering::SeqCst);

@@ -22,7 +22,8 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
     if count <= 1 {
         return (0..count).try_for_each(|number| send(make(number)?));
     }
-    let (queue, send) = (BoundedQueue::new(makers, senders), &send);
+    let queue = BoundedQueue::new(makers, senders);
+    let send = &send;
     thread::scope(|scope| {
         let queue = &queue;
         let _end = End(queue);
@@ -73,7 +74,8 @@ impl<T, E> BoundedQueue<T, E> {
     fn new(waiting: usize, senders: usize) -> Self {
         let items = VecDeque::new();
         let state = Mutex::new(BoundedQueueState { items, serving: 0, idle: 0, is_over: false, stop: None });
-        let (has_item, has_room) = (Condvar::new(), Condvar::new());
+        let has_item = Condvar::new();
+        let has_room = Condvar::new();
         Self { senders: senders.max(1), waiting: waiting.max(1), state, has_item, has_room }
     }
 
@@ -182,7 +184,8 @@ mod tests {
     fn each_number_is_made_and_sent_once_and_senders_are_as_many_as_have_something_to_do() {
         for (makers, senders) in [(1, 1), (2, 1), (2, 7), (3, 100), (0, 0)] {
             let turns: Vec<_> = (0..100).map(|_| AtomicUsize::new(0)).collect();
-            let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let at_once = AtomicUsize::new(0);
+            let most = AtomicUsize::new(0);
             let send = |number: usize| {
                 most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 turns[number / 2].fetch_add(1, Ordering::SeqCst);
@@ -205,7 +208,8 @@ mod tests {
 
     #[test]
     fn nothing_is_made_or_sent_after_an_error_or_a_panic_of_either() {
-        let (made, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let made = AtomicUsize::new(0);
+        let sent = AtomicUsize::new(0);
         let produce_and_store = |making: usize, sending: usize| {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);

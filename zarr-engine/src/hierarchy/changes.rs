@@ -310,7 +310,8 @@ impl Hierarchy {
     }
 
     fn check_format(&self, metadata: &ArrayMetadata) -> Result<(), Error> {
-        let (format, found) = (self.format(), metadata.format);
+        let format = self.format();
+        let found = metadata.format;
         if found == format {
             return Ok(());
         }

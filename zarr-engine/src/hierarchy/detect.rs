@@ -1,12 +1,12 @@
 //! Which format a store holds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use zarr_metadata::draft::{ENTRY_POINT, EntryPoint, parse_entry_point};
 use zarr_metadata::{DocumentError, DocumentKind, Identified, identify, v2};
-use zarr_spec::store::Store;
-use zarr_spec::{Format, Key, Mode, NodePath, Value};
+use zarr_spec::store::{Directory, Store};
+use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::draft::Draft;
@@ -50,6 +50,36 @@ pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOption
         Some(detected) => opened(access, detected, options),
         None => Err(no_hierarchy(&access, options)?),
     }
+}
+
+/// A hierarchy that was opened while its root was listed.
+#[derive(Debug)]
+pub(super) struct OpenedRoot {
+    pub(super) opened: Opened,
+    /// The document of the root, if the root has a single document, as in v3.
+    pub(super) document: Option<Value>,
+    /// The keys directly below the root, for formats that use them.
+    pub(super) listing: Result<Directory, Error>,
+}
+
+/// Opens the hierarchy in a store and lists its root. In a far store both requests are under way at the same time.
+pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<OpenedRoot, Error> {
+    let access = Access::new(store, context);
+    let options = OpenOptions::new();
+    let found = OnceLock::new();
+    let look = || {
+        let _first = found.set(detect(&access, options)?);
+        Ok(())
+    };
+    let listing = access.checked(look, || Ok(list_root(&access)))?;
+    let Some(detected) = found.into_inner().flatten() else { return Err(no_hierarchy(&access, options)?) };
+    let document = if let Detected::V3 { root } = &detected { root.clone() } else { None };
+    Ok(OpenedRoot { opened: opened(access, detected, options)?, document, listing })
+}
+
+fn list_root(access: &Access) -> Result<Directory, Error> {
+    access.check_listable("finding the children of a group")?;
+    Ok(access.store.list_dir(&Prefix::root())?)
 }
 
 /// Opens the hierarchy that was detected.

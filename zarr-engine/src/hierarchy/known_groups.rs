@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn groups_between_the_first_and_the_last_ones_are_looked_at_until_they_are_known() {
-        let (known, context) = (KnownGroups::default(), Context::new(Registry::empty()));
+        let known = KnownGroups::default();
+        let context = Context::new(Registry::empty());
         let deep = "/a/b/c/d/e/f/g/h/i/j/k";
         assert_eq!(depths(&known, &context, deep), (0..11).collect::<Vec<_>>());
         let state = known.above(&context, &path(deep)).state;
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn what_the_context_changes_clears_the_memory() {
-        let (known, context) = (KnownGroups::default(), Context::new(Registry::empty()));
+        let known = KnownGroups::default();
+        let context = Context::new(Registry::empty());
         let deep = "/a/b/c/d/e/f/g/h/i/j/k";
         let before = known.above(&context, &path(deep)).state;
         known.learn(&context, &path(deep), before);
@@ -163,7 +165,8 @@ mod tests {
 
     #[test]
     fn the_memory_is_bounded() {
-        let (known, context) = (KnownGroups::default(), Context::new(Registry::empty()));
+        let known = KnownGroups::default();
+        let context = Context::new(Registry::empty());
         let state = known.above(&context, &path("/")).state;
         for number in 0..2 * MOST {
             known.learn(&context, &path(&format!("/{number}/x")), state);

@@ -89,7 +89,8 @@ pub(super) fn paths_below(
     Ok(paths.into_iter().flatten().collect())
 }
 
-fn paths_in(group: &NodePath, listed: Directory) -> Vec<NodePath> {
+/// The paths of possible nodes among the keys directly below a group.
+pub(super) fn paths_in(group: &NodePath, listed: Directory) -> Vec<NodePath> {
     let path = |below: Prefix| {
         let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         group.listed_child(name)

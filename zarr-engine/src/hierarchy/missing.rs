@@ -44,7 +44,8 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
 
 /// Refuses an array of version 1, which has the keys `meta` and `attrs`.
 pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
-    let (meta, attributes) = (keyed(Key::new("meta"))?, keyed(Key::new("attrs"))?);
+    let meta = keyed(Key::new("meta"))?;
+    let attributes = keyed(Key::new("attrs"))?;
     if !access.has(&meta)? || !access.has(&attributes)? {
         return Ok(());
     }

@@ -257,7 +257,8 @@ impl<'a> KeyOwnership<'a> {
     fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
         let Some(own) = self.claimed(key, Owner::Own)? else { return Ok(false) };
         if let Some(other) = self.claimed(key, Owner::Other)? {
-            let (own, other) = (&own.document, &other.document);
+            let own = &own.document;
+            let other = &other.document;
             return Err(self.refused(&format!("`{key}` is a chunk of both `{own}` and `{other}`")));
         }
         let is_below_data = key.as_str().split('/').rev().skip(1).any(|folder| folder == "data");

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use zarr_metadata::draft::EntryPoint;
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
@@ -64,6 +65,15 @@ pub(super) trait FormatRules: Debug + Send + Sync {
 
     /// Reads the metadata of the arrays directly below a group.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error>;
+
+    /// Reads the metadata of the arrays directly below the root, which was listed.
+    fn arrays_listed(
+        &self,
+        access: &Access,
+        _listing: Result<Directory, Error>,
+    ) -> Result<Vec<FoundArray>, Error> {
+        self.arrays(access, &NodePath::root())
+    }
 
     /// Lists a node and all nodes below it.
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;

@@ -11,17 +11,19 @@ use std::sync::Arc;
 
 use zarr_metadata::v3::{array_document, node_key, node_of, prefix};
 use zarr_metadata::{ArrayMetadata, NodeMetadata};
+use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::{Access, keyed};
 use super::kind::{Kind, NodeEntry};
 use super::last::Last;
-use super::listing::walk_levels;
+use super::listing::{paths_in, walk_levels};
 use super::rules::{EraseTarget, FormatRules, Found, FoundArray, NewNode};
 use super::snapshot::Snapshot;
 use crate::error::Error;
-use documents::{Encoded, made, parse, stored};
-use listing::{entry, found_array, kind_of, listed, stored_kind};
+pub(super) use documents::parse;
+use documents::{Encoded, made, stored};
+use listing::{Listed, entry, found_array, kind_of, listed, nodes_at, stored_kind};
 use plain_groups::PlainGroups;
 
 /// The rules of final v3.
@@ -113,6 +115,19 @@ impl FormatRules for V3 {
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let arrays = self.below(access, path, |path, listed| found_array(access, path, listed))?;
         Ok(arrays.into_iter().flatten().collect())
+    }
+
+    fn arrays_listed(
+        &self,
+        access: &Access,
+        listing: Result<Directory, Error>,
+    ) -> Result<Vec<FoundArray>, Error> {
+        let root = NodePath::root();
+        if self.snapshot.is_there() {
+            return self.arrays(access, &root);
+        }
+        let made = |path, listed: Listed<'_>| found_array(access, path, listed);
+        Ok(nodes_at(access, paths_in(&root, listing?), made)?.into_iter().flatten().collect())
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {

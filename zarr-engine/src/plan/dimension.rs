@@ -43,10 +43,11 @@ impl Run {
     fn part_in(&self, cell: &Cell) -> Self {
         let step = self.step.unsigned_abs();
         let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
-        let (from, to) = (before(cell.extent.start), before(cell.extent.end));
+        let from = before(cell.extent.start);
+        let to = before(cell.extent.end);
         // Both are at most `count`.
-        let (from, to) =
-            (usize::try_from(from).unwrap_or(self.count), usize::try_from(to).unwrap_or(self.count));
+        let from = usize::try_from(from).unwrap_or(self.count);
+        let to = usize::try_from(to).unwrap_or(self.count);
         self.part(from, to, cell.extent.origin())
     }
 }

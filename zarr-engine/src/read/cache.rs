@@ -59,7 +59,8 @@ impl ArrayInner {
     ) -> Result<bool, Error> {
         let Some(first) = requests.first() else { return Ok(true) };
         let cell = first.piece.cell();
-        let (pipeline, cache) = (self.pipeline_of(first.piece)?, CachedValue::new(cache, self.key(cell)?));
+        let pipeline = self.pipeline_of(first.piece)?;
+        let cache = CachedValue::new(cache, self.key(cell)?);
         if let Some(shard) = pipeline.shard() {
             return self.put_shard_if_cached(cell, shard, requests, &cache);
         }

@@ -308,7 +308,8 @@ fn part_of(pipeline: &Pipeline, requests: &[ChunkRequest<'_, '_>]) -> Option<Ran
 /// From the first to the last byte of one strided box, each of whose runs has an element at least.
 fn bytes_of(pipeline: &Pipeline, strided_box: &StridedBox) -> Option<Range<usize>> {
     let element = pipeline.array.data_type.elements().size()?;
-    let (mut first, mut last) = (0usize, 0usize);
+    let mut first = 0usize;
+    let mut last = 0usize;
     for (run, &stride) in strided_box.runs().iter().zip(&pipeline.layout.strides) {
         let start = i64::try_from(run.start).ok()?;
         let end = run.step.checked_mul(i64::try_from(run.count.checked_sub(1)?).ok()?)?.checked_add(start)?;

@@ -104,7 +104,8 @@ impl RawChunk<'_, '_> {
 
     /// `None` where rows go backwards, or there is only one.
     fn rows(&self) -> Option<Rows> {
-        let (shape, strides) = (&self.pipeline.array.shape, &self.pipeline.layout.strides);
+        let shape = &self.pipeline.array.shape;
+        let strides = &self.pipeline.layout.strides;
         let longer = (0..shape.len()).filter(|&dimension| shape[dimension] > 1);
         let dimension = longer.max_by_key(|&dimension| strides[dimension])?;
         let run = self.strided_box.runs()[dimension];
@@ -165,7 +166,8 @@ impl RawChunk<'_, '_> {
     }
 
     fn wrong(&self, size: u64) -> Error {
-        let (shape, expected) = (&self.pipeline.array.shape, self.expected);
+        let shape = &self.pipeline.array.shape;
+        let expected = self.expected;
         let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
         self.array.chunk_error(self.cell, StepError::chunk(what))
     }

@@ -79,7 +79,8 @@ impl<'a> OutputRegion<'a> {
         (wanted, rank): (&'a ElementSelection, usize),
         assembly: &'a Mutex<Assembly>,
     ) -> Result<Self, Error> {
-        let (strides, destination) = (wanted.strides(rank)?, Destination::Elements(assembly));
+        let strides = wanted.strides(rank)?;
+        let destination = Destination::Elements(assembly);
         Ok(Self { wanted, strides, size: usize::MAX, destination, is_zero: false, is_streamed: false })
     }
 }
@@ -117,7 +118,8 @@ impl<'a> ChunkRequest<'_, 'a> {
         };
         let element = pipeline.array.data_type.elements().size().unwrap_or(0);
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
-        let (mut from, mut to) = (0usize, 0usize);
+        let mut from = 0usize;
+        let mut to = 0usize;
         for (dimension, run) in strided_box.runs().iter().enumerate() {
             let source = pipeline.layout.strides[dimension].saturating_mul(element);
             let step = isize::try_from(run.step).unwrap_or(0);
@@ -198,7 +200,8 @@ impl<'a> ChunkRequest<'_, 'a> {
         }
         let strided_box = self.piece.only()?;
         let element = pipeline.array.data_type.elements().size()?;
-        let (mut size, mut start) = (element, 0usize);
+        let mut size = element;
+        let mut start = 0usize;
         for dimension in (0..shape.len()).rev() {
             let run = strided_box.runs()[dimension];
             start = start.checked_add(run.out.checked_mul(self.strides[dimension])?)?;

@@ -80,7 +80,9 @@ impl ArrayInner {
     ) -> Result<(), Error> {
         let mut first = 0;
         while first < cells.len() {
-            let (mut end, mut size, mut has_shards) = (first, 0usize, false);
+            let mut end = first;
+            let mut size = 0usize;
+            let mut has_shards = false;
             while end < cells.len() && size < AT_ONCE {
                 let pieces = cells.pieces(end)?;
                 let Some((_, piece)) = pieces.first() else { break };
@@ -300,7 +302,8 @@ impl ArrayInner {
                 let _first = index.set(Some(known));
             }
         }
-        let (stored, is_current) = (OnceLock::new(), AtomicBool::new(true));
+        let stored = OnceLock::new();
+        let is_current = AtomicBool::new(true);
         Ok(ShardJob { cell, shard, shard_request, inner, stored, count, cache, index, is_cached, is_current })
     }
 
@@ -316,7 +319,8 @@ impl ArrayInner {
         let unknown: Vec<_> = unknown.collect();
         let gap = self.resolved.store.read_hints().coalesce_gap;
         let whole_size = |job: &ShardJob<'_, '_, '_>| job.whole_size(gap).filter(|_| may_be_whole);
-        let (mut store_requests, mut changes) = (Vec::with_capacity(unknown.len()), Vec::new());
+        let mut store_requests = Vec::with_capacity(unknown.len());
+        let mut changes = Vec::new();
         let mut scratch = 0;
         for job in &unknown {
             let of_index = needs::of_index(job.shard);
@@ -411,7 +415,8 @@ impl ArrayInner {
     /// Fetches inner chunks, those of all shards together.
     fn fetch_inner(&self, shards: &[ShardJob<'_, '_, '_>], total: usize) -> Result<(), Error> {
         let gap = self.resolved.store.read_hints().coalesce_gap;
-        let (mut store_requests, mut groups) = (Vec::new(), Vec::new());
+        let mut store_requests = Vec::new();
+        let mut groups = Vec::new();
         let mut scratch = 0;
         for job in shards {
             let (Some(open), Some(stored)) = (job.open(), job.stored.get()) else { continue };
@@ -419,7 +424,8 @@ impl ArrayInner {
             for group in joined(stored, gap, 1).into_iter().map(|group| &stored[group]) {
                 let (offset, size) = range_of(group);
                 scratch = scratch.max(self.scratch(job.cell, &job.shard.inner, size)?);
-                let (range, limit) = (ByteRange::Range { offset, size }, self.value_limit(Some(size)));
+                let range = ByteRange::Range { offset, size };
+                let limit = self.value_limit(Some(size));
                 store_requests.push(Request::new(key.clone(), GetOptions::uncached(range), limit));
                 groups.push((job, open, group));
             }
@@ -457,9 +463,11 @@ impl ArrayInner {
         if store_requests.is_empty() {
             return Ok(());
         }
-        let (store, count) = (&self.resolved.store, store_requests.len());
+        let store = &self.resolved.store;
+        let count = store_requests.len();
         let share = Share::new(self, &store_requests, scratch);
-        let (at_once, largest) = (share.at_once, share.largest);
+        let at_once = share.at_once;
+        let largest = share.largest;
         // Two answers to one request would be two threads that write to one place.
         let were_answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let take =
@@ -528,8 +536,10 @@ impl<'b> Share<'b> {
         let at_once = (not_in_flight / each.max(1)).clamp(1, threads);
         let in_flight =
             permit.size().saturating_sub(each.saturating_mul(at_once)).max(largest).min(IN_FLIGHT);
-        let (in_flight, at_once) = (usize::try_from(in_flight), usize::try_from(at_once));
-        let (in_flight, at_once) = (in_flight.unwrap_or(1), at_once.unwrap_or(1));
+        let in_flight = usize::try_from(in_flight);
+        let at_once = usize::try_from(at_once);
+        let in_flight = in_flight.unwrap_or(1);
+        let at_once = at_once.unwrap_or(1);
         Self { _permit: permit, _holding: Holding::new(), in_flight, at_once, largest }
     }
 }

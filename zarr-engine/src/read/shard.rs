@@ -77,7 +77,8 @@ impl ArrayInner {
         state: OutputState,
         cache: Option<&CachedValue<'_>>,
     ) -> Result<(), Error> {
-        let (mut cache, mut state) = (cache, state);
+        let mut cache = cache;
+        let mut state = state;
         for _ in 0..ATTEMPTS {
             if self.try_shard(cell, shard, requests, state, cache)? {
                 return Ok(());
@@ -132,7 +133,8 @@ impl ArrayInner {
     ) -> Result<Vec<InnerChunk>, Error> {
         let Some((cache, first)) = cache.filter(|_| shard.inner.shard().is_none()) else { return Ok(inner) };
         inner.sort_by_key(|chunk| chunk.position);
-        let (mut found, mut others) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut others = Vec::new();
         for same in inner.chunk_by(|a, b| a.position == b.position) {
             match cache.find(first + same[0].position as u64) {
                 Some(decoded) => found.push((same, decoded)),
@@ -438,7 +440,8 @@ impl<'w, 'a> ShardRequest<'w, 'a> {
     ) -> Result<R, Error> {
         let piece = |chunk: &InnerChunk| self.plans[chunk.request].piece(chunk.piece);
         let request = |chunk: &InnerChunk, piece| {
-            let (region, strides) = (self.requests[chunk.request].region, &self.strides[chunk.request]);
+            let region = self.requests[chunk.request].region;
+            let strides = &self.strides[chunk.request];
             ChunkRequest { piece, region, strides }
         };
         if let [one] = same {
@@ -453,7 +456,8 @@ impl<'w, 'a> ShardRequest<'w, 'a> {
 /// Inner chunks that are read as wholes, and, each by itself, those that are gone down into: of which only parts are
 /// wanted, and all where decoded chunks are kept.
 fn split_parts(inner: &[InnerChunk], is_cached: bool) -> (Vec<InnerChunk>, Vec<Vec<InnerChunk>>) {
-    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    let mut whole = Vec::new();
+    let mut parts = Vec::new();
     for same in inner.chunk_by(|a, b| a.range == b.range) {
         match !is_cached && same.iter().any(|chunk| chunk.is_whole) {
             true => whole.extend_from_slice(same),
@@ -476,7 +480,8 @@ pub(super) fn joined(inner: &[InnerChunk], gap: u64, threads: usize) -> Vec<Rang
     let share = range_of(inner).1 / (2 * threads.max(1) as u64);
     let most = if threads > 1 { share.clamp(JOINED_AT_LEAST, JOINED) } else { JOINED };
     let mut groups: Vec<Range<usize>> = Vec::new();
-    let (mut start, mut end) = (0u64, 0u64);
+    let mut start = 0u64;
+    let mut end = 0u64;
     for (number, chunk) in inner.iter().enumerate() {
         let (offset, size) = chunk.range.unwrap_or((0, 0));
         let chunk_end = offset.saturating_add(size);

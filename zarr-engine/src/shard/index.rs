@@ -166,7 +166,8 @@ fn copy_whole(
     let mut dimensions = Vec::with_capacity(c.len());
     for ((&count, c), l) in pipeline.array.shape.iter().zip(c).zip(&pipeline.layout.strides) {
         let count = usize::try_from(count).map_err(CodecError::corrupt)?;
-        let (c, l) = (c.saturating_mul(size).cast_signed(), l.saturating_mul(size).cast_signed());
+        let c = c.saturating_mul(size).cast_signed();
+        let l = l.saturating_mul(size).cast_signed();
         let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
         dimensions.push(Dimension { count, source_stride, destination_stride });
     }

@@ -106,7 +106,8 @@ impl Part<'_> {
         skipped: usize,
     ) -> Result<(), CodecError> {
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
-        let (mut from, mut to) = (0usize, 0usize);
+        let mut from = 0usize;
+        let mut to = 0usize;
         for (dimension, run) in strided_box.runs().iter().enumerate() {
             let target_stride = pipeline.layout.strides[dimension].saturating_mul(element);
             let source_stride = self.strides[dimension].saturating_mul(element);
@@ -170,7 +171,9 @@ impl Part<'_> {
     /// in the order in which they are stored.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
         let strided_box = self.piece.only()?;
-        let (mut runs, mut next, mut is_in_order) = (Vec::new(), 0, true);
+        let mut runs = Vec::new();
+        let mut next = 0;
+        let mut is_in_order = true;
         each_run(&strided_box, &pipeline.layout, self.strides, |in_cell, in_source, count| {
             is_in_order &= in_cell == next;
             next += count;
@@ -191,7 +194,8 @@ pub(super) struct GatheredSlabs<'s> {
 impl GatheredSlabs<'_> {
     /// Whether all elements are the fill value. Little is put together beyond the first one that is not.
     pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
-        let (all, element) = (self.slabs.size(), self.slabs.element());
+        let all = self.slabs.size();
+        let element = self.slabs.element();
         let most = ((COMPARED / element).max(1) * element).min(all);
         let memory = stages.start(most)?;
         for start in (0..all).step_by(most) {

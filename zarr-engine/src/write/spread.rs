@@ -111,7 +111,8 @@ impl ArrayInner {
         }
         let portion = (PORTION / part.inner_size().max(1)).max(1);
         let need = needs::encoding(part.inner(), self.first_unknown(part.inner(), 0));
-        let (progress, has_more) = (Mutex::default(), Condvar::new());
+        let progress = Mutex::default();
+        let has_more = Condvar::new();
         Ok(Some(Spreading { part, numbers, portion, need, progress, has_more }))
     }
 }

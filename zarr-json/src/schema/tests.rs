@@ -97,7 +97,8 @@ fn the_schema_of_a_struct_has_all_that_its_types_say_to_serde() {
     let properties = members.get("properties").unwrap().as_object().unwrap();
     let of_member = |name: &str| properties.get(name).unwrap().clone();
     assert_eq!(of_member("byte"), json!({"type": "integer", "minimum": 0, "maximum": 255}));
-    let (low, high) = (Number::from(i32::MIN), Number::from(i32::MAX));
+    let low = Number::from(i32::MIN);
+    let high = Number::from(i32::MAX);
     assert_eq!(of_member("signedOne"), json!({"type": "integer", "minimum": low, "maximum": high}));
     assert_eq!(of_member("other"), json!({"type": "integer", "minimum": 1, "maximum": (u32::MAX)}));
     assert_eq!(of_member("isIt"), json!({"type": ["boolean", "null"]}));

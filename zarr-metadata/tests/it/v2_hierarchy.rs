@@ -53,7 +53,8 @@ fn a_group_document_says_the_version_and_nothing_else() {
 #[test]
 fn attributes_are_an_object_beside_the_document() {
     let attributes = json(r#"{"foo":42,"bar":"apples","baz":[1,2,3,4],"deep":{"er":[null,{"a":null}]}}"#);
-    let (zarray, zgroup) = (json(ZA), json(r#"{"zarr_format":2}"#));
+    let zarray = json(ZA);
+    let zgroup = json(r#"{"zarr_format":2}"#);
     let parse = |attributes: Option<&Value>| {
         let (array, _) = read(Mode::Strict, |reading| v2::parse_array(&zarray, attributes, reading))?;
         let (group, _) = read(Mode::Strict, |reading| v2::parse_group(&zgroup, attributes, reading))?;

@@ -49,7 +49,9 @@ const GOOD: Module<'static> = Module {
 
 impl Module<'_> {
     fn wat(&self) -> String {
-        let (name, version, codec) = ("hostile", "1.0.0", "example.hostile");
+        let name = "hostile";
+        let version = "1.0.0";
+        let codec = "example.hostile";
         let mut texts = String::new();
         let mut text = |text: &str| {
             let at = u64::from(TEXTS) + texts.len() as u64;
@@ -125,7 +127,8 @@ impl Module<'_> {
         let mut registry = Registry::empty();
         assert_eq!(loader(&folder, Policy::Any).register(&mut registry), []);
         let reading = Reading::new(Mode::Strict);
-        let (format, identifier) = (Format::V3, "example.hostile");
+        let format = Format::V3;
+        let identifier = "example.hostile";
         let plugin = registry.codecs().find(format, identifier, &reading).unwrap();
         let creation = Creation {
             format,

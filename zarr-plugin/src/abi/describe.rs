@@ -73,7 +73,9 @@ pub struct Wasm32Layout {
 
 impl Wasm32Layout {
     pub(super) const fn new(name: &'static str, members: &'static [(&'static str, (usize, usize))]) -> Self {
-        let (mut end, mut align, mut number) = (0_usize, 1, 0);
+        let mut end = 0_usize;
+        let mut align = 1;
+        let mut number = 0;
         while number < members.len() {
             let (size, own) = members[number].1;
             end = end.next_multiple_of(own) + size;
@@ -86,7 +88,8 @@ impl Wasm32Layout {
     }
 
     const fn align(&self) -> usize {
-        let (mut align, mut number) = (1, 0);
+        let mut align = 1;
+        let mut number = 0;
         while number < self.members.len() {
             let (_, own) = self.members[number].1;
             if own > align {

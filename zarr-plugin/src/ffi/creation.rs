@@ -59,7 +59,8 @@ pub(crate) fn show_reading<R>(
     call: impl FnOnce(*const abi::Creation) -> R,
 ) -> R {
     let registry = &Registry::empty();
-    let (identifier, configuration) = ("", &Value::Null);
+    let identifier = "";
+    let configuration = &Value::Null;
     show_entry(&Creation { format, identifier, configuration, type_name: None, registry, reading }, call)
 }
 

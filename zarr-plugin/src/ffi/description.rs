@@ -114,7 +114,8 @@ pub(crate) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) 
         Some(shape) => shape.as_array()?.iter().map(number).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    let (name, offset) = (members.get("name")?.as_str()?.to_owned(), number(members.get("offset")?)?);
+    let name = members.get("name")?.as_str()?.to_owned();
+    let offset = number(members.get("offset")?)?;
     let bytes =
         shape.iter().try_fold(data_type.elements().size()?, |bytes, &length| bytes.checked_mul(length));
     (offset.checked_add(bytes?)? <= size).then_some(Field { name, data_type, shape, offset })

@@ -99,7 +99,8 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
 ///
 /// The library keeps to the ABI, and stays.
 pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> {
-    let (mut plugin, mut err) = (std::ptr::null(), EMPTY);
+    let mut plugin = std::ptr::null();
+    let mut err = EMPTY;
     // SAFETY: as this function asks: the entry is called with what the ABI has for it.
     unsafe {
         let status = entry(&raw const HOST, &mut plugin, &mut err);
@@ -118,7 +119,8 @@ unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
         if plugin.abi_major != abi::ABI_MAJOR {
             return Err(OpenError::Major(plugin.abi_major));
         }
-        let (name, version) = (text(plugin.name)?, text(plugin.version)?);
+        let name = text(plugin.name)?;
+        let version = text(plugin.version)?;
         let origin: Arc<str> = format!("plugin {name} {version}").into();
         let mut items = Vec::new();
         for &item in list(plugin.items, plugin.n_items)? {

@@ -136,7 +136,8 @@ impl FallbackResolver for Host {
     fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
         let asked = self.ask(|lookup| {
             let codec = required(lookup.codec, "codec")?;
-            let (mut out, mut err) = (EMPTY_INSTANCE, EMPTY);
+            let mut out = EMPTY_INSTANCE;
+            let mut err = EMPTY;
             let status = show_representation(decoded, |decoded| {
                 show_entry(creation, |creation| {
                     // SAFETY: a function of the host, called with places that it may fill.
@@ -162,7 +163,8 @@ impl FallbackResolver for Host {
     ) -> Result<ExtensionDocument, CodecError> {
         let asked = self.ask(|lookup| {
             let translate = required(lookup.translate, "translate")?;
-            let (mut json, mut err) = (EMPTY, EMPTY);
+            let mut json = EMPTY;
+            let mut err = EMPTY;
             let status = show_representation(decoded, |decoded| {
                 show_entry(creation, |creation| {
                     // SAFETY: a function of the host, called with places that it may fill.
@@ -184,7 +186,9 @@ impl FallbackResolver for Host {
     fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
         let asked = self.ask(|lookup| {
             let data_type = required(lookup.data_type, "data_type")?;
-            let (mut handle, mut order, mut err) = (NO_TYPE, EMPTY, EMPTY);
+            let mut handle = NO_TYPE;
+            let mut order = EMPTY;
+            let mut err = EMPTY;
             let status = show_entry(creation, |creation| {
                 // SAFETY: a function of the host, called with places that it may fill.
                 unsafe { data_type(lookup.context, creation, &mut handle, &mut order, &mut err) }

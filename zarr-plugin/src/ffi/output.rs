@@ -24,7 +24,8 @@ pub(crate) fn lend_output(
 ) -> Result<(), Failure> {
     let limit = output.remaining();
     let there = output.spare(0)?;
-    let (start, capacity) = (there.as_mut_ptr(), there.len());
+    let start = there.as_mut_ptr();
+    let capacity = there.len();
     let mut lent = Lent {
         shown: abi::Output {
             struct_size: size_of::<abi::Output>(),
@@ -45,7 +46,8 @@ pub(crate) fn lend_output(
         return Err(LimitExceeded { limit }.into());
     }
     called?;
-    let (len, capacity) = (lent.shown.len, lent.capacity);
+    let len = lent.shown.len;
+    let capacity = lent.capacity;
     if len > capacity {
         return Err(Failure::broken(format!(
             "it says that it wrote {len} bytes, and there is room for {capacity}"

@@ -51,7 +51,8 @@ pub unsafe fn publish(
         guarded(err, || {
             let host = read(host)?;
             if host.abi_major != abi::ABI_MAJOR {
-                let (ours, theirs) = (abi::ABI_MAJOR, host.abi_major);
+                let ours = abi::ABI_MAJOR;
+                let theirs = host.abi_major;
                 let what = format!("the host speaks version {theirs} of the ABI, and this plugin {ours}");
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }

@@ -38,7 +38,8 @@ unsafe extern "C" fn entry(
 
 /// Runs `body` with an entry of a v3 document, read leniently, and gives what there was to be warned of.
 fn creating<R>(configuration: &Value, body: impl FnOnce(&Creation<'_>) -> R) -> (R, Vec<String>) {
-    let (registry, reading) = (plugins::host(), Reading::new(Mode::Lenient));
+    let registry = plugins::host();
+    let reading = Reading::new(Mode::Lenient);
     let made = body(&Creation {
         format: Format::V3,
         identifier: "as in the document",
@@ -61,7 +62,8 @@ fn data_type(name: &str) -> (Arc<dyn DataType>, ByteOrder) {
 }
 
 fn words(count: u64) -> ArrayRepresentation {
-    let (data_type, fill_value) = (plugins::word(), FillValue::zero(2));
+    let data_type = plugins::word();
+    let fill_value = FillValue::zero(2);
     ArrayRepresentation { shape: vec![count], data_type, fill_value, byte_order: ByteOrder::Little }
 }
 

@@ -78,9 +78,12 @@ fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
         let metadata = fs::metadata(part).ok()?;
-        let (mode, owner) = (metadata.mode(), metadata.uid());
+        let mode = metadata.mode();
+        let owner = metadata.uid();
         let is_foreign = owner != 0 && owner != user();
-        let (by_others, by_all, is_sticky) = (mode & 0o022 != 0, mode & 0o002 != 0, mode & 0o1000 != 0);
+        let by_others = mode & 0o022 != 0;
+        let by_all = mode & 0o002 != 0;
+        let is_sticky = mode & 0o1000 != 0;
         let is_open = if height < closed { by_others || is_foreign } else { by_all && !is_sticky };
         if is_open {
             return Some(part.to_owned());

@@ -385,8 +385,8 @@ impl<'c> Chosen<'c> {
             Some(Self { platform: platform.clone(), file: manifest.library.get(platform)? })
         });
         let chosen = found.next().ok_or_else(|| {
-            let (here, there): (_, Vec<&str>) =
-                (platforms.join(" or "), manifest.library.keys().map(String::as_str).collect());
+            let here = platforms.join(" or ");
+            let there: Vec<&str> = manifest.library.keys().map(String::as_str).collect();
             Refusal::Platform(match there.as_slice() {
                 [] => here,
                 ["wasm32"] => format!("{here}, but WebAssembly, which this program is not built to run"),

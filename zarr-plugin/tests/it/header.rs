@@ -84,17 +84,21 @@ fn structs_lie_in_memory_as_version_1_0_has_them() {
 /// that say their size.
 #[test]
 fn what_version_1_0_declares_is_declared_still() {
-    let (first, now) = (include_str!("../v1.0/zarr_plugin.h"), abi::header());
-    let (first, now) = (without_comments(first), without_comments(&now));
+    let first = include_str!("../v1.0/zarr_plugin.h");
+    let now = abi::header();
+    let first = without_comments(first);
+    let now = without_comments(&now);
     let numbers = |header: &str| -> Vec<String> {
         let lines = header.lines().filter(|line| line.starts_with("#define ZARR_"));
         lines.filter(|line| !line.contains("ZARR_ABI_MINOR")).map(ToOwned::to_owned).collect()
     };
-    let (known, all) = (numbers(&first), numbers(&now));
+    let known = numbers(&first);
+    let all = numbers(&now);
     assert!(known.len() > 50 && known.iter().all(|line| all.contains(line)), "{known:#?}\n{all:#?}");
-    let (structs, all) = (structs(&first), structs(&now));
-    assert_eq!(structs.len(), abi::layouts().len());
-    for (name, members) in &structs {
+    let known = structs(&first);
+    let all = structs(&now);
+    assert_eq!(known.len(), abi::layouts().len());
+    for (name, members) in &known {
         let found = &all[name];
         let may_grow = members[0] == "size_t struct_size";
         assert!(found.starts_with(members) && (may_grow || found == members), "{name}: {found:#?}");

@@ -40,7 +40,8 @@ pub(crate) fn creation<'a>(
     reading: &'a Reading,
     configuration: &'a Value,
 ) -> Creation<'a> {
-    let (format, identifier) = (Format::V3, "example.panic");
+    let format = Format::V3;
+    let identifier = "example.panic";
     Creation { format, identifier, configuration, type_name: None, registry, reading }
 }
 
@@ -352,13 +353,15 @@ pub(crate) fn in_stores() -> Vec<String> {
         "size",
     ] {
         let store = open(place).unwrap();
-        let (to, root) = (&|| Output::at_most(9), Prefix::root());
+        let to = &|| Output::at_most(9);
+        let root = Prefix::root();
         said.push(panicked(place, &|| match place {
             "get" => text(store.get(&key("a"), ByteRange::Full.into(), &mut to())),
             "get_once" => text(store.get(&key("a"), GetOptions::uncached(ByteRange::Full), &mut to())),
             "get_many" | "next" => {
                 let mut got = store.get_many(vec![Request::new(key("a"), ByteRange::Full, 9); 2], 99);
-                let (first, second) = (got.next().unwrap().1, got.next().unwrap().1);
+                let first = got.next().unwrap().1;
+                let second = got.next().unwrap().1;
                 assert!(second.is_err());
                 text(first)
             }

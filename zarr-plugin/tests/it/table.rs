@@ -48,7 +48,8 @@ pub(crate) fn check<T: Copy>(
     cases: &[(&str, T)],
     run: impl Fn(&Row, T) -> Result<(), String>,
 ) {
-    let (mut rows, mut failures) = (rows(), Vec::new());
+    let mut rows = rows();
+    let mut failures = Vec::new();
     rows.retain(is_mine);
     for (wrong, case) in cases {
         match rows.iter().position(|row| row.wrong == *wrong) {

@@ -138,7 +138,9 @@ fn a_data_type_of_version_1_0_and_the_codec_that_packs_it_work() {
     let error = codec.decode(&array, &[1], &mut Output::exactly(6)).unwrap_err();
     assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
 
-    let (data_type, order, reading) = (&array.data_type, &ByteOrder::Little, &Reading::new(Mode::Strict));
+    let data_type = &array.data_type;
+    let order = &ByteOrder::Little;
+    let reading = &Reading::new(Mode::Strict);
     let context = FillContext { format: Format::V3, reading, byte_order: order };
     assert_eq!((data_type.name(), data_type.elements().size()), ("abi-1.0.uint12".into(), Some(2)));
     assert_eq!(data_type.fill_value(&json!(7), &context).unwrap().bytes(), numbers(&[7]));
@@ -156,7 +158,8 @@ fn a_data_type_of_version_1_0_and_the_codec_that_packs_it_work() {
 #[test]
 fn grids_keys_layouts_and_documents_of_version_1_0_are_what_they_were() {
     let Some(registry) = registry() else { return };
-    let (reading, nothing) = (Reading::new(Mode::Strict), Value::Null);
+    let reading = Reading::new(Mode::Strict);
+    let nothing = Value::Null;
     let creation = creation(&registry, &reading, &nothing);
     let grid = registry.chunk_grids().find(Format::V3, "abi-1.0.halves", &reading).unwrap();
     let grid = (grid.create)(&creation, &[5, 1, 0]).unwrap();
@@ -218,7 +221,8 @@ fn a_store_of_version_1_0_keeps_values_also_behind_a_transformer() {
     assert_eq!((store.size(&key("x/a")).unwrap(), store.list().unwrap().len()), (Some(10), 2));
     assert_eq!(store.list_dir(&Prefix::root()).unwrap().prefixes, [Prefix::new("x/").unwrap()]);
 
-    let (reading, configuration) = (Reading::new(Mode::Strict), json!({"key": 1}));
+    let reading = Reading::new(Mode::Strict);
+    let configuration = json!({"key": 1});
     let uri = "https://example.org/abi-1.0/masked/1.0";
     let plugin = registry.storage_transformers().find(Format::V3Draft, uri, &reading).unwrap();
     let made = (plugin.create)(&creation(&registry, &reading, &configuration), &[4]).unwrap();

@@ -42,7 +42,8 @@ struct Configuration {
 fn error(format: Format, configuration: &str) -> String {
     let configuration =
         zarr_json::parse(configuration.as_bytes(), &zarr_json::ParseOptions::default()).unwrap();
-    let (registry, reading) = (Registry::empty(), Reading::new(Mode::Strict));
+    let registry = Registry::empty();
+    let reading = Reading::new(Mode::Strict);
     let creation = Creation {
         format,
         identifier: "x",

@@ -188,7 +188,7 @@ fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let store = store(case, context)?;
-    let (arrays, seconds) = timed(|| Hierarchy::open(store, context)?.group("/")?.arrays())?;
+    let ((_root, arrays), seconds) = timed(|| Hierarchy::open_with_arrays(store, context))?;
     let lines = arrays.iter().map(|array| format!("{} {:?}", array.path(), array.shape()));
     Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
 }

@@ -4,17 +4,22 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
-use zarr_interop::{FarStore, Random, Trips, key};
+use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
 use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
+
+/// The longest wait for requests that have to be under way at the same time.
+const PATIENCE: Duration = Duration::from_secs(20);
 const IN_FLIGHT: usize = 32;
 const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
@@ -418,6 +423,54 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
 fn asked(far: &FarStore) -> (Vec<usize>, usize) {
     let trips = far.take();
     (trips.batches, trips.alone)
+}
+
+#[test]
+fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
+    let context = Context::linked().unwrap();
+    for (format, batches, alone) in [
+        (Format::V2, vec![4, 3, 9 * 3 + 2 * 3], 1),
+        (Format::V3Draft, vec![4, 2, 2, 2], 3),
+        (Format::V3, vec![4, 9 + 2], 1),
+    ] {
+        let near = open_store(context.registry(), "memory:").unwrap();
+        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
+        let attributes = Object::from([("title", "two arrays")]);
+        hierarchy.create_group("", attributes.clone()).unwrap();
+        for name in ["b", "a"] {
+            drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
+        }
+        (0..9).for_each(|number| drop(hierarchy.create_group(format!("g{number}"), Object::new()).unwrap()));
+
+        let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
+        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, HINTS));
+        // The documents that tell the format are delivered only once the listing was requested.
+        let start = Instant::now();
+        let is_listed = AtomicBool::new(false);
+        far.spoil(move |_, batch, delivery| {
+            while batch == 0 && !is_listed.load(Ordering::SeqCst) && start.elapsed() < PATIENCE {
+                is_listed.store(counted.take().contains_key("list_prefix"), Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(1));
+            }
+            vec![delivery]
+        });
+        let (root, arrays) = Hierarchy::open_with_arrays(Arc::<FarStore>::clone(&far), &context).unwrap();
+        assert!(start.elapsed() < PATIENCE, "{format}");
+        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
+        assert_eq!(paths, ["/a", "/b"], "{format}");
+        assert_eq!(root.attributes(), &attributes, "{format}");
+        let trips = far.take();
+        assert_eq!((trips.batches, trips.alone), (batches, alone), "{format}");
+
+        // A near store and consolidated metadata give the same result.
+        for store in [near, far as Arc<dyn Store>] {
+            if format != Format::V3Draft {
+                hierarchy.consolidate("").unwrap();
+            }
+            let (root, arrays) = Hierarchy::open_with_arrays(store, &context).unwrap();
+            assert_eq!((arrays.len(), root.attributes()), (2, &attributes), "{format}");
+        }
+    }
 }
 
 #[test]

@@ -47,7 +47,8 @@ fn what_a_crash_leaves_is_found_with_its_age_and_removed() {
         std::io::Write::write_all(&mut &file, bytes).unwrap();
         file.set_modified(written).unwrap();
     };
-    let (now, hour) = (SystemTime::now(), Duration::from_secs(3600));
+    let now = SystemTime::now();
+    let hour = Duration::from_secs(3600);
     leave("a/b/.zarr-tmp-0123456789abcdef-0-1", b"half", now - 2 * hour);
     leave(".zarr-tmp-x", b"", now + hour);
     fs::create_dir(scratch.path("root/.zarr-tmp-folder")).unwrap();
@@ -71,7 +72,8 @@ fn what_a_crash_leaves_is_found_with_its_age_and_removed() {
 #[test]
 fn a_value_whose_temporary_file_is_removed_is_written_once_more() {
     let scratch = scratch();
-    let (value, writing) = (vec![7; 64 << 10], std::sync::atomic::AtomicBool::new(true));
+    let value = vec![7; 64 << 10];
+    let writing = std::sync::atomic::AtomicBool::new(true);
     let removed = thread::scope(|scope| {
         let remover = scope.spawn(|| {
             let mut removed = 0;

@@ -80,8 +80,10 @@ impl Server {
     pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (asked, most) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let (now, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let most = Arc::new(AtomicUsize::new(0));
+        let now = Arc::new(AtomicUsize::new(0));
+        let is_over = Arc::new(AtomicBool::new(false));
         let server = Self {
             port,
             asked: Arc::clone(&asked),
@@ -95,7 +97,9 @@ impl Server {
                 if is_over.load(Ordering::Relaxed) {
                     break;
                 }
-                let (asked, most, now) = (Arc::clone(&asked), Arc::clone(&most), Arc::clone(&now));
+                let asked = Arc::clone(&asked);
+                let most = Arc::clone(&most);
+                let now = Arc::clone(&now);
                 let answer = Arc::clone(&answer);
                 thread::spawn(move || {
                     let mut stream = BufReader::new(stream.unwrap());
@@ -154,7 +158,8 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     };
     let first = line()?;
     let mut words = first.split(' ');
-    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let method = words.next()?.to_owned();
+    let target = words.next()?.to_owned();
     let mut headers = BTreeMap::new();
     while let Some((name, value)) = line()?.split_once(':') {
         headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());

@@ -37,7 +37,11 @@ pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Opti
 }
 
 /// Parses the document of the node at `path`.
-pub(super) fn parse(access: &Access, path: &NodePath, document: &Value) -> Result<NodeMetadata, Error> {
+pub(in crate::hierarchy) fn parse(
+    access: &Access,
+    path: &NodePath,
+    document: &Value,
+) -> Result<NodeMetadata, Error> {
     access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
 }
 

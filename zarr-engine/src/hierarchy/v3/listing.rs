@@ -91,7 +91,7 @@ pub(super) fn listed<T: Send>(
 }
 
 /// Calls `made` for each of `paths` that has a document. One that cannot be read does not hide the others.
-fn nodes_at<T: Send>(
+pub(super) fn nodes_at<T: Send>(
     access: &Access,
     paths: Vec<NodePath>,
     made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,

@@ -139,7 +139,8 @@ unsafe fn run(
                 (Codec::ArrayToArray(codec), Direction::Encode) => codec.encode(&array()?, from, to)?,
                 (Codec::ArrayToArray(codec), Direction::Decode) => codec.decode(&array()?, from, to)?,
                 (Codec::Composite(codec), direction) => {
-                    let (array, mut chains) = (array()?, HostChains::new(call.chains, codec.chains())?);
+                    let array = array()?;
+                    let mut chains = HostChains::new(call.chains, codec.chains())?;
                     match direction {
                         Direction::Encode => codec.encode(&array, from, to, &mut chains)?,
                         Direction::Decode => codec.decode(&array, from, to, &mut chains)?,

@@ -14,7 +14,8 @@ use crate::ffi::{EMPTY, Failure, fill, put};
 ///
 /// `out` is a place for an instance.
 pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
-    let (mut value, mut checksum) = (None, (0, false));
+    let mut value = None;
+    let mut checksum = (0, false);
     let form = match &codec {
         Codec::Permutation(order) => {
             let order: Value = order.iter().map(|&dimension| dimension as u64).collect();

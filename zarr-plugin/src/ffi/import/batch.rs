@@ -51,7 +51,8 @@ impl<'s> Batch<'s> {
 
     /// Which request comes next, and what came of it in `output`.
     fn next(&mut self, output: &mut Output<'_>, room: &mut GotRoom) -> (usize, Result<(), Failure>) {
-        let (mut number, got) = (usize::MAX, room.lend());
+        let mut number = usize::MAX;
+        let got = room.lend();
         let called = lend_output(output, |output| {
             self.store.instance.call(|vtable, _, err| {
                 let next = required(vtable.next, "next")?;
@@ -88,7 +89,8 @@ impl Iterator for Deliveries<'_> {
 
     fn next(&mut self) -> Option<CompletedRequest> {
         let first = *self.pending.first()?;
-        let (mut output, mut room) = (Output::at_most(self.most), GotRoom::EMPTY);
+        let mut output = Output::at_most(self.most);
+        let mut room = GotRoom::EMPTY;
         let (number, called) = match self.end.clone() {
             Some(failure) => (first, Err(failure)),
             None => self.batch.next(&mut output, &mut room),

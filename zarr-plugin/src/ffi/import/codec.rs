@@ -41,7 +41,8 @@ impl Imported<CodecVtable> {
     ) -> Result<Codec, CodecError> {
         let created = || {
             let create = required(self.vtable.create, "create")?;
-            let (mut out, mut err) = (EMPTY_INSTANCE, EMPTY);
+            let mut out = EMPTY_INSTANCE;
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe { create(self.context, creation, decoded, &mut out, &mut err) }
@@ -64,7 +65,8 @@ impl Imported<CodecVtable> {
         let Some(translate) = self.vtable.translate else {
             return Ok(creation.configuration.as_object().cloned().unwrap_or_default());
         };
-        let (mut json, mut err) = (EMPTY, EMPTY);
+        let mut json = EMPTY;
+        let mut err = EMPTY;
         let status = show_representation(decoded, |decoded| {
             show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
@@ -153,7 +155,9 @@ impl ForeignCodec {
         creation: &Creation<'_>,
         array: &ArrayRepresentation,
     ) -> Result<CodecChain, Failure> {
-        let (mut codecs, mut described, mut handle) = (EMPTY, EMPTY, NO_TYPE);
+        let mut codecs = EMPTY;
+        let mut described = EMPTY;
+        let mut handle = NO_TYPE;
         let called = self.instance.call(|vtable, this, err| {
             let chain = required(vtable.chain, "chain")?;
             // SAFETY: a function of the other side, called with what it made and with places that it may fill.
@@ -251,7 +255,8 @@ impl BytesToBytesCodec for ForeignCodec {
         range: Range<usize>,
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let (before, limit) = (decoded.written().len(), decoded.remaining());
+        let before = decoded.written().len();
+        let limit = decoded.remaining();
         match self.instance.vtable.decode_range {
             None => self.run_bytes(Direction::Decode, encoded, decoded)?,
             Some(function) => {
@@ -296,7 +301,8 @@ impl ArrayToBytesCodec for ForeignCodec {
 impl ArrayToArrayCodec for ForeignCodec {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
         let encoded = || {
-            let (mut json, mut handle) = (EMPTY, NO_TYPE);
+            let mut json = EMPTY;
+            let mut handle = NO_TYPE;
             let called = self.instance.call(|vtable, this, err| {
                 let encoded_array = required(vtable.encoded_array, "encoded_array")?;
                 // SAFETY: a function of the other side, called with what it made and with places that it may fill.

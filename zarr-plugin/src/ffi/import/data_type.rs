@@ -25,7 +25,9 @@ impl Imported<DataTypeVtable> {
     pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
         let made = || {
             let create = required(self.vtable.create, "create")?;
-            let (mut this, mut order, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+            let mut this = std::ptr::null_mut();
+            let mut order = EMPTY;
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe { create(self.context, creation, &mut this, &mut order, &mut err) }

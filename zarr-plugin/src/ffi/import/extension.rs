@@ -29,7 +29,8 @@ impl Imported<ExtensionVtable> {
                 ExtensionPlace::EntryPoint => (0, &[][..]),
                 ExtensionPlace::Array(shape) => (1, shape),
             };
-            let (mut json, mut err) = (EMPTY, EMPTY);
+            let mut json = EMPTY;
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe {

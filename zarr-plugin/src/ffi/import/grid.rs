@@ -31,7 +31,9 @@ impl Imported<ChunkGridVtable> {
     ) -> Result<Arc<dyn ChunkGrid>, GridError> {
         let made = || {
             let create = required(self.vtable.create, "create")?;
-            let (mut this, mut json, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+            let mut this = std::ptr::null_mut();
+            let mut json = EMPTY;
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe {
@@ -107,7 +109,8 @@ impl ChunkGrid for LoadedGrid {
 
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError> {
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
-        let (mut start, mut end) = (0, 0);
+        let mut start = 0;
+        let mut end = 0;
         let called = self.instance.call(|vtable, this, err| {
             let chunk_range = required(vtable.chunk_range, "chunk_range")?;
             // SAFETY: a function of the library, called with what it made and with places that it may fill.
@@ -172,7 +175,8 @@ impl ChunkGrid for LoadedGrid {
         let Some(chunk_of_key) = self.instance.vtable.chunk_of_key else {
             return Ok((key_index < count).then_some(key_index));
         };
-        let (mut chunk, mut found) = (0, 0);
+        let mut chunk = 0;
+        let mut found = 0;
         let called = self.instance.call(|_, this, err| {
             // SAFETY: a function of the library, called with what it made and with places that it may fill.
             Ok(unsafe { chunk_of_key(this, dimension, key_index, &mut chunk, &mut found, err) })

@@ -22,7 +22,8 @@ impl Imported<ChunkKeyEncodingVtable> {
     pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
         let made = || {
             let create = required(self.vtable.create, "create")?;
-            let (mut this, mut err) = (std::ptr::null_mut(), EMPTY);
+            let mut this = std::ptr::null_mut();
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe { create(self.context, creation, &mut this, &mut err) }
@@ -65,7 +66,8 @@ impl ChunkKeyEncoding for LoadedKeyEncoding {
     }
 
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
-        let (mut index, mut found) = (vec![0; rank], 0);
+        let mut index = vec![0; rank];
+        let mut found = 0;
         let called = self.instance.call(|vtable, this, err| {
             let decode = required(vtable.decode, "decode")?;
             // SAFETY: a function of the library, called with what it made and room for as many numbers as it is told.

@@ -22,7 +22,9 @@ impl Imported<MetadataEncodingVtable> {
     pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> {
         let made = || {
             let create = required(self.vtable.create, "create")?;
-            let (mut this, mut suffix, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+            let mut this = std::ptr::null_mut();
+            let mut suffix = EMPTY;
+            let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
                 // SAFETY: a function of the library, called with its own context and with places that it may fill.
                 unsafe { create(self.context, creation, &mut this, &mut suffix, &mut err) }
@@ -65,7 +67,8 @@ impl MetadataEncoding for LoadedMetadataEncoding {
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {
-        let (text, mut bytes) = (document.to_string(), EMPTY);
+        let text = document.to_string();
+        let mut bytes = EMPTY;
         let called = self.instance.call(|vtable, this, err| {
             let encode = required(vtable.encode, "encode")?;
             // SAFETY: a function of the library, called with what it made and with a place that it may fill.

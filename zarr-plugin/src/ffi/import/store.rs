@@ -39,14 +39,16 @@ impl Imported<StoreVtable> {
         given: Option<&Arc<dyn Store>>,
     ) -> Result<Arc<dyn Store>, Failure> {
         let open = required(self.vtable.open, "open")?;
-        let (mut this, mut err) = (std::ptr::null_mut(), EMPTY);
+        let mut this = std::ptr::null_mut();
+        let mut err = EMPTY;
         // It belongs to the other side from the call on.
         let given = given.map(|given| hand_over(Arc::clone(given)));
         let given = given.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: a function of the library, called with its own context and with places that it may fill; what it made
         // belongs to this side.
         unsafe {
-            let (location, description) = (lend(location.as_bytes()), lend(description.as_bytes()));
+            let location = lend(location.as_bytes());
+            let description = lend(description.as_bytes());
             let status = open(self.context, location, description, given, &mut this, &mut err);
             outcome(status, &mut err)?;
             owned(&StoreHandle { vtable: &self.vtable, this }, self.origin.clone())
@@ -423,7 +425,8 @@ impl Store for ForeignStore {
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         self.can(self.capabilities.readable, READING)?;
-        let (mut bytes, mut found) = (0, 0);
+        let mut bytes = 0;
+        let mut found = 0;
         self.call(READING, key.as_str(), |vtable, this, err| {
             let size = required(vtable.size, "size")?;
             // SAFETY: a function of the store, called with what it is and with places that it may fill.

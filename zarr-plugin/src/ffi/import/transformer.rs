@@ -28,7 +28,9 @@ impl Imported<StorageTransformerVtable> {
 
     fn made(&self, creation: &Creation<'_>, shape: &[u64]) -> Result<StorageTransformer, Failure> {
         let create = required(self.vtable.create, "create")?;
-        let (mut this, mut json, mut err) = (std::ptr::null_mut(), EMPTY, EMPTY);
+        let mut this = std::ptr::null_mut();
+        let mut json = EMPTY;
+        let mut err = EMPTY;
         let status = show_creation(creation, |creation| {
             // SAFETY: a function of the library, called with its own context and with places that it may fill.
             unsafe {

@@ -66,7 +66,8 @@ impl Store for Masked {
     fn get(&self, key: &Key, range: ByteRange, to: &mut Output<'_>) -> Result<Option<Got>, StoreError> {
         let mut stored = Output::at_most(to.remaining());
         let Some(got) = self.next.get(key, range, &mut stored)? else { return Ok(None) };
-        let (size, version) = (got.size, got.version.clone());
+        let size = got.size;
+        let version = got.version.clone();
         let value = self.masked(key, &got.into_bytes(stored));
         to.put(&value).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
         Ok(Some(Got { contents: Contents::Written, size, version }))
