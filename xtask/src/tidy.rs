@@ -8,6 +8,7 @@ use crate::{Failure, rust_source};
 mod arrows;
 mod manifests;
 mod names;
+mod shape;
 mod sources;
 pub(crate) mod spec_pages;
 
@@ -48,6 +49,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("paths of one machine", sources::machine_paths),
     ("length of files", sources::length),
     ("length of the contracts", sources::contract),
+    ("shape of functions", shape::check),
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {

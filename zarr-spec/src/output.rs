@@ -339,7 +339,7 @@ mod tests {
         let mut written = Vec::new();
         let mut output = buffer.output(usize::MAX);
         for size in [1, 7, 100, 5000, 70_000, 600_000, 3_000_000] {
-            let piece: Vec<u8> = (0..size).map(|number: usize| number as u8).collect();
+            let piece: Vec<u8> = (0..=u8::MAX).cycle().take(size).collect();
             output.put(&piece).unwrap();
             written.extend(piece);
             // Another allocation keeps the buffer from growing in place.

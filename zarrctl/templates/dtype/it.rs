@@ -6,7 +6,8 @@ use {{crate}} as _;
 
 #[test]
 fn fill_values_are_numbers_from_0_to_4095() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let document = DataTypeDocument::named("{{name}}");
     let (data_type, _) = registry.data_type(Format::V3, &document, &reading).unwrap();
     let context = FillContext { format: Format::V3, reading: &reading, byte_order: &ByteOrder::Little };

@@ -7,7 +7,8 @@ use {{crate}} as _;
 
 #[test]
 fn dimensions_are_called_by_letters() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.extensions().find(Format::V3Draft, "{{uri}}", &reading).unwrap();
     let make = |place| {
         creation(Format::V3Draft, "{{uri}}", "", Mode::Strict, |it| (plugin.create)(it, place))

@@ -6,7 +6,8 @@ use {{crate}} as _;
 
 #[test]
 fn each_dimension_has_two_chunks_where_it_has_two_elements() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.chunk_grids().find(Format::V3, "{{name}}", &reading).unwrap();
     let make = |shape: &[u64]| {
         let made = creation(Format::V3, "{{name}}", "", Mode::Strict, |it| (plugin.create)(it, shape));

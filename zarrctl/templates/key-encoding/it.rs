@@ -6,7 +6,8 @@ use {{crate}} as _;
 
 #[test]
 fn keys_are_the_index_behind_a_letter() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.chunk_key_encodings().find(Format::V3, "{{name}}", &reading).unwrap();
     let made = creation(Format::V3, "{{name}}", "", Mode::Strict, |it| (plugin.create)(it));
     let encoding = made.unwrap();

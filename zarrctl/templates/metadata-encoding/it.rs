@@ -6,7 +6,8 @@ use {{crate}} as _;
 
 #[test]
 fn documents_are_json_behind_a_line() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.metadata_encodings().find(Format::V3Draft, "{{uri}}", &reading).unwrap();
     let made = creation(Format::V3Draft, "{{uri}}", "", Mode::Strict, |it| (plugin.create)(it));
     let encoding = made.unwrap();

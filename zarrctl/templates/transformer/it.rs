@@ -11,7 +11,8 @@ use {{crate}} as _;
 
 #[test]
 fn values_of_the_array_are_combined_with_the_key() {
-    let (registry, reading) = (Registry::linked().unwrap(), Reading::new(Mode::Strict));
+    let registry = Registry::linked().unwrap();
+    let reading = Reading::new(Mode::Strict);
     let plugin = registry.storage_transformers().find(Format::V3Draft, "{{uri}}", &reading).unwrap();
     let made = creation(Format::V3Draft, "{{uri}}", r#"{"key": 255}"#, Mode::Strict, |it| {
         (plugin.create)(it, &[4])

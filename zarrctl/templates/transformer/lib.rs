@@ -77,7 +77,8 @@ impl Store for Masked {
     ) -> Result<Option<GetResult>, StoreError> {
         let mut stored = Output::at_most(to.remaining());
         let Some(got) = self.next.get(key, options, &mut stored)? else { return Ok(None) };
-        let (size, version) = (got.size, got.version.clone());
+        let size = got.size;
+        let version = got.version.clone();
         let value = self.masked(key, &got.into_bytes(stored));
         to.put(&value).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
         Ok(Some(GetResult::new(Contents::Written, size, version)))
