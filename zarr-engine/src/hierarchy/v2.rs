@@ -9,11 +9,12 @@ use zarr_metadata::v2::{
     KeyKind, array_document, array_key, consolidated_key, group_key, node_of, parse_consolidated, prefix,
 };
 use zarr_metadata::{ArrayMetadata, DocumentKind};
+use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix};
 
 use super::access::{Access, keyed};
 use super::kind::{Kind, NodeEntry};
-use super::listing::{checked_paths_below, directly_below, walk_levels};
+use super::listing::{checked_paths_below, directly_below, paths_in, walk_levels};
 use super::rules::{EraseTarget, FormatRules, Found, FoundArray, NewNode, not_a_group};
 use super::snapshot::Snapshot;
 use crate::error::Error;
@@ -149,6 +150,18 @@ impl FormatRules for V2 {
         };
         let arrays = nodes.into_iter().filter(|(_, documents)| documents.array.is_some());
         Ok(arrays.map(|(path, documents)| found_array(access, path, Ok(documents))).collect())
+    }
+
+    fn arrays_listed(
+        &self,
+        access: &Access,
+        listing: Result<Directory, Error>,
+    ) -> Result<Vec<FoundArray>, Error> {
+        let root = NodePath::root();
+        if self.snapshot.is_there() {
+            return self.arrays(access, &root);
+        }
+        arrays_at(access, paths_in(&root, listing?))
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {

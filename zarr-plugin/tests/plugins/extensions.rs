@@ -14,9 +14,9 @@ use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin};
 use zarr_spec::layout::MemoryLayoutPlugin;
-use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
+use zarr_spec::metadata_encoding::{DocumentKind, MetadataEncoding, MetadataEncodingPlugin, parse_json};
 use zarr_spec::{
-    ArrayRepresentation, BoxError, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError,
+    ArrayRepresentation, BoxError, ByteOrder, Codec, CodecError, CodecPlugin, DataType, DataTypeError,
     DataTypePlugin, Elements, Example, FillValue, Format, Identifiers, Invalid, Output, Reading, Representation,
     Size, Units, Value,
 };
@@ -292,7 +292,7 @@ impl MetadataEncoding for Shouting {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let json = bytes.strip_prefix(b"!").ok_or("there is no exclamation mark")?;
         reading.warn("it is loud");
-        Ok(zarr_json::parse(json, &zarr_json::ParseOptions::default())?.value)
+        Ok(parse_json(json, DocumentKind::V3, reading)?)
     }
 
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError> {

@@ -1,15 +1,13 @@
 //! `{{name}}`, opened from its description.
 
-use zarr_spec::store::{StoreConfiguration, get_value};
-use zarr_spec::{Key, json};
+use zarr_spec::store::{get_value, open_described};
+use zarr_spec::{Key, Registry, json};
 use {{crate}} as _;
 
 #[test]
 fn a_value_is_there_until_it_is_erased() {
-    let text = br#"{"type": "{{name}}"}"#;
-    let description = json::parse(text, &json::ParseOptions::default()).unwrap().value;
-    let configuration: Box<dyn StoreConfiguration> = json::from_value(&description).unwrap();
-    let store = configuration.open(None).unwrap();
+    let registry = Registry::linked().unwrap();
+    let store = open_described(&registry, &json!({"type": "{{name}}"})).unwrap();
     let key = Key::new("a/b").unwrap();
     store.set(&key, b"value".into()).unwrap();
     assert_eq!(get_value(&*store, &key, 10).unwrap().unwrap(), b"value"[..]);
