@@ -7,6 +7,7 @@ use crate::{Failure, rust_source};
 
 mod arrows;
 mod manifests;
+mod modules;
 mod names;
 mod shape;
 mod sources;
@@ -50,6 +51,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("length of files", sources::length),
     ("length of the contracts", sources::contract),
     ("shape of functions", shape::check),
+    ("order of modules", modules::check),
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
