@@ -27,8 +27,9 @@ const JOINED: u64 = 1 << 20;
 /// Where several threads share the work, they have at least so many bytes.
 const JOINED_AT_LEAST: u64 = 128 << 10;
 
-/// How often a shard is read when it changes between its index and its inner chunks.
-const ATTEMPTS: usize = 5;
+/// Attempts to read a shard that changes between its index and its inner chunks. A thread may be interrupted between the
+/// two, so that a busy machine with a fast writer needs several.
+const ATTEMPTS: usize = 20;
 
 /// A shard whose index is known: the value of a chunk, or an inner chunk.
 #[derive(Clone, Copy)]
