@@ -1,5 +1,5 @@
-//! What programs that read and write hierarchies use, and plugins do not: the codec chain and what it resolves to, and the
-//! registry of plugins. Metadata documents are in the crate `zarr-metadata`.
+//! The parts that programs use to read and write hierarchies, and plugins do not: the codec chain, the pipeline that it
+//! resolves to, and the registry of plugins. Metadata documents are in the crate `zarr-metadata`.
 //!
 //! | step | module |
 //! |---|---|

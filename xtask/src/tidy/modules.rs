@@ -1,7 +1,7 @@
 //! The order of the modules of the engine.
 //!
-//! The handles that users hold name one another. Everything below them names none of them, and there is no circle
-//! between the modules below them.
+//! `Hierarchy`, `Group` and `Array` may name one another. Modules below them do not name the three, and do not form
+//! circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

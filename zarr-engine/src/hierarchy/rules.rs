@@ -1,4 +1,4 @@
-//! What each format implements.
+//! The trait that each format implements.
 
 use std::fmt::Debug;
 
