@@ -13,7 +13,6 @@ use zarr_spec::ArraySubset;
 use zarr_spec::grid::{ChunkGrid, GridError};
 
 use crate::per_dimension::PerDimension;
-use crate::plan::Axis;
 
 /// A chunk grid, and what it said when the array was opened.
 pub(crate) struct Grid {
@@ -128,6 +127,30 @@ impl Even {
             0 => Some(0),
             whole if self.before < self.length => Some(self.before.checked_add(whole)?.div_ceil(self.length)),
             _ => None,
+        }
+    }
+}
+
+/// How one dimension is divided into cells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Axis<'a> {
+    /// In cells of one length: most chunks, and all inner chunks.
+    Even(Even),
+    /// In chunks of several lengths.
+    Uneven(UnevenAxis<'a>),
+}
+
+impl Axis<'_> {
+    /// In cells of `length` elements, as a shard of `whole` elements is divided.
+    pub(crate) fn even(length: u64, whole: u64) -> Self {
+        Self::Even(Even::new(length, whole))
+    }
+
+    /// The cell that has `element`.
+    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
+        match self {
+            Self::Even(even) => even.cell_with(element),
+            Self::Uneven(axis) => axis.cell_with(element),
         }
     }
 }

@@ -37,19 +37,19 @@ use zarr_metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Store;
 use zarr_spec::{Format, Key, NodePath, Registry};
 
-use crate::array::{Array, ArrayPlace};
+use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::group::Group;
 use crate::location::open_store;
+use crate::stored::ArrayPlace;
 use access::Access;
 use detect::{Opened, OpenedRoot};
 use last::Last;
 use resolved_cache::ResolvedCache;
 use rules::{FormatRules, Found, FoundArray, array_of, not_a_group};
 
-pub(crate) use draft::ScalarKey;
 pub use erase::Erasure;
 pub use kind::{Kind, NodeEntry};
 pub use node::{Node, Unreadable};

@@ -10,10 +10,10 @@ mod points;
 use zarr_spec::grid::GridError;
 
 use crate::copy::MAX_RANK;
-use crate::grid::Extent;
+use crate::grid::{Axis, Extent};
 use crate::per_dimension::PerDimension;
 
-pub(crate) use dimension::{Axis, Run};
+pub(crate) use dimension::Run;
 use dimension::{DimensionPlan, Runs};
 use points::{Points, PointsPlan};
 
@@ -152,13 +152,13 @@ impl<'p> Piece<'p> {
         Ok(extents)
     }
 
-    /// The inner cells of a cell that is divided further; dimension `i` of them is dimension `order[i]` of the cell.
+    /// The inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
     ///
     /// # Errors
     ///
     /// As [`Plan::new`].
     pub(crate) fn divided<'s>(
-        &'s self,
+        &self,
         order: &[usize],
         axes: impl IntoIterator<Item = Axis<'s>>,
     ) -> Result<Plan<'s>, GridError> {
@@ -167,7 +167,7 @@ impl<'p> Piece<'p> {
                 Plan::new(axes.into_iter().zip(order.iter().map(|&dimension| runs[dimension].as_slice())))
             }
             PieceElements::Points(points) => {
-                Ok(PointsPlan::of_points(axes.into_iter().collect(), points.permuted(order))?.into())
+                Ok(PointsPlan::of_points(axes.into_iter().collect(), points, order)?.into())
             }
         }
     }

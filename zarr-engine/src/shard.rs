@@ -10,8 +10,8 @@ use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Swap};
 
 use crate::copy;
+use crate::grid::Axis;
 use crate::pipeline::swap_of;
-use crate::plan::Axis;
 
 pub(crate) use index::{ENTRY, ShardIndex};
 pub(crate) use whole::{decode_whole, encode_whole};

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
 use super::{Holding, MemoryBudget, Permit};
-use crate::array::Scratch;
+use crate::scratch::Scratch;
 
 /// Threads that have their own scratch buffers: more threads share places.
 const PLACES: usize = 8;

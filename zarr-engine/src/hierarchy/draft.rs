@@ -30,19 +30,11 @@ use super::rules::{
 };
 use crate::error::Error;
 use crate::flight;
+use crate::stored::ScalarKey;
 use node_index::{NodeIndex, Nodes};
 use tree::below;
 
 pub(super) use entry_point::{difference, with_encoding};
-
-/// Another key for the only chunk of an array without dimensions, which some writers of the draft use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ScalarKey {
-    /// What follows the prefix of the array.
-    pub(crate) name: &'static str,
-    /// Whether it is read before the key that the specification defines.
-    pub(crate) is_first: bool,
-}
 
 /// Returns the other key of arrays without dimensions: zarr-python 2 writes `c0` instead of `c`. In generation B, only
 /// compatibility mode reads it (D3-GRID-15).

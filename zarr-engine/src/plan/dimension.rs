@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use zarr_spec::grid::GridError;
 
 use super::lookup::{Bounds, ChunkLookup};
-use crate::grid::{Cell, Even, UnevenAxis};
+use crate::grid::{Axis, Cell, Even};
 
 /// Elements along one dimension that are evenly spaced in the array and neighbours in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,30 +49,6 @@ impl Run {
         let from = usize::try_from(from).unwrap_or(self.count);
         let to = usize::try_from(to).unwrap_or(self.count);
         self.part(from, to, cell.extent.origin())
-    }
-}
-
-/// How one dimension is divided into cells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Axis<'a> {
-    /// In cells of one length: most chunks, and all inner chunks.
-    Even(Even),
-    /// In chunks of several lengths.
-    Uneven(UnevenAxis<'a>),
-}
-
-impl Axis<'_> {
-    /// In cells of `length` elements, as a shard of `whole` elements is divided.
-    pub(crate) fn even(length: u64, whole: u64) -> Self {
-        Self::Even(Even::new(length, whole))
-    }
-
-    /// The cell that has `element`.
-    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
-        match self {
-            Self::Even(even) => even.cell_with(element),
-            Self::Uneven(axis) => axis.cell_with(element),
-        }
     }
 }
 

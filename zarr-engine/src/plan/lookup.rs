@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use zarr_spec::grid::GridError;
 
-use super::dimension::Axis;
-use crate::grid::{Cell, Extent, UnevenAxis};
+use crate::grid::{Axis, Cell, Extent, UnevenAxis};
 
 /// Neighbouring chunks of several lengths. The memory is a number for each of them, and each has an element that is
 /// wanted.

@@ -1,123 +1,140 @@
-//! Single elements, put together by the cells that they are in.
+//! Single elements, grouped by chunk.
+
+use std::borrow::Cow;
 
 use zarr_spec::grid::GridError;
 
 use super::lookup::ChunkLookup;
-use super::{Axis, Run, StridedBox};
-use crate::grid::Cell;
+use super::{Run, StridedBox};
+use crate::grid::{Axis, Cell};
 use crate::per_dimension::PerDimension;
 
-/// Single elements of an array or of a cell, in the order in which they were asked for.
+/// Single elements of one chunk, in the order of the output.
 #[derive(Debug, Clone)]
 pub(super) struct Points<'p> {
-    /// Coordinates in the array, those of one element after those of another.
-    coordinates: &'p [u64],
-    rank: usize,
-    /// The elements: their places in that list, and in the result.
+    elements: &'p Elements<'p>,
+    /// The numbers of the elements in that list.
     numbers: &'p [usize],
-    /// Which coordinate belongs to each dimension of the cell.
-    order: PerDimension<usize>,
-    /// Where the cell begins in the array, per dimension of the cell; before 0, if it begins before the array.
+    /// Where the chunk begins, in the coordinates of the list; before 0 if it begins before the array.
     origin: PerDimension<u64>,
 }
 
-impl<'p> Points<'p> {
-    /// In the array or cell, along one of its dimensions.
+/// A list of elements.
+#[derive(Debug)]
+struct Elements<'a> {
+    rank: usize,
+    /// The coordinates of one element after those of another.
+    coordinates: Cow<'a, [u64]>,
+    /// The position of each element in the output; `None` if it is the number of the element.
+    outputs: Option<Vec<usize>>,
+}
+
+impl Elements<'_> {
     fn coordinate(&self, number: usize, dimension: usize) -> u64 {
-        self.coordinates[number * self.rank + self.order[dimension]].wrapping_sub(self.origin[dimension])
+        self.coordinates[number * self.rank + dimension]
     }
 
-    /// The same elements with dimension `order[i]` in the place of dimension `i`.
-    pub(super) fn permuted(&self, order: &[usize]) -> Self {
-        let mut permuted = self.clone();
-        for (place, &dimension) in order.iter().enumerate() {
-            permuted.order[place] = self.order[dimension];
-            permuted.origin[place] = self.origin[dimension];
-        }
-        permuted
+    fn output(&self, number: usize) -> usize {
+        self.outputs.as_ref().map_or(number, |outputs| outputs[number])
+    }
+}
+
+impl Points<'_> {
+    /// The coordinate of an element in its chunk.
+    fn coordinate(&self, number: usize, dimension: usize) -> u64 {
+        self.elements.coordinate(number, dimension).wrapping_sub(self.origin[dimension])
     }
 
-    /// Whether all of them were taken.
+    /// Whether all elements were taken.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// Takes elements from the front that are neighbours along the last dimension, in the cell and in the result. False if
-    /// there are none left; all runs of `taken` but their starts, and the last one, stay as they are.
+    /// Takes elements from the front that are neighbours along the last dimension, in the chunk and in the output. Returns
+    /// false if there are none left. Of the runs of `taken`, only the starts and the last run change.
     pub(super) fn take_run(&mut self, taken: &mut StridedBox) -> bool {
         let Some((&first, mut rest)) = self.numbers.split_first() else { return false };
-        let last = self.rank - 1;
+        let rank = self.elements.rank;
+        let last = rank - 1;
         let mut count = 1;
         while let Some((&next, after)) = rest.split_first()
             && self.follows(first, next, count)
         {
-            (rest, count) = (after, count + 1);
+            rest = after;
+            count += 1;
         }
         self.numbers = rest;
-        for (dimension, run) in taken.runs[..self.rank].iter_mut().enumerate() {
+        for (dimension, run) in taken.runs[..rank].iter_mut().enumerate() {
             run.start = self.coordinate(first, dimension);
         }
-        taken.runs[last] = Run { count, out: first, ..taken.runs[last] };
+        taken.runs[last] = Run { count, out: self.elements.output(first), ..taken.runs[last] };
         true
     }
 
+    /// Whether `next` is `by` elements after `first`.
     fn follows(&self, first: usize, next: usize, by: usize) -> bool {
-        next == first + by
-            && (0..self.rank).all(|dimension| {
-                let further = if dimension == self.rank - 1 { by as u64 } else { 0 };
+        let rank = self.elements.rank;
+        self.elements.output(next) == self.elements.output(first) + by
+            && (0..rank).all(|dimension| {
+                let further = if dimension == rank - 1 { by as u64 } else { 0 };
                 self.coordinate(next, dimension) == self.coordinate(first, dimension) + further
             })
     }
 }
 
-/// The cells of single elements.
+/// The chunks of single elements.
 #[derive(Debug)]
 pub(super) struct PointsPlan<'a> {
     axes: Vec<ChunkLookup<'a>>,
-    /// All of them; `numbers` here are in the order of cells, and of the result within each.
-    points: Points<'a>,
+    elements: Elements<'a>,
+    /// The elements, sorted by chunk, and within a chunk by their numbers.
     numbers: Vec<usize>,
-    /// Where the elements of each cell begin in `numbers`.
+    /// Where the elements of each chunk begin in `numbers`.
     starts: Vec<usize>,
 }
 
 impl<'a> PointsPlan<'a> {
-    /// Of all elements in a list of coordinates, which has some for each axis.
+    /// The chunks of all elements in a list of coordinates, which has one coordinate per axis for each element.
     pub(super) fn of_list(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
         let rank = axes.len();
-        let mut order = PerDimension::new(rank, 0);
-        for (dimension, place) in order.iter_mut().enumerate() {
-            *place = dimension;
+        let elements = Elements { rank, coordinates: Cow::Borrowed(coordinates), outputs: None };
+        Self::sorted(axes, elements, coordinates.len() / rank.max(1))
+    }
+
+    /// The inner chunks of elements of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
+    pub(super) fn of_points(
+        axes: Vec<Axis<'a>>,
+        points: &Points<'_>,
+        order: &[usize],
+    ) -> Result<Self, GridError> {
+        let count = points.numbers.len();
+        let mut coordinates = Vec::with_capacity(count * order.len());
+        for &number in points.numbers {
+            coordinates.extend(order.iter().map(|&dimension| points.coordinate(number, dimension)));
         }
-        let points = Points { coordinates, rank, numbers: &[], order, origin: PerDimension::new(rank, 0) };
-        let numbers = (0..coordinates.len() / rank.max(1)).collect();
-        Self::sorted(axes, points, numbers)
+        let outputs = points.numbers.iter().map(|&number| points.elements.output(number)).collect();
+        let elements =
+            Elements { rank: order.len(), coordinates: Cow::Owned(coordinates), outputs: Some(outputs) };
+        Self::sorted(axes, elements, count)
     }
 
-    /// Of elements of a cell that is divided further.
-    pub(super) fn of_points(axes: Vec<Axis<'a>>, points: Points<'a>) -> Result<Self, GridError> {
-        let numbers = points.numbers.to_vec();
-        Self::sorted(axes, points, numbers)
-    }
-
-    /// Memory is a few words for each element and dimension, as it is for the coordinates themselves.
-    fn sorted(axes: Vec<Axis<'a>>, points: Points<'a>, numbers: Vec<usize>) -> Result<Self, GridError> {
-        let rank = axes.len();
+    /// Takes a few words of memory for each element and dimension, as the coordinates themselves do.
+    fn sorted(axes: Vec<Axis<'a>>, elements: Elements<'a>, count: usize) -> Result<Self, GridError> {
+        let rank = elements.rank;
         let mut axes: Vec<_> = axes.into_iter().map(ChunkLookup::new).collect();
-        let mut cells = Vec::with_capacity(numbers.len() * rank);
-        for &number in &numbers {
+        let mut cells = Vec::with_capacity(count * rank);
+        for number in 0..count {
             for (dimension, axis) in axes.iter_mut().enumerate() {
-                cells.push(axis.cell_with(points.coordinate(number, dimension))?.number);
+                cells.push(axis.cell_with(elements.coordinate(number, dimension))?.number);
             }
         }
-        let cell = |place: usize| &cells[place * rank..(place + 1) * rank];
-        let mut places: Vec<usize> = (0..numbers.len()).collect();
-        // Stable: of elements that are written twice, the last one stays.
-        places.sort_by(|&a, &b| cell(a).cmp(cell(b)));
-        let begins = |at: &usize| *at == 0 || cell(places[*at - 1]) != cell(places[*at]);
-        let starts = (0..places.len()).filter(begins).collect();
-        let numbers = places.iter().map(|&place| numbers[place]).collect();
-        Ok(Self { axes, points, numbers, starts })
+        let cell = |number: usize| &cells[number * rank..(number + 1) * rank];
+        let mut numbers: Vec<usize> = (0..count).collect();
+        // Stable: if an element is written twice, the last value wins.
+        numbers.sort_by(|&a, &b| cell(a).cmp(cell(b)));
+        let begins = |at: &usize| *at == 0 || cell(numbers[*at - 1]) != cell(numbers[*at]);
+        let starts = (0..count).filter(begins).collect();
+        Ok(Self { axes, elements, numbers, starts })
     }
 
     /// Number of dimensions.
@@ -125,27 +142,27 @@ impl<'a> PointsPlan<'a> {
         self.axes.len()
     }
 
-    /// Number of cells.
+    /// Number of chunks.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Writes the position of a cell to `position`, and returns its elements; there is one at least.
+    /// Writes the position of a chunk to `position`, and returns its elements; there is at least one.
     pub(super) fn piece(&self, number: usize, position: &mut [u64]) -> Result<Points<'_>, GridError> {
         let start = self.starts[number];
         let end = self.starts.get(number + 1).copied().unwrap_or(self.numbers.len());
-        let mut points = Points { numbers: &self.numbers[start..end], ..self.points.clone() };
+        let mut origin = PerDimension::new(self.rank(), 0);
         for (dimension, position) in position.iter_mut().enumerate() {
             let cell = self.cell(number, dimension)?;
             *position = cell.number;
-            points.origin[dimension] = points.origin[dimension].wrapping_add(cell.extent.origin());
+            origin[dimension] = cell.extent.origin();
         }
-        Ok(points)
+        Ok(Points { elements: &self.elements, numbers: &self.numbers[start..end], origin })
     }
 
-    /// A cell along one dimension.
+    /// A chunk along one dimension.
     pub(super) fn cell(&self, number: usize, dimension: usize) -> Result<Cell, GridError> {
-        let element = self.points.coordinate(self.numbers[self.starts[number]], dimension);
+        let element = self.elements.coordinate(self.numbers[self.starts[number]], dimension);
         self.axes[dimension].known_cell_with(element)
     }
 }

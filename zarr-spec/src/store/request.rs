@@ -179,6 +179,15 @@ impl GetResult {
 
     /// The bytes. `output` is the output that the store wrote to.
     #[must_use]
+    pub fn bytes<'b>(&'b self, output: &'b Output<'_>) -> &'b [u8] {
+        match &self.contents {
+            Contents::Written => output.written(),
+            Contents::Shared(bytes) => bytes,
+        }
+    }
+
+    /// As [`GetResult::bytes`], owned.
+    #[must_use]
     pub fn into_bytes(self, output: Output<'static>) -> Bytes {
         match self.contents {
             Contents::Written => output.into_written().into(),

@@ -8,12 +8,13 @@ use bytes::Bytes;
 use zarr_spec::Key;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 
-use super::cells::WHOLE;
-use super::region::ChunkRequest;
-use crate::array::{ArrayInner, CachedIndex};
 use crate::error::Error;
 use crate::locks::{Claim, Claiming, hash};
 use crate::memory::{BufferPool, Fresh};
+use crate::stored::{CachedIndex, StoredArray};
+
+/// The number of a chunk that is not a shard, among the chunks of its value.
+pub(super) const WHOLE: u64 = 0;
 
 /// The decoded chunks in the cache of an array's store, for one read.
 pub(super) struct CachedChunks<'r> {
@@ -24,15 +25,16 @@ pub(super) struct CachedChunks<'r> {
     memory: &'r Arc<BufferPool>,
 }
 
-/// A chunk that was looked for.
+/// The result of looking for a chunk.
 pub(super) enum Claimed<'c> {
-    /// It is there.
     Cached(Bytes),
-    /// It is not there. Others who want it wait while this is held.
-    Absent(Option<Claim<'c>>),
+    /// The chunk is not cached. While the claim is held, other threads that need the chunk wait.
+    Absent {
+        _claim: Option<Claim<'c>>,
+    },
 }
 
-/// Those of one value.
+/// The decoded chunks of one value.
 pub(super) struct CachedValue<'r> {
     all: &'r CachedChunks<'r>,
     key: Key,
@@ -40,9 +42,9 @@ pub(super) struct CachedValue<'r> {
     was_used: AtomicBool,
 }
 
-impl ArrayInner {
-    /// `None` if the store keeps no decoded chunks. The only element of an array without dimensions is never kept: it
-    /// may have several keys.
+impl StoredArray {
+    /// The decoded chunks in the cache of the store, if it has one. The only element of an array without dimensions is not
+    /// cached, because it may have several keys.
     pub(super) fn cached_chunks(&self) -> Option<CachedChunks<'_>> {
         let chunks = self.resolved.store.chunk_cache().filter(|_| !self.metadata.shape.is_empty())?;
         let decoding = self.decoding();
@@ -51,24 +53,7 @@ impl ArrayInner {
         Some(CachedChunks { chunks, decoding, begun, is_full: AtomicBool::new(false), memory })
     }
 
-    /// Copies the requested parts of a chunk to the output if all of them are cached; otherwise copies nothing.
-    pub(super) fn put_if_cached(
-        &self,
-        requests: &[ChunkRequest<'_, '_>],
-        cache: &CachedChunks<'_>,
-    ) -> Result<bool, Error> {
-        let Some(first) = requests.first() else { return Ok(true) };
-        let cell = first.piece.cell();
-        let pipeline = self.pipeline_of(first.piece)?;
-        let cache = CachedValue::new(cache, self.key(cell)?);
-        if let Some(shard) = pipeline.shard() {
-            return self.put_shard_if_cached(cell, shard, requests, &cache);
-        }
-        let Some(decoded) = cache.find(WHOLE) else { return Ok(false) };
-        self.put(cell, &pipeline, &decoded, requests).map(|()| true)
-    }
-
-    /// A cached chunk, perhaps after waiting for another thread that decodes it.
+    /// Returns a cached chunk, if necessary after waiting for another thread that decodes it.
     pub(super) fn find_or_claim<'c>(&'c self, cache: &CachedValue<'_>, number: u64) -> Claimed<'c> {
         let claims = self.context().locks.claims();
         let hash = cache.hash(number);
@@ -77,26 +62,26 @@ impl ArrayInner {
                 return Claimed::Cached(decoded);
             }
             if cache.all.is_full.load(Ordering::Relaxed) {
-                return Claimed::Absent(None);
+                return Claimed::Absent { _claim: None };
             }
             match claims.claim(hash) {
                 Claiming::Claimed(claim) => {
-                    // It may have come between the two.
+                    // Another thread may have added it meanwhile.
                     return match cache.find(number) {
                         Some(decoded) => Claimed::Cached(decoded),
-                        None => Claimed::Absent(Some(claim)),
+                        None => Claimed::Absent { _claim: Some(claim) },
                     };
                 }
-                Claiming::Refused => return Claimed::Absent(None),
+                Claiming::Refused => return Claimed::Absent { _claim: None },
                 Claiming::Waited => {}
             }
         }
     }
 
-    /// How often the value of the chunk at `cell` has changed, if the store counts that.
-    pub(super) fn changes(&self, cell: &[u64]) -> Result<Option<ChangeCount>, Error> {
+    /// The number of changes of the value of a chunk, if the store counts them.
+    pub(super) fn changes(&self, chunk: &[u64]) -> Result<Option<ChangeCount>, Error> {
         let Some(cache) = self.resolved.store.chunk_cache() else { return Ok(None) };
-        Ok(Some(cache.change_count(&self.key(cell)?)))
+        Ok(Some(cache.change_count(&self.key(chunk)?)))
     }
 }
 
@@ -106,14 +91,14 @@ impl<'r> CachedValue<'r> {
         Self { all, key, changes, was_used: AtomicBool::new(false) }
     }
 
-    /// The elements of a chunk in its pipeline's layout.
+    /// Returns the elements of a cached chunk, in its pipeline's layout.
     pub(super) fn find(&self, number: u64) -> Option<Bytes> {
         let found = self.all.chunks.get_chunk(&self.name(number))?;
         self.was_used.store(true, Ordering::Relaxed);
         Some(found)
     }
 
-    /// Whether there is room for a chunk of so many bytes.
+    /// Whether the cache would accept a chunk of `size` bytes.
     pub(super) fn takes(&self, number: u64, size: usize) -> bool {
         let CachedChunks { chunks, begun, is_full, .. } = self.all;
         let is_taken =
@@ -129,7 +114,7 @@ impl<'r> CachedValue<'r> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
 
-    /// Keeps the elements of a chunk that was fetched after this was made.
+    /// Caches the elements of a chunk that was fetched after this was created.
     pub(super) fn keep(&self, number: u64, decoded: Fresh) {
         let CachedChunks { chunks, begun, is_full, .. } = self.all;
         if !chunks.insert_chunk(&self.name(number), decoded.into_bytes(), self.changes, *begun) {
@@ -137,17 +122,17 @@ impl<'r> CachedValue<'r> {
         }
     }
 
-    /// Whether the value had not changed from when the index was fetched until this was made.
+    /// Whether the value has not changed since the index was fetched.
     pub(super) fn has_now(&self, index: &CachedIndex) -> bool {
         index.is_after(self.changes)
     }
 
-    /// Whether all that was found is of one state of the value, and of the same as what was fetched meanwhile.
+    /// Whether everything that was found is of one state of the value, the same as what was fetched meanwhile.
     pub(super) fn is_of_one_state(&self) -> bool {
         !self.was_used.load(Ordering::Relaxed) || self.all.chunks.change_count(&self.key) == self.changes
     }
 
-    /// Tells it from other chunks.
+    /// A hash that distinguishes the chunk from others.
     fn hash(&self, number: u64) -> u64 {
         let place = ptr::from_ref(self.all.chunks).cast::<u8>().addr();
         hash(&(place, &self.key, number, &**self.all.decoding))

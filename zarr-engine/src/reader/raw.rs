@@ -1,77 +1,77 @@
-//! Uncompressed chunks: straight to the output if they are one run there, else in slabs that stay in the cache.
+//! Reads uncompressed chunks: straight to the output if they are one run there, otherwise slab by slab, so that each slab
+//! stays in the cache of the processor.
 
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, GetResult};
 use zarr_spec::{Buffer, ByteRange, Output};
 
-use super::cells::contents;
-use super::region::{ChunkRequest, OutputState};
-use crate::array::{ArrayInner, is_too_large};
+use super::output::{ChunkRequest, OutputState};
 use crate::error::Error;
 use crate::pipeline::StepError;
 use crate::plan::{Run, StridedBox};
+use crate::stored::{StoredArray, is_too_large};
 
-/// Bytes of a slab; they stay in the second-level cache.
+/// The size of a slab in bytes. It fits into the second-level cache.
 const SLAB: usize = 512 << 10;
 
 /// One strided box of one chunk.
 struct RawChunk<'r, 'a> {
-    array: &'r ArrayInner,
-    cell: &'r [u64],
+    array: &'r StoredArray,
+    chunk: &'r [u64],
     pipeline: &'r Pipeline,
     request: ChunkRequest<'r, 'a>,
     strided_box: &'r StridedBox,
-    /// Bytes of the chunk.
+    /// The size of the chunk in bytes.
     expected: u64,
 }
 
-/// Rows of the dimension that varies slowest in the stored chunk.
+/// The rows of the dimension that varies slowest in the stored chunk.
 struct Rows {
     dimension: usize,
     run: Run,
-    /// Bytes of a row.
+    /// The size of a row in bytes.
     size: usize,
-    /// Rows from one that is wanted to the next.
+    /// The distance between requested rows.
     step: usize,
 }
 
 impl Rows {
-    /// Rows of a slab.
+    /// The number of rows of a slab.
     fn per_slab(&self) -> usize {
         (SLAB / self.size.max(1)).max(1)
     }
 
-    /// Bytes of a slab.
+    /// The size of a slab in bytes.
     fn slab_size(&self) -> usize {
         self.size.saturating_mul(self.per_slab())
     }
 
-    /// Whether they are all `expected` bytes of the chunk.
+    /// Whether the rows are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
     }
 }
 
-impl ArrayInner {
+impl StoredArray {
     /// Reads one strided box of a chunk whose encoded bytes are its elements.
     pub(super) fn read_raw(
         &self,
-        cell: &[u64],
+        chunk: &[u64],
         pipeline: &Pipeline,
         request: ChunkRequest<'_, '_>,
         strided_box: &StridedBox,
     ) -> Result<(), Error> {
         let expected = pipeline.array.size().limit().unwrap_or(0);
-        let chunk = RawChunk { array: self, cell, pipeline, request, strided_box, expected };
+        let raw = RawChunk { array: self, chunk, pipeline, request, strided_box, expected };
         if let Some(destination) = request.slice(pipeline)? {
-            return chunk.read_directly(destination);
+            return raw.read_directly(destination);
         }
-        let rows = chunk.rows();
+        let rows = raw.rows();
         let need = rows.as_ref().map_or(expected, |rows| expected.min(rows.slab_size() as u64));
-        self.check_need(cell, need)?;
+        self.check_need(chunk, need)?;
         self.budget().with_scratch(need, |scratch| match rows {
-            Some(rows) => chunk.read_slabs(&rows, &mut scratch.encoded),
-            None => chunk.read_whole(&mut scratch.encoded, OutputState::Fresh),
+            Some(rows) => raw.read_slabs(&rows, &mut scratch.encoded),
+            None => raw.read_whole(&mut scratch.encoded, OutputState::Fresh),
         })
     }
 }
@@ -80,10 +80,10 @@ impl RawChunk<'_, '_> {
     fn read_directly(&self, destination: &mut [u8]) -> Result<(), Error> {
         let size = destination.len();
         let mut output = Output::to(destination);
-        let got = self.array.get_once(self.cell, ByteRange::Full, &mut output);
+        let got = self.array.get_once(self.chunk, ByteRange::Full, &mut output);
         let rest = output.remaining();
         match got {
-            Ok(None) => self.array.fill(self.cell, &[self.request], OutputState::Fresh),
+            Ok(None) => self.array.fill(self.chunk, &[self.request], OutputState::Fresh),
             Ok(Some(got)) if got.size != self.expected => Err(self.wrong(got.size)),
             Ok(Some(GetResult { contents: Contents::Written, .. })) if rest == 0 => Ok(()),
             Ok(Some(GetResult { contents: Contents::Shared(bytes), .. })) if bytes.len() == size => {
@@ -91,8 +91,8 @@ impl RawChunk<'_, '_> {
             }
             Ok(Some(_)) => Err(self.wrong((size - rest) as u64)),
             Err(error) if is_too_large(&error) => {
-                let size = self.array.resolved.store.size(&self.array.key(self.cell)?)?;
-                // A value as large as it should be has passed the limit for all values.
+                let size = self.array.resolved.store.size(&self.array.key(self.chunk)?)?;
+                // A value of the right size exceeded the limit for all values.
                 if size == Some(self.expected) {
                     return Err(error);
                 }
@@ -102,7 +102,7 @@ impl RawChunk<'_, '_> {
         }
     }
 
-    /// `None` where rows go backwards, or there is only one.
+    /// The rows to read slab by slab; `None` if they are in reverse order, or there is only one.
     fn rows(&self) -> Option<Rows> {
         let shape = &self.pipeline.array.shape;
         let strides = &self.pipeline.layout.strides;
@@ -127,16 +127,16 @@ impl RawChunk<'_, '_> {
             let size = ((count - 1) * rows.step + 1) * rows.size;
             let range = ByteRange::Range { offset: first * rows.size as u64, size: size as u64 };
             let mut output = buffer.output(size);
-            let Some(got) = self.array.get_once(self.cell, range, &mut output)? else {
+            let Some(got) = self.array.get_once(self.chunk, range, &mut output)? else {
                 let state = if done == 0 { OutputState::Fresh } else { OutputState::Written };
-                return self.array.fill(self.cell, &[self.request], state);
+                return self.array.fill(self.chunk, &[self.request], state);
             };
-            let bytes = contents(&got, output.written());
+            let bytes = got.bytes(&output);
             if got.size != self.expected || bytes.len() != size {
                 return Err(self.wrong(got.size));
             }
             if done > 0 && version != got.version {
-                // Somebody replaced the chunk: none of its parts may come from two states of it.
+                // The chunk was replaced meanwhile: its parts must not come from two states of it.
                 return self.read_whole(buffer, OutputState::Written);
             }
             self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;
@@ -155,10 +155,10 @@ impl RawChunk<'_, '_> {
 
     fn read_whole(&self, buffer: &mut Buffer, state: OutputState) -> Result<(), Error> {
         let mut output = buffer.output(self.array.value_limit(Some(self.expected)));
-        let Some(got) = self.array.get_once(self.cell, ByteRange::Full, &mut output)? else {
-            return self.array.fill(self.cell, &[self.request], state);
+        let Some(got) = self.array.get_once(self.chunk, ByteRange::Full, &mut output)? else {
+            return self.array.fill(self.chunk, &[self.request], state);
         };
-        let bytes = contents(&got, output.written());
+        let bytes = got.bytes(&output);
         if got.size != self.expected || bytes.len() as u64 != self.expected {
             return Err(self.wrong(got.size));
         }
@@ -169,6 +169,6 @@ impl RawChunk<'_, '_> {
         let shape = &self.pipeline.array.shape;
         let expected = self.expected;
         let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
-        self.array.chunk_error(self.cell, StepError::chunk(what))
+        self.array.chunk_error(self.chunk, StepError::chunk(what))
     }
 }

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::cells::ChunkWrite;
+use super::chunk::ChunkWrite;
 use super::shard::ShardPart;
 use super::source::Part;
-use crate::array::ArrayInner;
 use crate::context::PORTION;
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::Stages;
+use crate::stored::StoredArray;
 
 /// Where the inner chunks of a shard are encoded, those of which nothing is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(super) struct Started<'s> {
 /// Notes a panic, so that no thread waits for what will not come.
 struct Lost<'s>(&'s Spreading<'s>);
 
-impl ArrayInner {
+impl StoredArray {
     /// Calls `write` with the target, spread over several threads if that pays. No lock and no memory may be held.
     pub(super) fn with_spread<R>(
         &self,
@@ -104,7 +104,7 @@ impl ArrayInner {
         spread: Spread,
     ) -> Result<Option<Spreading<'s>>, Error> {
         let Some(shard) = target.pipeline.shard().filter(|_| spread != Spread::No) else { return Ok(None) };
-        let part = ShardPart::new(self, target.cell, shard, part)?;
+        let part = ShardPart::new(self, target.chunk, shard, part)?;
         let numbers = part.to_spread(target.is_whole())?;
         if !part.is_worth_spreading(numbers.len()) {
             return Ok(None);

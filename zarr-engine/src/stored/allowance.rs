@@ -1,49 +1,45 @@
-//! What a chunk may take of the memory budget.
+//! The memory that reading or writing a chunk may take.
 
 use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::Pipeline;
 
-use super::{ArrayInner, Scratch};
-use crate::budget::{MemoryBudget, Permit};
+use super::StoredArray;
+use crate::budget::Permit;
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::Bounds;
+use crate::scratch::Scratch;
 
-/// Values that are no larger by their bound are not asked for their size before they are read.
+/// The store is not asked for the size of values that have at most this many bytes.
 const NOT_ASKED: u64 = 1 << 20;
 
-/// What a buffer of unknown size may have at first. Where that is too little, the chunk is decoded once more.
+/// The first limit of a buffer of unknown size. If it is exceeded, the chunk is decoded again with a larger limit.
 const UNKNOWN: u64 = 16 << 20;
 
-/// By how much more it may have then.
+/// The factor from one limit to the next.
 const MORE: u64 = 8;
 
-/// What the chunk at hand may take.
+/// The limits of the buffers for one chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
-    /// Bytes of its encoded value.
+    /// The size of its encoded value in bytes.
     pub(crate) encoded: u64,
-    /// Bytes of each buffer of unknown size.
+    /// The limit of each buffer of unknown size in bytes.
     pub(crate) unknown: u64,
 }
 
-/// A chunk that memory is needed for.
+/// A chunk that needs memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Needing<'c> {
-    pub(crate) cell: &'c [u64],
+    pub(crate) chunk: &'c [u64],
     pub(crate) pipeline: &'c Pipeline,
-    /// Bytes of its encoded value, where they are known.
+    /// The size of its encoded value in bytes, if it is known.
     pub(crate) encoded: Option<u64>,
 }
 
-impl ArrayInner {
-    /// The memory budget of the context.
-    pub(crate) fn budget(&self) -> &MemoryBudget {
-        &self.context().budget
-    }
-
-    /// Runs `work` once there is memory for the chunk: `need` bytes for what it is allowed. Where it turns out to be
-    /// larger, `work` runs again with a larger allowance; it may do all it does twice.
+impl StoredArray {
+    /// Acquires the memory that `need` computes for an allowance, and runs `work`. If a buffer turns out to be too small,
+    /// runs `work` again with a larger allowance.
     ///
     /// # Errors
     ///
@@ -57,7 +53,7 @@ impl ArrayInner {
         Ok(self.with_memory_and_permit(chunk, need, 0, work)?.0)
     }
 
-    /// The same, and a permit for `more` bytes that lasts longer; all memory is taken in one step.
+    /// As [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one step.
     ///
     /// # Errors
     ///
@@ -72,7 +68,7 @@ impl ArrayInner {
         let mut allowance = self.first_allowance(chunk)?;
         loop {
             let need = need(allowance);
-            self.check_need(chunk.cell, need.saturating_add(more))?;
+            self.check_need(chunk.chunk, need.saturating_add(more))?;
             let (result, permit) = self.budget().with_scratch_and_permit(need, more, |scratch| {
                 scratch.stages.set_unknown(allowance.unknown);
                 work(scratch, allowance)
@@ -93,56 +89,55 @@ impl ArrayInner {
     /// # Errors
     ///
     /// [`Error::OverBudget`].
-    pub(crate) fn check_need(&self, cell: &[u64], needed: u64) -> Result<(), Error> {
+    pub(crate) fn check_need(&self, chunk: &[u64], needed: u64) -> Result<(), Error> {
         if needed <= self.budget().size() {
             return Ok(());
         }
-        Err(self.over_budget(cell, Some(needed)))
+        Err(self.over_budget(chunk, Some(needed)))
     }
 
     /// The error for a chunk that needs more than the whole budget.
-    fn over_budget(&self, cell: &[u64], needed: Option<u64>) -> Error {
-        let key = self.key(cell).map_or_else(|_| String::new(), |key| key.to_string());
+    fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
+        let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
-        Error::OverBudget { path: self.path.clone(), index: cell.to_vec(), key, needed, budget }
+        Error::OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }
     }
 
-    /// What buffers of unknown size may have at first.
+    /// The first limit of buffers of unknown size.
     pub(crate) fn first_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         // Writing takes several such buffers.
         UNKNOWN.min(self.most_unknown(pipeline, encoded) / 16)
     }
 
-    /// What buffers of unknown size may have at most.
+    /// The largest limit of buffers of unknown size.
     fn most_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         self.budget().size().saturating_sub(encoded) / needs::unknown_buffers(pipeline).max(1)
     }
 
-    /// What a chunk may take at first.
+    /// The first allowance of a chunk.
     pub(crate) fn first_allowance(&self, chunk: Needing<'_>) -> Result<Allowance, Error> {
         let encoded = match chunk.encoded {
             Some(encoded) => encoded,
-            None => self.expected_value(chunk.cell, chunk.pipeline)?,
+            None => self.expected_value(chunk.chunk, chunk.pipeline)?,
         };
         Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) })
     }
 
-    /// Bytes that the value of a chunk probably has. Large ones are asked for their size, where that takes no round trip or
-    /// where the budget has less memory: they may be missing.
-    pub(crate) fn expected_value(&self, cell: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
+    /// The expected size of the value of a chunk in bytes. The store is asked for the size of a large value if that takes no
+    /// round trip, or if the budget is smaller: the chunk may be missing.
+    pub(crate) fn expected_value(&self, chunk: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
-        let is_far = self.resolved.store.read_hints().max_concurrency > 0;
         match bound {
             Some(bound) if bound <= NOT_ASKED => Ok(bound),
-            _ if is_far && bound.is_none_or(|bound| bound <= self.budget().size()) => {
+            _ if self.is_far() && bound.is_none_or(|bound| bound <= self.budget().size()) => {
                 Ok(bound.unwrap_or(NOT_ASKED))
             }
             None => Ok(NOT_ASKED),
-            Some(_) => Ok(self.stored_size(cell)?.unwrap_or(0)),
+            Some(_) => Ok(self.stored_size(chunk)?.unwrap_or(0)),
         }
     }
 
-    /// What a chunk may take that was larger than `now`, as `error` says. No memory is held.
+    /// The next allowance, after `now` was too small, which caused `error`. The caller holds no memory.
     pub(crate) fn larger_allowance(
         &self,
         chunk: Needing<'_>,
@@ -150,29 +145,33 @@ impl ArrayInner {
         error: Error,
     ) -> Result<Allowance, Error> {
         if chunk.encoded.is_none()
-            && let Some(encoded) = self.stored_size(chunk.cell)?.filter(|&size| size > now.encoded)
+            && let Some(encoded) = self.stored_size(chunk.chunk)?.filter(|&size| size > now.encoded)
         {
             return Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) });
         }
         let most = self.most_unknown(chunk.pipeline, now.encoded);
         if needs::unknown_buffers(chunk.pipeline) == 0 {
-            return Err(if self.is_over_budget(&error) { self.over_budget(chunk.cell, None) } else { error });
+            return Err(if self.is_over_budget(&error) {
+                self.over_budget(chunk.chunk, None)
+            } else {
+                error
+            });
         }
         if now.unknown >= most {
-            return Err(self.over_budget(chunk.cell, None));
+            return Err(self.over_budget(chunk.chunk, None));
         }
         Ok(Allowance { unknown: now.unknown.saturating_mul(MORE).min(most), ..now })
     }
 
-    /// Whether something was larger than the whole budget.
+    /// Whether an error is about more bytes than the whole budget.
     fn is_over_budget(&self, error: &Error) -> bool {
         let Error::Chunk { source, .. } = error else { return false };
         matches!(**source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
     }
 
-    /// Bytes of the stored value of a chunk.
-    pub(crate) fn stored_size(&self, cell: &[u64]) -> Result<Option<u64>, Error> {
-        for key in self.keys(cell)? {
+    /// The size of the stored value of a chunk in bytes.
+    pub(crate) fn stored_size(&self, chunk: &[u64]) -> Result<Option<u64>, Error> {
+        for key in self.keys(chunk)? {
             if let Some(size) = self.resolved.store.size(&key)? {
                 return Ok(Some(size));
             }
@@ -180,13 +179,13 @@ impl ArrayInner {
         Ok(None)
     }
 
-    /// The limits of the buffers that the chunk at hand is decoded and encoded in.
+    /// The limits of buffers for decoding and encoding a chunk.
     pub(crate) fn bounds(&self, unknown: u64) -> Bounds {
         Bounds { chunk: unknown, value: self.budget().size() }
     }
 }
 
-/// Whether something was larger than it was allowed to be.
+/// Whether an error is about a value or a buffer that exceeded its limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

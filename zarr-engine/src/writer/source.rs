@@ -18,7 +18,7 @@ const COMPARED: usize = 32 << 10;
 
 /// The elements that are written, in C order.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// Of a fixed size, `element` bytes each.
     Fixed { bytes: &'a [u8], element: usize },
     /// Of variable size.
@@ -35,17 +35,17 @@ impl Source<'_> {
     }
 }
 
-/// What is written to one cell: a piece of the selection, dimensions in the order of the cell's.
+/// What is written to one chunk: a piece of the selection, dimensions in the order of the chunk's.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'p> {
     pub(super) piece: &'p Piece<'p>,
     pub(super) source: Source<'p>,
-    /// Elements of the source between neighbours, per dimension of the cell.
+    /// Elements of the source between neighbours, per dimension of the chunk.
     pub(super) strides: &'p [usize],
 }
 
 impl Part<'_> {
-    /// Puts the elements of a cell together in `stages`; `existing` are those that it held, in the pipeline's layout,
+    /// Puts the elements of a chunk together in `stages`; `existing` are those that it held, in the pipeline's layout,
     /// and without any it held fill values. The size in bytes, or `None` if all of them are the fill value.
     pub(super) fn gather(
         &self,
@@ -89,14 +89,14 @@ impl Part<'_> {
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// The elements of a cell that is covered as a whole, of which any run can be gathered by itself.
+    /// The elements of a chunk that is covered as a whole, of which any run can be gathered by itself.
     pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
         let Source::Fixed { bytes, .. } = self.source else { return None };
         let slabs = Slabs::new(pipeline, self.piece)?;
         Some(GatheredSlabs { part: self, pipeline, source: bytes, slabs })
     }
 
-    /// Copies one strided box to a cell, `target` being its bytes from `skipped` on.
+    /// Copies one strided box to a chunk, `target` being its bytes from `skipped` on.
     fn copy(
         &self,
         pipeline: &Pipeline,
@@ -167,7 +167,7 @@ impl Part<'_> {
         Ok(Some(bytes.len()))
     }
 
-    /// Where runs of the source begin, and how long they are, if one after the other they are all elements of the cell
+    /// Where runs of the source begin, and how long they are, if one after the other they are all elements of the chunk
     /// in the order in which they are stored.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
         let strided_box = self.piece.only()?;
@@ -183,7 +183,7 @@ impl Part<'_> {
     }
 }
 
-/// The elements of a whole cell as they are stored, put together run by run.
+/// The elements of a whole chunk as they are stored, put together run by run.
 pub(super) struct GatheredSlabs<'s> {
     part: &'s Part<'s>,
     pipeline: &'s Pipeline,

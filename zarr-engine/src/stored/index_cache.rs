@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use zarr_spec::store::cache::ChangeCount;
 use zarr_spec::store::{GetResult, Version};
 
-use super::ArrayInner;
+use super::StoredArray;
 use crate::shard::ShardIndex;
 
 /// Bytes of shard indexes that one array caches.
@@ -78,7 +78,7 @@ impl CachedIndex {
     }
 }
 
-impl ArrayInner {
+impl StoredArray {
     /// The index of the shard at `index`, if it is cached.
     pub(crate) fn cached_index(&self, index: &[u64]) -> Option<Arc<CachedIndex>> {
         self.indexes.known()?.indexes.get(index).map(Arc::clone)

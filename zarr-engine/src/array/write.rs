@@ -1,22 +1,14 @@
-//! Writing: the road of reading backwards, under the lock of each chunk.
-
-mod cells;
-mod shard;
-mod source;
-mod spread;
-
-use std::sync::Arc;
+//! Writing elements: the public methods of [`Array`].
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::{ArrayRepresentation, Elements};
 
-use crate::array::Array;
+use super::Array;
 use crate::element::{Element, as_bytes, is_bool, type_matches};
 use crate::error::Error;
 use crate::selection::{Along, Selection};
 use crate::variable::{Variable, joined};
-
-use source::Source;
+use crate::writer::Source;
 
 impl Array {
     /// Writes a selection from `bytes`: elements in C order and native byte order, or for elements of variable size
@@ -27,14 +19,14 @@ impl Array {
     /// When the selection is not in the array, `bytes` has not its size, nothing can be written here, a chunk that is
     /// partly covered cannot be decoded, one cannot be encoded, or the store fails.
     pub fn write(&self, selection: &Selection, bytes: &[u8]) -> Result<(), Error> {
-        self.inner.check_writable()?;
+        self.stored.check_writable()?;
         let located = selection.located(self.shape())?;
         let count = located.count()?;
         let source = self.checked_source(bytes, count)?;
         if count == 0 {
             return Ok(());
         }
-        self.inner.write_wanted(&located.what, source)
+        self.stored.write_elements(&located.what, source)
     }
 
     /// The elements in `bytes`, if they are as many, and are elements.
@@ -60,7 +52,7 @@ impl Array {
             }
             Elements::Variable => {
                 let shape = vec![count as u64];
-                let array = ArrayRepresentation { shape, ..self.inner.resolved.chunk.clone() };
+                let array = ArrayRepresentation { shape, ..self.stored.resolved.chunk.clone() };
                 let elements = Variable::parse(bytes, &array);
                 Ok(Source::Variable(elements.map_err(|error| Error::Elements(error.to_string()))?))
             }
@@ -151,9 +143,10 @@ impl Array {
         bytes: &[u8],
         check: impl FnOnce(&[u64]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.inner.check_writable()?;
-        let opened = Arc::clone(&self.inner);
-        let _changing = opened.hierarchy.lock([&opened.path]);
+        self.stored.check_writable()?;
+        let hierarchy = self.hierarchy.clone();
+        let path = self.path().clone();
+        let _node_lock = hierarchy.lock([&path]);
         let current = self.reopened()?;
         check(current.shape())?;
         let count = current.count_in(bytes)?;
@@ -170,9 +163,9 @@ impl Array {
             *self = current.released();
             return Ok(());
         }
-        let metadata = ArrayMetadata { shape, ..current.inner.metadata.clone() };
-        let longer = current.inner.changed(metadata)?;
-        let written = longer.inner.write_wanted(&located.what, source).and_then(|()| longer.inner.publish());
+        let metadata = ArrayMetadata { shape, ..current.metadata().clone() };
+        let longer = current.changed(metadata)?;
+        let written = longer.stored.write_elements(&located.what, source).and_then(|()| longer.publish());
         *self = if written.is_ok() { longer.released() } else { current.released() };
         written
     }

@@ -1,28 +1,19 @@
-//! Reading: plan, locate, fetch and decode, copy.
-
-mod cache;
-mod cells;
-mod raw;
-mod region;
-mod remote;
-mod shard;
+//! Reading elements: the public methods of [`Array`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_spec::{CodecError, Elements};
 
-use crate::array::{Array, ArrayInner};
+use super::Array;
 use crate::element::{Element, as_bytes_mut, is_bool, type_matches};
 use crate::elements::ElementArray;
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
-use crate::plan::{Axis, Plan, Run};
+use crate::plan::Run;
+use crate::reader::OutputRegion;
 use crate::selection::{ElementSelection, LocatedSelection, Selection};
 use crate::values::Values;
 use crate::variable::Assembly;
-
-pub(crate) use cells::{contents, exact_size};
-use region::{ChunkRequest, OutputRegion, OutputState};
 
 impl Array {
     /// Reads a selection into memory of its own.
@@ -35,15 +26,15 @@ impl Array {
         let count = located.count()?;
         let data_type = Arc::clone(self.data_type());
         let shape = located.shape.clone();
-        let threads = self.inner.context().threads.clone();
+        let threads = self.stored.context().threads.clone();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
-                let (mut memory, is_zero) = self.inner.memory(count, size)?;
-                self.inner.read_fixed(&located, size, &mut memory, is_zero)?;
+                let (mut memory, is_zero) = self.memory(count, size)?;
+                self.read_fixed(&located, size, &mut memory, is_zero)?;
                 Ok(ElementArray::fixed((shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
-                let bytes = self.inner.read_variable(&located, count)?;
+                let bytes = self.read_variable(&located, count)?;
                 Ok(ElementArray::variable((shape, count), data_type, bytes, threads))
             }
         }
@@ -68,7 +59,7 @@ impl Array {
             let wanted = wanted.unwrap_or(usize::MAX);
             return Err(Error::Elements(format!("{given} bytes of memory for a selection of {wanted}")));
         }
-        self.inner.read_fixed(&located, size, destination, false)
+        self.read_fixed(&located, size, destination, false)
     }
 
     /// Reads a selection into values of a Rust type.
@@ -113,7 +104,7 @@ impl Array {
         type_matches::<T>(&**self.data_type())?;
         let located = selection.located(self.shape())?;
         let mut values = crate::memory::zeroed_vec::<T>(located.count()?)?;
-        self.inner.read_fixed(&located, size_of::<T>(), as_bytes_mut(&mut values), true)?;
+        self.read_fixed(&located, size_of::<T>(), as_bytes_mut(&mut values), true)?;
         crate::values::into_ndarray(&located.shape, values)
     }
 
@@ -130,7 +121,7 @@ impl Array {
         let located = located.collect::<Result<Vec<_>, _>>()?;
         let mut memories = Vec::with_capacity(located.len());
         for located in &located {
-            memories.push(self.inner.memory(located.count()?, size)?);
+            memories.push(self.memory(located.count()?, size)?);
         }
         let total = memories.iter().map(|(memory, _)| memory.len()).fold(0, usize::saturating_add);
         let rank = self.shape().len();
@@ -138,12 +129,12 @@ impl Array {
         let regions = regions.map(|(located, (memory, is_zero))| {
             OutputRegion::fixed((&located.what, rank), size, memory, *is_zero)
         });
-        self.inner.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
+        self.stored.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
         let data_type = self.data_type();
         let arrays = located.into_iter().zip(memories).map(|(located, (mut memory, _))| {
-            self.inner.settle(&mut memory)?;
+            self.settle(&mut memory)?;
             let count = located.count()?;
-            let threads = self.inner.context().threads.clone();
+            let threads = self.stored.context().threads.clone();
             Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory, threads))
         });
         arrays.collect()
@@ -156,31 +147,29 @@ impl Array {
     ///
     /// If the grid has no such chunk, or it cannot be decoded, or the store fails.
     pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
-        let chunk = self.inner.chunk(index)?;
+        let chunk = self.stored.chunk(index)?;
         let count = chunk.element_count().ok_or(OutOfMemory { size: usize::MAX })?;
         let wanted = whole_chunk(&chunk.shape)?;
         let data_type = Arc::clone(self.data_type());
         let rank = chunk.shape.len();
-        let threads = self.inner.context().threads.clone();
+        let threads = self.stored.context().threads.clone();
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
-                let (mut memory, is_zero) = self.inner.memory(count, size)?;
+                let (mut memory, is_zero) = self.memory(count, size)?;
                 let region = OutputRegion::fixed((&wanted, rank), size, &mut memory, is_zero)?;
-                self.inner.read_whole_cell(index, &chunk.shape, &region)?;
-                self.inner.settle(&mut memory)?;
+                self.stored.read_chunk(index, &chunk.shape, &region)?;
+                self.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
-                let assembly = self.inner.assembly(count)?;
+                let assembly = self.assembly(count)?;
                 let region = OutputRegion::variable((&wanted, rank), &assembly)?;
-                self.inner.read_whole_cell(index, &chunk.shape, &region)?;
+                self.stored.read_chunk(index, &chunk.shape, &region)?;
                 Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
             }
         }
     }
-}
 
-impl ArrayInner {
     fn read_fixed(
         &self,
         located: &LocatedSelection,
@@ -190,53 +179,42 @@ impl ArrayInner {
     ) -> Result<(), Error> {
         let total = destination.len();
         if total > 0 {
-            let what = (&located.what, self.metadata.shape.len());
-            self.read_regions(&[OutputRegion::fixed(what, size, destination, is_zero)?], total)?;
+            let what = (&located.what, self.shape().len());
+            self.stored.read_regions(&[OutputRegion::fixed(what, size, destination, is_zero)?], total)?;
             self.settle(destination)?;
         }
         Ok(())
     }
 
-    /// Memory for so many elements, and whether it is zero.
+    /// Memory for `count` elements, and whether it is zero.
     fn memory(&self, count: usize, size: usize) -> Result<(Memory, bool), OutOfMemory> {
-        self.context().buffer_pool.get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
+        self.stored
+            .context()
+            .buffer_pool
+            .get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
     }
 
-    /// Turns stored bytes into elements, where these are not the same.
+    /// Converts stored bytes to elements, for data types where they differ.
     fn settle(&self, stored: &mut [u8]) -> Result<(), Error> {
-        let settled = self.resolved.chunk.data_type.settle(stored, self.context().mode());
-        settled.map_err(|invalid| Error::Elements(format!("{}: {invalid}", self.path)))
+        let settled = self.data_type().settle(stored, self.stored.context().mode());
+        settled.map_err(|invalid| Error::Elements(format!("{}: {invalid}", self.path())))
     }
 
-    /// Elements of variable size: offsets and payload of the whole result.
+    /// Reads elements of variable size: the offsets and the payload of the whole result.
     fn read_variable(&self, located: &LocatedSelection, count: usize) -> Result<Vec<u8>, Error> {
         let assembly = self.assembly(count)?;
         if count > 0 {
-            let what = (&located.what, self.metadata.shape.len());
-            // Nobody knows how large they are.
-            self.read_regions(&[OutputRegion::variable(what, &assembly)?], usize::MAX)?;
+            let what = (&located.what, self.shape().len());
+            // The size of the elements is not known.
+            self.stored.read_regions(&[OutputRegion::variable(what, &assembly)?], usize::MAX)?;
         }
         finish(assembly)
     }
 
-    /// An assembly for elements of variable size, which hold the fill value at first.
+    /// An assembly for elements of variable size. Initially, all elements hold the fill value.
     fn assembly(&self, count: usize) -> Result<Mutex<Assembly>, Error> {
-        let assembly = Assembly::with_count(count, self.resolved.chunk.fill_value.bytes());
+        let assembly = Assembly::with_count(count, self.fill_value().bytes());
         assembly.map(Mutex::new).map_err(no_elements)
-    }
-
-    /// Reads a whole chunk of this shape.
-    fn read_whole_cell(&self, index: &[u64], shape: &[u64], region: &OutputRegion<'_>) -> Result<(), Error> {
-        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
-        let pipeline = self.pipeline(index, shape)?;
-        let axes = shape.iter().map(|&length| Axis::even(length, length));
-        let plan = Plan::new(axes.zip(runs))?;
-        if plan.len() == 0 {
-            return Ok(());
-        }
-        let piece = plan.piece(0)?;
-        let request = ChunkRequest { piece: &piece, region, strides: &region.strides };
-        self.read_cell(index, &pipeline, &[request], OutputState::Fresh, self.cached_chunks().as_ref())
     }
 }
 
@@ -252,7 +230,7 @@ fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {
     assembly.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(no_elements)
 }
 
-/// Elements of variable size for which there is no memory.
+/// The error for elements of variable size for which there is no memory.
 fn no_elements(error: CodecError) -> Error {
     Error::Elements(error.to_string())
 }

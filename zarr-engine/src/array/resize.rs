@@ -6,14 +6,15 @@
 
 use std::ops::Range;
 
+use zarr_metadata::ArrayMetadata;
 use zarr_spec::Elements;
 
-use super::chunks::{ChunkBox, boxes_between, erase_values};
-use super::{Array, ArrayInner};
+use super::Array;
 use crate::copy;
 use crate::error::Error;
 use crate::flight;
 use crate::selection::{Along, Selection};
+use crate::stored::{ChunkBox, StoredArray, boxes_between, erase_values};
 
 /// Chunks that are looked for by their names rather than in a listing of the array.
 const NAMED: u64 = 1024;
@@ -39,6 +40,83 @@ struct Outside {
 }
 
 impl Array {
+    /// Changes the shape. The rest of the stored document does not change.
+    ///
+    /// Chunks that are outside of the new shape are erased, if the store supports erasing; chunks that are partly inside
+    /// keep their bytes. If the store cannot list, each chunk is erased by its key; if there are more than a million, none
+    /// is erased.
+    ///
+    /// New elements hold the fill value, whatever is stored there: before the new shape is published, chunks in the added
+    /// region are erased, and chunks at its border get the fill value outside of the old shape. This does not hold for
+    /// more than a million chunks in a store that cannot list, or for whole chunks in a store that cannot erase.
+    ///
+    /// # Errors
+    ///
+    /// If the number of dimensions differs, the array cannot be written, a chunk at the border cannot be decoded, or the
+    /// store fails.
+    pub fn resize(&mut self, shape: &[u64]) -> Result<(), Error> {
+        self.resize_at(&vec![0; self.shape().len()], shape)
+    }
+
+    /// Changes the first element and the shape: the array begins `start` elements later per dimension, or earlier where
+    /// `start` is negative. No chunk moves. Otherwise the same as [`Array::resize`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
+    pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
+        self.stored.check_writable()?;
+        let hierarchy = self.hierarchy.clone();
+        let path = self.stored.path.clone();
+        let _node_lock = hierarchy.lock([&path]);
+        let before = self.reopened()?;
+        let resized = before.changed(before.resized(start, shape)?)?;
+        let overlap = Overlap::new(before.shape(), shape, start);
+        if overlap.loses_some {
+            // Consolidated metadata must never have more elements than the array: its readers would miss erased chunks.
+            let metadata = before.resized(&overlap.start, &overlap.shape)?;
+            hierarchy.write_array_copies(&path, &metadata)?;
+        }
+        resized.clear_added(&before, start)?;
+        resized.publish()?;
+        let erased = if overlap.loses_some && before.stored.resolved.store.capabilities().erasable {
+            before.stored.erase_outside(&**resized.stored.resolved.grid)
+        } else {
+            Ok(())
+        };
+        *self = resized.released();
+        erased
+    }
+
+    /// The metadata with another first element and shape.
+    fn resized(&self, start: &[i64], shape: &[u64]) -> Result<ArrayMetadata, Error> {
+        let rank = self.shape().len();
+        for given in [start.len(), shape.len()] {
+            if given != rank {
+                let what = format!("a shape of {given} dimensions for an array of {rank}");
+                return Err(Error::Selection(what));
+            }
+        }
+        let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..self.metadata().clone() };
+        if start.iter().all(|&start| start == 0) {
+            return Ok(metadata);
+        }
+        let named = &self.stored.resolved.named_grid;
+        let grid = &mut metadata.chunk_grid;
+        let Some(moved) = named.moved(start)? else {
+            let has_origin = named.moved(&vec![0; rank])?.is_some();
+            return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
+                (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
+                (false, grid) => format!(
+                    "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
+                    self.path()
+                ),
+            }));
+        };
+        grid.configuration = moved;
+        Ok(metadata)
+    }
+
     /// Removes what is stored outside of `old`, the same array before it was resized, from where this one gains elements.
     /// The caller has the lock of the node.
     pub(super) fn clear_added(&self, old: &Self, start: &[i64]) -> Result<(), Error> {
@@ -47,48 +125,48 @@ impl Array {
         if !grows || self.shape().contains(&0) {
             return Ok(());
         }
-        let old = self.inner.old(elements)?;
-        let all: Vec<_> = self.inner.resolved.grid.grid_shape().iter().map(|&count| 0..count).collect();
+        let old = self.stored.old(elements)?;
+        let all: Vec<_> = self.stored.resolved.grid.grid_shape().iter().map(|&count| 0..count).collect();
         let added = boxes_between(&all, &old.chunks);
         let border = boxes_between(&old.chunks, &old.whole);
         let outside = added.zip(border).map(|(added, border)| Outside { added, border });
         let count = outside.as_ref().map_or(u64::MAX, Outside::count);
-        let store = self.inner.resolved.store.capabilities();
+        let store = self.stored.resolved.store.capabilities();
         if count > NAMED && store.listable {
             return self.clear_listed(&old);
         }
         let Outside { added, border } = outside.unwrap_or_default();
         if store.erasable {
-            self.inner.erase_boxes(&added)?;
+            self.stored.erase_boxes(&added)?;
         }
         self.trim(&border.iter().flat_map(ChunkBox::chunks).collect::<Vec<_>>(), &old)
     }
 
     /// The same for chunks that a listing has.
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
-        let inner = &self.inner;
+        let stored = &self.stored;
         let mut added = Vec::new();
         let mut border = Vec::new();
-        for key in inner.resolved.store.list_prefix(&inner.place.chunks)? {
+        for key in stored.resolved.store.list_prefix(&stored.place.chunks)? {
             let key = key?;
-            let Some(Some(index)) = inner.chunk_in(&**inner.resolved.grid, &key)? else { continue };
+            let Some(Some(index)) = stored.chunk_in(&**stored.resolved.grid, &key)? else { continue };
             if !is_in(&index, &old.chunks) {
                 added.push(key);
             } else if !is_in(&index, &old.whole) {
                 border.push(index);
             }
         }
-        if inner.resolved.store.capabilities().erasable {
-            erase_values(&*inner.resolved.store, &added)?;
+        if stored.resolved.store.capabilities().erasable {
+            erase_values(&*stored.resolved.store, &added)?;
         }
         self.trim(&border, old)
     }
 
     /// Writes the fill value to chunks where `old` did not reach, if they hold anything else there.
     fn trim(&self, chunks: &[Vec<u64>], old: &Old) -> Result<(), Error> {
-        let threads = match self.inner.resolved.store.read_hints().max_concurrency {
+        let threads = match self.stored.resolved.store.read_hints().max_concurrency {
             0 if chunks.len() < ALONE => 1,
-            0 => self.inner.context().thread_count(),
+            0 => self.stored.context().thread_count(),
             concurrency => concurrency,
         };
         flight::each(chunks.len(), threads, |number| {
@@ -125,7 +203,7 @@ impl Array {
 
     /// The elements of a chunk that are inside of this array and were not in `old`, as boxes that share none.
     fn boxes_to_trim(&self, chunk: &[u64], old: &Old) -> Result<Vec<Selection>, Error> {
-        let extents = self.inner.resolved.grid.extents(chunk)?;
+        let extents = self.stored.resolved.grid.extents(chunk)?;
         let inside = extents.iter().zip(self.shape());
         let inside: Vec<_> = inside.map(|(extent, &length)| extent.start..extent.end.min(length)).collect();
         let mut boxes = Vec::new();
@@ -148,7 +226,7 @@ impl Array {
     }
 }
 
-impl ArrayInner {
+impl StoredArray {
     /// Where the old array is, which had `elements`, in this one.
     fn old(&self, elements: Vec<Range<u64>>) -> Result<Old, Error> {
         let grid = &self.resolved.grid;
@@ -169,6 +247,26 @@ impl ArrayInner {
             whole.push(from..(last.number + u64::from(end <= kept.end)).max(from));
         }
         Ok(Old { elements, chunks, whole })
+    }
+}
+
+/// What an array keeps when it is resized.
+struct Overlap {
+    start: Vec<i64>,
+    shape: Vec<u64>,
+    loses_some: bool,
+}
+
+impl Overlap {
+    /// Of an array of the shape `old` that gets the shape `new`, and begins `start` elements later.
+    fn new(old: &[u64], new: &[u64], start: &[i64]) -> Self {
+        let kept = old.iter().zip(new).zip(start).map(|((&old, &new), &start)| {
+            let end = (i128::from(start) + i128::from(new)).min(i128::from(old));
+            u64::try_from(end - i128::from(start.max(0))).unwrap_or(0)
+        });
+        let shape: Vec<u64> = kept.collect();
+        let start: Vec<i64> = start.iter().map(|&start| start.max(0)).collect();
+        Self { loses_some: shape != old, start, shape }
     }
 }
 

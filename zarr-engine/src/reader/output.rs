@@ -1,8 +1,8 @@
-//! Outputs of reading, and everything that writes to them.
+//! Outputs of reads, and the functions that place elements in them.
 //!
-//! Threads write to one output at a time without locks. Three functions here do: [`ChunkRequest::slice`],
-//! [`ChunkRequest::copy`] and [`ChunkRequest::fill`]. They rely on one fact: a plan gives every place of the result to
-//! exactly one piece, whatever the chunk grid returns, and during a read only one thread at a time works on a piece.
+//! Several threads write to one output without locks, by three functions: [`ChunkRequest::slice`], [`ChunkRequest::copy`]
+//! and [`ChunkRequest::fill`]. This is sound for two reasons. A plan assigns each element of the output to exactly one
+//! piece, whatever the chunk grid returns. During a read, only one thread at a time works on a piece.
 #![expect(unsafe_code, reason = "threads write disjoint elements of one output")]
 
 use std::convert::Infallible;
@@ -19,15 +19,16 @@ use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
 use crate::variable::{Assembly, Variable, each_run};
 
-/// Outputs of at least so many bytes are written past the caches.
+/// Outputs of at least this many bytes are written past the caches of the processor.
 const STREAMED: usize = 32 << 20;
 
-/// What is wanted of the array, and where it goes.
-pub(super) struct OutputRegion<'a> {
+/// The elements of an array that one request selects, and their output.
+pub(crate) struct OutputRegion<'a> {
     pub(super) wanted: &'a ElementSelection,
-    /// Between neighbours per dimension of the array: bytes of the output, or elements of variable size.
+    /// Per dimension of the array, from an element to its neighbour: bytes of the output, or a number of elements if their
+    /// size is variable.
     pub(super) strides: Vec<usize>,
-    /// Bytes of the output; more than any number where nobody knows.
+    /// The size of the output in bytes; the largest number if the size of elements is variable.
     pub(super) size: usize,
     destination: Destination<'a>,
     /// Whether the output is known to be zero.
@@ -40,27 +41,27 @@ enum Destination<'a> {
     Elements(&'a Mutex<Assembly>),
 }
 
-/// What the output of a cell holds before it is filled.
+/// What the output of a chunk holds before it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
-    /// What it held when the read began: zeros, if the region says so.
+    /// What it held when the read began: zeros, if the region is known to be zero.
     Fresh,
-    /// Perhaps elements of a state of the chunk that is over.
+    /// Possibly elements of an earlier state of the chunk.
     Written,
 }
 
-/// The part of a region that lies in one cell, dimensions in the order of the cell's.
+/// The elements of a region that are in one chunk. Dimensions are in the order of the chunk's.
 #[derive(Clone, Copy)]
-pub(super) struct ChunkRequest<'w, 'a> {
+pub(super) struct ChunkRequest<'w, 'r> {
     pub(super) piece: &'w Piece<'w>,
-    pub(super) region: &'w OutputRegion<'a>,
-    /// Those of the region, per dimension of the cell.
+    pub(super) region: &'r OutputRegion<'r>,
+    /// The strides of the region.
     pub(super) strides: &'w [usize],
 }
 
 impl<'a> OutputRegion<'a> {
     /// Elements of a fixed size.
-    pub(super) fn fixed(
+    pub(crate) fn fixed(
         (wanted, rank): (&'a ElementSelection, usize),
         element_size: usize,
         destination: &'a mut [u8],
@@ -75,7 +76,7 @@ impl<'a> OutputRegion<'a> {
     }
 
     /// Elements of variable size; the assembly holds fill values.
-    pub(super) fn variable(
+    pub(crate) fn variable(
         (wanted, rank): (&'a ElementSelection, usize),
         assembly: &'a Mutex<Assembly>,
     ) -> Result<Self, Error> {
@@ -85,27 +86,27 @@ impl<'a> OutputRegion<'a> {
     }
 }
 
-impl<'a> ChunkRequest<'_, 'a> {
-    /// The bytes of the output that a whole cell fills in one run, if elements need no reordering or swapping. Nobody
-    /// writes to them while the slice is used.
-    pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'a mut [u8]>, Error> {
+impl<'r> ChunkRequest<'_, 'r> {
+    /// The bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping. No other
+    /// thread writes to them while the slice exists.
+    pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'r mut [u8]>, Error> {
         let (Destination::Bytes(destination), Some(range)) =
             (&self.region.destination, self.only_run(pipeline))
         else {
             return Ok(None);
         };
-        // SAFETY: the elements of this piece are nobody else's, and whoever works on it has one slice at a time, and
-        // copies and fills when that is gone.
+        // SAFETY: no other piece has these elements. The thread that works on the piece has one slice at a time, and does
+        // not copy or fill while it exists.
         unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
     }
 
-    /// Whether [`Self::slice`] gives such bytes.
+    /// Whether [`Self::slice`] returns bytes.
     pub(super) fn is_one_run(&self, pipeline: &Pipeline) -> bool {
         matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
     }
 
-    /// Copies elements of fixed size from a cell: those of one strided box, `elements` being the bytes from `skipped`
-    /// on.
+    /// Copies the elements of one strided box to the output. `elements` are the bytes of the chunk from `skipped` on;
+    /// elements have a fixed size.
     pub(super) fn copy(
         &self,
         pipeline: &Pipeline,
@@ -136,12 +137,12 @@ impl<'a> ChunkRequest<'_, 'a> {
         let swap = swap_of(&pipeline.layout.swap);
         let from = from.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
         let streaming = self.region.is_streamed;
-        // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
+        // SAFETY: no other piece has these elements, and there is no slice of them.
         unsafe { copy::copy_shared(element, swap, dimensions, elements, from, destination, to, streaming) }
             .map_err(outside)
     }
 
-    /// Puts elements of variable size where they belong; no other thread does so at the same time.
+    /// Copies elements of variable size to the output, under its lock.
     pub(super) fn put(&self, pipeline: &Pipeline, elements: Variable<'_>) -> Result<(), Error> {
         let Destination::Elements(assembly) = self.region.destination else {
             return Err(outside(OutOfBounds));
@@ -155,7 +156,7 @@ impl<'a> ChunkRequest<'_, 'a> {
         })
     }
 
-    /// Fills what is wanted of a cell that is not stored.
+    /// Fills the requested elements of a missing chunk.
     pub(super) fn fill(&self, fill_value: &FillValue, state: OutputState) -> Result<(), Error> {
         let destination = match self.region.destination {
             Destination::Bytes(destination) => destination,
@@ -178,12 +179,12 @@ impl<'a> ChunkRequest<'_, 'a> {
                 offset = offset.saturating_add(run.out.saturating_mul(stride));
             }
             let dimensions = &dimensions[..strided_box.runs().len()];
-            // SAFETY: the elements of this piece are nobody else's, and there is no slice of them.
+            // SAFETY: no other piece has these elements, and there is no slice of them.
             unsafe { copy::fill_shared(fill_value.bytes(), dimensions, destination, offset) }.map_err(outside)
         })
     }
 
-    /// Takes back elements of variable size.
+    /// Removes elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
         let layout =
             zarr_spec::host::pipeline::Layout { strides: vec![1; self.strides.len()], swap: Swap::None };
@@ -217,7 +218,7 @@ impl<'a> ChunkRequest<'_, 'a> {
     }
 }
 
-/// Only a grid or a data type that contradicts itself leads here.
+/// The error for a grid or a data type that contradicts itself.
 fn outside(error: OutOfBounds) -> Error {
     Error::Elements(error.to_string())
 }

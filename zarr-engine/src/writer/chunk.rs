@@ -11,7 +11,6 @@ use zarr_spec::{ByteRange, Output};
 use super::shard::{PreEncoded, Stored};
 use super::source::{GatheredSlabs, Part, Source, gathered_size};
 use super::spread::{Spread, Started};
-use crate::array::{Allowance, ArrayInner, Needing, Scratch, is_too_large};
 use crate::budget::Permit;
 use crate::error::Error;
 use crate::flight::{self, IoBudget, IoPermit};
@@ -19,12 +18,14 @@ use crate::memory::Memory;
 use crate::needs;
 use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
 use crate::plan::Plan;
-use crate::read::{contents, exact_size};
+use crate::reader::exact_size;
+use crate::scratch::Scratch;
 use crate::selection::ElementSelection;
+use crate::stored::{Allowance, Needing, StoredArray, is_too_large};
 
-/// A cell that is written.
+/// A chunk that is written.
 pub(super) struct ChunkWrite<'t> {
-    pub(super) cell: &'t [u64],
+    pub(super) chunk: &'t [u64],
     pub(super) pipeline: &'t Pipeline,
     /// Whether nothing of what it held is kept.
     is_whole: bool,
@@ -32,7 +33,7 @@ pub(super) struct ChunkWrite<'t> {
     pub(super) spread: Option<Started<'t>>,
 }
 
-/// A cell that is on its way to a store that is far away.
+/// A chunk that is on its way to a store that is far away.
 struct FarValue<'f> {
     /// Of its piece.
     number: usize,
@@ -40,7 +41,7 @@ struct FarValue<'f> {
     is_whole: bool,
     /// `None` if there is to be none.
     value: Option<Memory>,
-    /// What a cell that is not written as a whole may take.
+    /// What a chunk that is not written as a whole may take.
     allowance: Allowance,
     io_permit: IoPermit<'f>,
     permit: Permit<'f>,
@@ -49,8 +50,8 @@ struct FarValue<'f> {
 impl<'t> ChunkWrite<'t> {
     /// What is stored counts only where something of it is kept.
     fn needing(&self) -> Needing<'t> {
-        let Self { cell, pipeline, is_whole, .. } = *self;
-        Needing { cell, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }
+        let Self { chunk, pipeline, is_whole, .. } = *self;
+        Needing { chunk, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }
     }
 
     /// The same, of which several threads encode inner chunks.
@@ -58,15 +59,15 @@ impl<'t> ChunkWrite<'t> {
         ChunkWrite { spread: Some(started), ..*self }
     }
 
-    /// Whether nothing of what the cell held is kept.
+    /// Whether nothing of what the chunk held is kept.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 }
 
-impl ArrayInner {
+impl StoredArray {
     /// Writes all elements that are wanted: each chunk once.
-    pub(super) fn write_wanted(&self, wanted: &ElementSelection, source: Source<'_>) -> Result<(), Error> {
+    pub(crate) fn write_elements(&self, wanted: &ElementSelection, source: Source<'_>) -> Result<(), Error> {
         let plan = self.plan(wanted)?;
         let strides = wanted.strides(self.metadata.shape.len())?;
         let total = match source {
@@ -123,9 +124,10 @@ impl ArrayInner {
     }
 
     fn write_cell(&self, part: &Part<'_>, spread: Spread) -> Result<(), Error> {
-        let cell = part.piece.cell();
-        let pipeline = self.pipeline_of(part.piece)?;
-        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread: None };
+        let chunk = part.piece.cell();
+        let pipeline = self.pipeline_of(part.piece.cell(), part.piece)?;
+        let target =
+            ChunkWrite { chunk, pipeline: &pipeline, is_whole: self.is_covered(part)?, spread: None };
         self.with_spread(target, part, spread, |target| match target.is_whole {
             true => self.write_whole(target, part),
             false => self.write_part(target, part),
@@ -138,8 +140,8 @@ impl ArrayInner {
         let need = |allowance| self.need_of_writing(target, part, allowance);
         self.with_memory(chunk, need, |scratch, _| {
             let value = self.value(target, part, None, &PreEncoded::new(), scratch)?;
-            let _alone = self.lock(target.cell);
-            self.store(target.cell, value)
+            let _alone = self.lock(target.chunk);
+            self.store(target.chunk, value)
         })
     }
 
@@ -152,18 +154,18 @@ impl ArrayInner {
             // The buffer of what is stored outlives what is made of it.
             let mut buffer = mem::take(&mut scratch.encoded);
             // From here on, all work is done on this thread.
-            let _alone = self.lock(target.cell);
+            let _alone = self.lock(target.chunk);
             let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
-            let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
-            let old = got.as_ref().map(|got| contents(got, output.written()));
+            let got = self.get_once(target.chunk, ByteRange::Full, &mut output)?;
+            let old = got.as_ref().map(|got| got.bytes(&output));
             let value = self.value(target, part, old, &pre_encoded, scratch)?;
-            self.store(target.cell, value)?;
+            self.store(target.chunk, value)?;
             scratch.encoded = buffer;
             Ok(())
         })
     }
 
-    /// The value of a cell that is written as a whole to a store that is far away, and memory for the value of any: a
+    /// The value of a chunk that is written as a whole to a store that is far away, and memory for the value of any: a
     /// thread that stores values waits for no memory. What is in memory while others compute is the value alone. `mean` is
     /// the size of a chunk of elements of which nobody knows it.
     fn far_value<'f>(
@@ -174,17 +176,17 @@ impl ArrayInner {
         mean: usize,
         io_budget: &'f IoBudget,
     ) -> Result<FarValue<'f>, Error> {
-        let cell = part.piece.cell();
-        let pipeline = self.pipeline_of(part.piece)?;
+        let chunk = part.piece.cell();
+        let pipeline = self.pipeline_of(part.piece.cell(), part.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut io_permit = io_budget.acquire(decoded.unwrap_or(mean));
         let is_whole = self.is_covered(part)?;
-        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole, spread: None };
+        let target = ChunkWrite { chunk, pipeline: &pipeline, is_whole, spread: None };
         let size = pipeline.encoded_size.limit().unwrap_or(decoded.unwrap_or(mean) as u64);
         if !is_whole {
             let allowance = self.first_allowance(target.needing())?;
             let need = self.need_of_writing(&target, part, allowance).saturating_add(size);
-            self.check_need(cell, need)?;
+            self.check_need(chunk, need)?;
             let permit = self.budget().acquire(need);
             return Ok(FarValue { number, is_whole, value: None, allowance, io_permit, permit });
         }
@@ -203,20 +205,20 @@ impl ArrayInner {
     /// Stores it, or what becomes of the value that is stored.
     fn write_far_cell(&self, made: FarValue<'_>, part: &Part<'_>, io_budget: &IoBudget) -> Result<(), Error> {
         let FarValue { is_whole, value, mut allowance, mut io_permit, mut permit, .. } = made;
-        let cell = part.piece.cell();
+        let chunk = part.piece.cell();
         if is_whole {
-            let _alone = self.lock(cell);
-            return self.store(cell, value.as_deref());
+            let _alone = self.lock(chunk);
+            return self.store(chunk, value.as_deref());
         }
-        let pipeline = self.pipeline_of(part.piece)?;
-        let target = ChunkWrite { cell, pipeline: &pipeline, is_whole, spread: None };
-        let _alone = self.lock(cell);
+        let pipeline = self.pipeline_of(part.piece.cell(), part.piece)?;
+        let target = ChunkWrite { chunk, pipeline: &pipeline, is_whole, spread: None };
+        let _alone = self.lock(chunk);
         let value = loop {
             match self.changed_far_value(&target, part, allowance, io_budget) {
                 Err(error) if is_too_large(&error) => {
                     allowance = self.larger_allowance(target.needing(), allowance, error)?;
                     let need = self.need_of_writing(&target, part, allowance);
-                    self.check_need(cell, need)?;
+                    self.check_need(chunk, need)?;
                     permit.resize(need.max(permit.size()));
                 }
                 value => break value?,
@@ -225,7 +227,7 @@ impl ArrayInner {
         let size = value.as_ref().map_or(0, Memory::len);
         io_permit.resize(size);
         permit.resize(size as u64);
-        self.store(cell, value.as_deref())
+        self.store(chunk, value.as_deref())
     }
 
     /// What becomes of the value that is stored. The caller has the lock of the chunk, and memory for it.
@@ -239,13 +241,13 @@ impl ArrayInner {
         self.budget().with_paid_scratch(|scratch| {
             scratch.stages.set_unknown(allowance.unknown);
             let mut output = Output::at_most(self.value_limit(Some(allowance.encoded)));
-            let got = self.get_once(target.cell, ByteRange::Full, &mut output)?;
-            let old = got.as_ref().map(|got| contents(got, output.written()));
+            let got = self.get_once(target.chunk, ByteRange::Full, &mut output)?;
+            let old = got.as_ref().map(|got| got.bytes(&output));
             self.computed(target, part, old, io_budget, scratch)
         })
     }
 
-    /// The value of a cell, once a processor is free.
+    /// The value of a chunk, once a processor is free.
     fn computed(
         &self,
         target: &ChunkWrite<'_>,
@@ -264,7 +266,7 @@ impl ArrayInner {
         })
     }
 
-    /// The value of a cell when `part` is written, of which `old` is stored; `None` if there is to be none. Of a cell
+    /// The value of a chunk when `part` is written, of which `old` is stored; `None` if there is to be none. Of a chunk
     /// that is written as a whole, nobody looks at what is stored.
     fn value<'w>(
         &self,
@@ -275,7 +277,7 @@ impl ArrayInner {
         scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
         if !target.is_whole && old.is_none() {
-            self.checked_fill(target.cell)?;
+            self.checked_fill(target.chunk)?;
         }
         match (target.pipeline.shard(), target.is_whole) {
             (Some(shard), true) => self.whole_shard(target, shard, part, scratch),
@@ -294,21 +296,21 @@ impl ArrayInner {
         old: Option<&[u8]>,
         scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
-        let ChunkWrite { cell, pipeline, .. } = *target;
+        let ChunkWrite { chunk, pipeline, .. } = *target;
         let Scratch { stages, written, .. } = scratch;
         let encoded = match old {
             Some(bytes) => {
                 let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown()));
-                let decoded = decoded.map_err(|error| self.chunk_error(cell, error))?;
+                let decoded = decoded.map_err(|error| self.chunk_error(chunk, error))?;
                 let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
-                self.encode_part(cell, pipeline, part, existing, written)?
+                self.encode_part(chunk, pipeline, part, existing, written)?
             }
-            None => self.encode_part(cell, pipeline, part, None, written)?,
+            None => self.encode_part(chunk, pipeline, part, None, written)?,
         };
         Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
     }
 
-    /// Bytes that writing a cell takes, what is stored of it included.
+    /// Bytes that writing a chunk takes, what is stored of it included.
     fn need_of_writing(&self, target: &ChunkWrite<'_>, part: &Part<'_>, allowance: Allowance) -> u64 {
         let Allowance { encoded, unknown } = allowance;
         let ChunkWrite { pipeline, is_whole, .. } = *target;
@@ -326,7 +328,7 @@ impl ArrayInner {
         [needs::encoding(chunk, unknown), reading].into_iter().fold(values, u64::saturating_add)
     }
 
-    /// Whether all elements of a cell that are inside of the array are written.
+    /// Whether all elements of a chunk that are inside of the array are written.
     fn is_covered(&self, part: &Part<'_>) -> Result<bool, Error> {
         let extents = part.piece.extents()?;
         let lengths = extents.iter().zip(&self.metadata.shape);
@@ -337,7 +339,7 @@ impl ArrayInner {
     /// Takes no other thread.
     pub(super) fn encode_part(
         &self,
-        cell: &[u64],
+        chunk: &[u64],
         pipeline: &Pipeline,
         part: &Part<'_>,
         existing: Option<&[u8]>,
@@ -348,15 +350,15 @@ impl ArrayInner {
             && let Some(slabs) = part.in_slabs(pipeline)
         {
             let encoded = self.encode_slabs(pipeline, slabs, stages);
-            return encoded.map_err(|error| self.chunk_error(cell, error));
+            return encoded.map_err(|error| self.chunk_error(chunk, error));
         }
         let gathered = part.gather(pipeline, existing, stages).and_then(|size| match size {
             None if self.stores_fill_values() => gathered_size(pipeline, stages).map(Some),
             size => Ok(size),
         });
-        let Some(size) = gathered.map_err(|error| self.chunk_error(cell, error))? else { return Ok(None) };
+        let Some(size) = gathered.map_err(|error| self.chunk_error(chunk, error))? else { return Ok(None) };
         let encoded = encode(pipeline, size, stages, self.bounds(0));
-        encoded.map(Some).map_err(|error| self.chunk_error(cell, error))
+        encoded.map(Some).map_err(|error| self.chunk_error(chunk, error))
     }
 
     /// As [`Self::encode_part`], of a chunk that is never put together as a whole.
@@ -373,12 +375,12 @@ impl ArrayInner {
     }
 
     /// Stores the value of a chunk, or removes it. The caller has its lock.
-    pub(super) fn store(&self, cell: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
-        self.check_need(cell, value.map_or(0, <[u8]>::len) as u64)?;
-        self.forget_index(cell);
+    pub(super) fn store(&self, chunk: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
+        self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
+        self.forget_index(chunk);
         match value {
-            Some(value) => self.with_key(cell, |key| Ok(self.resolved.store.set(key, value.into())?)),
-            None => self.erase(cell),
+            Some(value) => self.with_key(chunk, |key| Ok(self.resolved.store.set(key, value.into())?)),
+            None => self.erase(chunk),
         }
     }
 }

@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use zarr_spec::CodecError;
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 
-use super::cells::ChunkWrite;
+use super::chunk::ChunkWrite;
 use super::source::{Part, Source};
 use super::spread::EncodedInner;
-use crate::array::{ArrayInner, Scratch};
 use crate::context::PARALLEL;
 use crate::error::Error;
 use crate::pipeline::{Decoded, Stages, StepError, decode};
 use crate::plan::Plan;
+use crate::scratch::Scratch;
 use crate::shape::position;
 use crate::shard::{ShardIndex, ShardWriter, inner_axes, inner_count, part};
+use crate::stored::StoredArray;
 
 /// Inner chunks that are encoded before the shard is read that they go into, by the pieces that they come from; `None`
 /// for those that are not to be stored.
@@ -30,8 +31,8 @@ pub(super) struct Stored<'s> {
 
 /// What is written to a shard.
 pub(super) struct ShardPart<'p> {
-    array: &'p ArrayInner,
-    cell: &'p [u64],
+    array: &'p StoredArray,
+    chunk: &'p [u64],
     shard: &'p ShardPipeline,
     /// The inner chunks that are concerned.
     plan: Plan<'p>,
@@ -40,7 +41,7 @@ pub(super) struct ShardPart<'p> {
     strides: Vec<usize>,
 }
 
-impl ArrayInner {
+impl StoredArray {
     /// The value of a shard that is written as a whole; `None` for one without inner chunks.
     pub(super) fn whole_shard<'w>(
         &self,
@@ -49,8 +50,8 @@ impl ArrayInner {
         part: &Part<'_>,
         scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
-        let codec = |error: CodecError| self.chunk_error(target.cell, error);
-        let part = ShardPart::new(self, target.cell, shard, part)?;
+        let codec = |error: CodecError| self.chunk_error(target.chunk, error);
+        let part = ShardPart::new(self, target.chunk, shard, part)?;
         let Scratch { stages, value: buffer, written, .. } = scratch;
         // Memory grows to no more than what the inner chunks may have.
         let limit = target.pipeline.encoded_size.limit().map(|limit| limit.saturating_add(1));
@@ -109,8 +110,8 @@ impl ArrayInner {
         scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
         let Stored { old, pre_encoded } = stored;
-        let codec = |error: CodecError| self.chunk_error(target.cell, error);
-        let part = ShardPart::new(self, target.cell, shard, part)?;
+        let codec = |error: CodecError| self.chunk_error(target.chunk, error);
+        let part = ShardPart::new(self, target.chunk, shard, part)?;
         let touched = part.touched()?;
         let Scratch { stages, value: buffer, written, .. } = scratch;
         let mut value = buffer.output(self.value_limit(None));
@@ -149,18 +150,18 @@ impl ArrayInner {
 
 impl<'p> ShardPart<'p> {
     pub(super) fn new(
-        array: &'p ArrayInner,
-        cell: &'p [u64],
+        array: &'p StoredArray,
+        chunk: &'p [u64],
         shard: &'p ShardPipeline,
         part: &'p Part<'p>,
     ) -> Result<Self, Error> {
         let strides = shard.order.iter().map(|&dimension| part.strides[dimension]).collect();
         let plan = part.piece.divided(&shard.order, inner_axes(shard))?;
-        Ok(Self { array, cell, shard, plan, source: part.source, strides })
+        Ok(Self { array, chunk, shard, plan, source: part.source, strides })
     }
 
     /// The array that is written.
-    pub(super) fn array(&self) -> &'p ArrayInner {
+    pub(super) fn array(&self) -> &'p StoredArray {
         self.array
     }
 
@@ -172,12 +173,12 @@ impl<'p> ShardPart<'p> {
     /// The error for an inner chunk that another thread did not encode.
     pub(super) fn lost(&self) -> Error {
         let what = "a thread that encoded an inner chunk panicked";
-        self.array.chunk_error(self.cell, StepError::chunk(what))
+        self.array.chunk_error(self.chunk, StepError::chunk(what))
     }
 
     /// For each inner chunk of the shard, the piece that concerns it.
     fn touched(&self) -> Result<Vec<Option<usize>>, Error> {
-        let count = inner_count(self.shard).map_err(|error| self.array.chunk_error(self.cell, error))?;
+        let count = inner_count(self.shard).map_err(|error| self.array.chunk_error(self.chunk, error))?;
         let mut touched = vec![None; count];
         for number in 0..self.plan.len() {
             let position = position(self.plan.piece(number)?.cell(), &self.shard.grid_shape);
@@ -234,7 +235,7 @@ impl<'p> ShardPart<'p> {
         let is_whole = self.is_whole(number)?;
         let Some(old) = old.filter(|_| !is_whole) else { return Ok(self.encode(number, None, written)?.1) };
         let decoded = decode(inner, old, stages, None, self.array.bounds(stages.unknown()));
-        let decoded = decoded.map_err(|error| self.array.chunk_error(self.cell, error))?;
+        let decoded = decoded.map_err(|error| self.array.chunk_error(self.chunk, error))?;
         let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, old));
         Ok(self.encode(number, existing, written)?.1)
     }
@@ -248,7 +249,7 @@ impl<'p> ShardPart<'p> {
     ) -> Result<(usize, Option<Decoded>), Error> {
         let piece = self.plan.piece(number)?;
         let part = Part { piece: &piece, source: self.source, strides: &self.strides };
-        let encoded = self.array.encode_part(self.cell, &self.shard.inner, &part, existing, stages)?;
+        let encoded = self.array.encode_part(self.chunk, &self.shard.inner, &part, existing, stages)?;
         Ok((position(piece.cell(), &self.shard.grid_shape), encoded))
     }
 }

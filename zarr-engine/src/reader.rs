@@ -1,0 +1,242 @@
+//! Reads elements: plan, fetch, decode, place.
+//!
+//! The plan tells which chunks hold requested elements. Each of them becomes a [`Job`]: bytes of a value, how they become
+//! elements, and where these go. The index of a shard yields further jobs, for its inner chunks.
+//!
+//! Two loops run jobs. With a store on this machine, a thread runs a job and then the jobs that it yields. With a far
+//! store, all jobs of one generation are fetched by one call, so that a shard takes two round trips.
+//!
+//! | step   | module            |
+//! |--------|-------------------|
+//! | plan   | `plan`, `requests`|
+//! | fetch  | `fetch`, `far`, `raw` |
+//! | decode | `decode`, `shard`, `inner_chunks` |
+//! | place  | `output`          |
+
+mod cache;
+mod decode;
+mod far;
+mod fetch;
+mod inner_chunks;
+mod job;
+mod output;
+mod raw;
+mod requests;
+mod shard;
+
+use std::mem;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
+
+use crate::error::Error;
+use crate::grid::Axis;
+use crate::pipeline::StepError;
+use crate::plan::Plan;
+use crate::selection::ElementSelection;
+use crate::stored::StoredArray;
+
+use cache::{CachedChunks, CachedValue, WHOLE};
+use decode::decoded_size;
+use job::{Job, Outcome};
+use requests::{RequestedChunk, RequestedChunks};
+
+pub(crate) use decode::exact_size;
+pub(crate) use output::OutputRegion;
+use output::OutputState;
+
+/// Attempts to read a shard that changes between its index and its inner chunks. A thread may be interrupted between the
+/// two, so that a busy machine with a fast writer needs several.
+const ATTEMPTS: usize = 20;
+
+/// One read call.
+struct Read<'r> {
+    array: &'r StoredArray,
+    chunks: &'r RequestedChunks<'r>,
+    /// Decoded chunks in the cache of the store.
+    cache: Option<&'r CachedChunks<'r>>,
+    /// The size of all outputs in bytes.
+    total: usize,
+}
+
+impl StoredArray {
+    /// Reads the elements of all regions; `total` is the size of their outputs in bytes. A chunk that several regions
+    /// need is fetched and decoded once.
+    pub(crate) fn read_regions(&self, regions: &[OutputRegion<'_>], total: usize) -> Result<(), Error> {
+        let plans: Result<Vec<_>, _> = regions.iter().map(|region| self.plan(region.wanted)).collect();
+        let plans = plans?;
+        let chunks = RequestedChunks::new(&plans, regions)?;
+        let cache = self.cached_chunks();
+        let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total };
+        // The only chunk of an array without dimensions may have several keys, which are tried in turn.
+        if self.is_far() && !self.metadata.shape.is_empty() {
+            read.by_generation()
+        } else {
+            read.depth_first()
+        }
+    }
+
+    /// Reads a whole chunk of this shape, including elements outside of the array.
+    pub(crate) fn read_chunk(
+        &self,
+        index: &[u64],
+        shape: &[u64],
+        region: &OutputRegion<'_>,
+    ) -> Result<(), Error> {
+        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
+        let axes = shape.iter().map(|&length| Axis::even(length, length));
+        let plans = [Plan::new(axes.zip(runs))?];
+        let chunks = RequestedChunks::one(&plans, region, index);
+        let cache = self.cached_chunks();
+        let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total: region.size };
+        if chunks.len() == 0 { Ok(()) } else { read.chunk(0, OutputState::Fresh, read.cache) }
+    }
+}
+
+impl<'r> Read<'r> {
+    /// Reads chunk by chunk, on several threads where that pays.
+    fn depth_first(&self) -> Result<(), Error> {
+        let count = self.chunks.len();
+        let cache = self.cache.filter(|_| count > 1 && !self.array.is_parallel(count, self.total));
+        let Some(cache) = cache else {
+            return self.for_each_chunk(count, |number| number);
+        };
+        // Copying this little does not pay for a second thread; decoding what is not cached may.
+        let others = self.put_cached(0..count, cache)?;
+        self.for_each_chunk(others.len(), |place| others[place])
+    }
+
+    fn for_each_chunk(&self, count: usize, number: impl Fn(usize) -> usize + Sync) -> Result<(), Error> {
+        let work = self.total.max(self.least_work()?.saturating_mul(count));
+        self.array.for_each(count, work, |place| self.chunk(number(place), OutputState::Fresh, self.cache))
+    }
+
+    /// Copies cached chunks to the output, and returns the numbers of the others.
+    fn put_cached(&self, numbers: Range<usize>, cache: &'r CachedChunks<'r>) -> Result<Vec<usize>, Error> {
+        let others = Mutex::new(Vec::new());
+        self.array.for_each(numbers.len(), self.total, |place| {
+            let number = numbers.start + place;
+            if !self.chunks.with_chunk(number, |chunk| self.put_if_cached(&chunk, cache))? {
+                others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+            }
+            Ok(())
+        })?;
+        let mut others = others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        others.sort_unstable();
+        Ok(others)
+    }
+
+    /// Copies the requested elements of a chunk if all of them are cached; otherwise copies nothing.
+    fn put_if_cached(
+        &self,
+        chunk: &RequestedChunk<'_, 'r>,
+        cache: &'r CachedChunks<'r>,
+    ) -> Result<bool, Error> {
+        let pipeline = self.pipeline(chunk)?;
+        let cache = CachedValue::new(cache, self.array.key(chunk.index)?);
+        if let Some(shard) = pipeline.shard() {
+            return self.put_shard_if_cached(chunk, shard, &cache);
+        }
+        let Some(decoded) = cache.find(WHOLE) else { return Ok(false) };
+        self.array.put(chunk.index, &pipeline, &decoded, chunk.requests).map(|()| true)
+    }
+
+    /// A lower bound of the bytes that decoding a chunk yields; 0 if nothing is decoded.
+    fn least_work(&self) -> Result<usize, Error> {
+        let Some(mut pipeline) = self.chunks.first_pipeline(self.array)? else { return Ok(0) };
+        while let Some(shard) = pipeline.shard() {
+            pipeline = Arc::clone(&shard.inner);
+        }
+        Ok(if pipeline.steps.is_empty() { 0 } else { decoded_size(&pipeline).unwrap_or(usize::MAX) })
+    }
+
+    /// Reads one chunk, and for a shard all jobs that it yields.
+    fn chunk(
+        &self,
+        number: usize,
+        state: OutputState,
+        cache: Option<&'r CachedChunks<'r>>,
+    ) -> Result<(), Error> {
+        self.chunks.with_chunk(number, |chunk| {
+            let pipeline = self.pipeline(&chunk)?;
+            match pipeline.shard() {
+                Some(shard) => self.shard(&chunk, shard, state, cache),
+                None => self.fetch_chunk(&chunk, &pipeline, state, cache),
+            }
+        })
+    }
+
+    /// Reads a shard until everything that was read is of one state of its value.
+    fn shard(
+        &self,
+        chunk: &RequestedChunk<'_, 'r>,
+        shard: &Arc<ShardPipeline>,
+        state: OutputState,
+        cache: Option<&'r CachedChunks<'r>>,
+    ) -> Result<(), Error> {
+        let mut state = state;
+        let mut cache = cache;
+        for _ in 0..ATTEMPTS {
+            let (value, jobs) = self.start_shard(chunk, shard, state, cache)?;
+            self.run(jobs)?;
+            if value.is_of_one_state() {
+                return Ok(());
+            }
+            self.array.forget_index(chunk.index);
+            // Cached chunks may be of another state than the stored value.
+            cache = None;
+            state = OutputState::Written;
+        }
+        Err(self
+            .array
+            .chunk_error(chunk.index, StepError::chunk("the shard changes faster than it can be read")))
+    }
+
+    /// Runs jobs and the jobs that they yield, depth first.
+    fn run(&self, jobs: Vec<Job<'r>>) -> Result<(), Error> {
+        let size = jobs.iter().map(Job::decoded_size).fold(0, usize::saturating_add);
+        self.array.for_each(jobs.len(), size, |number| {
+            let job = &jobs[number];
+            let outcome = self.fetch(job)?;
+            self.run(self.next(job, outcome)?)
+        })
+    }
+
+    /// Fetches all jobs of a generation by one call, then the jobs that they yield.
+    fn by_generation(&self) -> Result<(), Error> {
+        let mut numbers = 0..0;
+        while numbers.end < self.chunks.len() {
+            numbers = self.next_batch(numbers.end)?;
+            let mut batch = self.start(numbers.clone())?;
+            let mut jobs = mem::take(&mut batch.jobs);
+            while !jobs.is_empty() {
+                let outcomes = self.fetch_all(&jobs, &mut batch.alone)?;
+                jobs = self.yielded(&jobs, outcomes)?;
+            }
+            self.read_again(batch)?;
+        }
+        Ok(())
+    }
+
+    /// The jobs that jobs of one generation yield.
+    fn yielded(&self, jobs: &[Job<'r>], outcomes: Vec<(usize, Outcome)>) -> Result<Vec<Job<'r>>, Error> {
+        let yielded = Mutex::new(Vec::new());
+        let outcomes: Vec<_> =
+            outcomes.into_iter().map(|(number, outcome)| (number, Mutex::new(Some(outcome)))).collect();
+        self.array.for_each(outcomes.len(), self.total, |place| {
+            let (number, outcome) = &outcomes[place];
+            let outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let next = self.next(&jobs[*number], outcome.unwrap_or(Outcome::Done))?;
+            yielded.lock().unwrap_or_else(PoisonError::into_inner).push((*number, next));
+            Ok(())
+        })?;
+        let mut yielded = yielded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        yielded.sort_unstable_by_key(|(number, _)| *number);
+        Ok(yielded.into_iter().flat_map(|(_, next)| next).collect())
+    }
+
+    fn pipeline(&self, chunk: &RequestedChunk<'_, 'r>) -> Result<Arc<Pipeline>, Error> {
+        self.array.pipeline_of(chunk.index, chunk.piece())
+    }
+}

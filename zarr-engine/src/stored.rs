@@ -1,0 +1,178 @@
+//! One array as it is stored: its grid, its codecs, the keys of its chunks, and the resources that reading and writing
+//! use.
+//!
+//! Nothing here knows the handles [`Array`](crate::Array), [`Group`](crate::Group) and
+//! [`Hierarchy`](crate::Hierarchy). The array shares nothing with other arrays but the context.
+
+mod allowance;
+mod chunk_boxes;
+mod erase;
+mod index_cache;
+mod keys;
+mod pipelines;
+mod values;
+mod work;
+
+use std::sync::Arc;
+
+use zarr_metadata::ArrayMetadata;
+use zarr_spec::{FillValue, Format, NodePath, Pool, Prefix};
+
+use crate::budget::MemoryBudget;
+use crate::context::{ArrayOptions, Context, UndefinedFill};
+use crate::error::Error;
+use crate::pipeline::StepError;
+use crate::resolve::{Resolved, UsedFallback};
+
+pub(crate) use allowance::{Allowance, Needing, is_too_large};
+pub(crate) use chunk_boxes::{ChunkBox, boxes_between};
+pub(crate) use erase::erase_values;
+pub(crate) use index_cache::CachedIndex;
+
+use index_cache::IndexCache;
+use pipelines::Pipelines;
+
+/// Where the chunks of an array are stored.
+#[derive(Debug, Clone)]
+pub(crate) struct ArrayPlace {
+    /// The prefix of all chunk keys.
+    pub(crate) chunks: Prefix,
+    /// Another key of the only chunk of an array without dimensions.
+    pub(crate) scalar_key: Option<ScalarKey>,
+    /// Why the array cannot be written, if so.
+    pub(crate) read_only: Option<String>,
+}
+
+/// Another key for the only chunk of an array without dimensions, which some writers of the draft use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScalarKey {
+    /// The key without the prefix of the array.
+    pub(crate) name: &'static str,
+    /// Whether it is read before the key that the specification defines.
+    pub(crate) is_first: bool,
+}
+
+/// An open array without its hierarchy.
+pub(crate) struct StoredArray {
+    pub(crate) path: NodePath,
+    pub(crate) metadata: ArrayMetadata,
+    pub(crate) place: ArrayPlace,
+    pub(crate) resolved: Arc<Resolved>,
+    pub(crate) options: ArrayOptions,
+    pub(crate) context: Context,
+    /// Memory for chunk keys.
+    keys: Pool<String>,
+    pipelines: Pipelines,
+    indexes: IndexCache,
+    /// Distinguishes the chunk locks of this array from those of other arrays.
+    lock_seed: u64,
+}
+
+/// What opening an array found out.
+pub(crate) struct Opened {
+    pub(crate) path: NodePath,
+    pub(crate) metadata: ArrayMetadata,
+    pub(crate) resolved: Arc<Resolved>,
+    pub(crate) options: ArrayOptions,
+}
+
+impl StoredArray {
+    pub(crate) fn new(opened: Opened, place: ArrayPlace, context: Context, lock_seed: u64) -> Self {
+        let Opened { path, metadata, resolved, options } = opened;
+        Self {
+            path,
+            metadata,
+            place,
+            resolved,
+            options,
+            context,
+            keys: Pool::new(),
+            pipelines: Pipelines::default(),
+            indexes: IndexCache::default(),
+            lock_seed,
+        }
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The memory budget of the context.
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.context.budget
+    }
+
+    /// Whether a request to the store is a round trip, so that many requests should be in flight.
+    pub(crate) fn is_far(&self) -> bool {
+        self.resolved.store.read_hints().max_concurrency > 0
+    }
+
+    /// Checks that chunks may be written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSupported`] with the reason why not.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        if let Some(reason) = &self.place.read_only {
+            return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
+        }
+        let may_write = self.options.write_fallback.unwrap_or(self.context.write_fallback);
+        if let Some(UsedFallback { unknown, used }) = &self.resolved.fallback
+            && !may_write
+        {
+            return Err(Error::NotSupported(format!(
+                "{} cannot be written: its data type {unknown} is not known, and elements of {used}, which stands in \
+                 for it, are written only when asked for",
+                self.path
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether chunks that hold only the fill value are stored: if the context asks for it, or if other programs may
+    /// use another fill value.
+    pub(crate) fn stores_fill_values(&self) -> bool {
+        let is_unsure = self.resolved.fill_is_undefined || self.resolved.fallback.is_some();
+        self.context.store_empty_chunks || is_unsure
+    }
+
+    /// The fill value for a missing chunk.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UndefinedFillValue`] if it is undefined and the context does not allow zeros instead.
+    pub(crate) fn checked_fill(&self, chunk: &[u64]) -> Result<&FillValue, Error> {
+        let undefined = self.resolved.fill_is_undefined && self.metadata.format != Format::V2;
+        if undefined && self.context.undefined_fill == UndefinedFill::Deny {
+            let path = self.path.clone();
+            let index = chunk.to_vec();
+            return Err(Error::UndefinedFillValue { path, index, reason: self.undefined_fill() });
+        }
+        Ok(&self.resolved.chunk.fill_value)
+    }
+
+    /// Why the fill value is undefined.
+    fn undefined_fill(&self) -> String {
+        match (&self.resolved.fallback, &self.metadata.fill_value) {
+            (Some(UsedFallback { unknown, used }), fill) if !fill.is_null() => format!(
+                "the array's fill value {fill} is one of data type {unknown}, which is not known, and not of its fallback {used}"
+            ),
+            _ => "the array's fill value is undefined (null)".to_owned(),
+        }
+    }
+
+    /// The largest encoded value to accept: its size where the codecs fix it, and never more than the memory budget.
+    pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
+        let limit = self.budget().size();
+        // One byte more: a value that is too long is an error of the chunk, not of the store.
+        let limit = exact.map_or(limit, |exact| limit.min(exact.saturating_add(1)));
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    }
+
+    /// Adds the chunk to an error of a codec.
+    pub(crate) fn chunk_error(&self, chunk: &[u64], error: impl Into<StepError>) -> Error {
+        let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
+        let StepError { codec, source } = error.into();
+        Error::Chunk { path: self.path.clone(), index: chunk.to_vec(), key, codec, source: Box::new(source) }
+    }
+}

@@ -1,0 +1,85 @@
+//! Erasing chunks.
+
+use std::sync::Arc;
+
+use zarr_spec::Key;
+use zarr_spec::grid::ChunkGrid;
+use zarr_spec::store::{Store, StoreError};
+
+use super::StoredArray;
+use super::chunk_boxes::{ChunkBox, boxes_outside, chunks_that_stay};
+use crate::error::Error;
+use crate::flight;
+
+/// Keys that are in memory at a time when chunks are erased without a listing.
+const ERASED_TOGETHER: usize = 1 << 14;
+
+/// The largest number of values that one request erases: the limit of object stores.
+const IN_BULK: usize = 1000;
+
+impl StoredArray {
+    /// Erases a chunk under all the keys that it may have.
+    pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
+        Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
+    }
+
+    /// Erases stored chunks that are not in `grid`, the chunk grid after a resize.
+    pub(crate) fn erase_outside(&self, grid: &dyn ChunkGrid) -> Result<(), Error> {
+        let old = &**self.resolved.grid;
+        let store: &Arc<dyn Store> = &self.resolved.store;
+        if store.capabilities().listable {
+            let mut outside = Vec::new();
+            for key in store.list_prefix(&self.place.chunks)? {
+                let key = key?;
+                if self.chunk_in(grid, &key)? == Some(None) {
+                    outside.push(key);
+                }
+            }
+            return Ok(erase_values(&**store, &outside)?);
+        }
+        let stay = chunks_that_stay(old, grid)?;
+        let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
+        boxes.map_or(Ok(()), |boxes| self.erase_boxes(&boxes))
+    }
+
+    /// Erases the chunks of boxes, whether or not they are stored.
+    pub(crate) fn erase_boxes(&self, boxes: &[ChunkBox]) -> Result<(), Error> {
+        let store = &*self.resolved.store;
+        let mut keys = Vec::new();
+        for index in boxes.iter().flat_map(ChunkBox::chunks) {
+            keys.push(self.key(&index)?);
+            if keys.len() == ERASED_TOGETHER {
+                erase_values(store, &keys)?;
+                keys.clear();
+            }
+        }
+        Ok(erase_values(store, &keys)?)
+    }
+
+    /// Erases all values whose keys are chunk keys of this array, including chunks outside of its grid.
+    pub(crate) fn erase_all(&self) -> Result<(), Error> {
+        let store = &*self.resolved.store;
+        if !store.capabilities().erasable {
+            return Ok(());
+        }
+        let rank = self.metadata.shape.len();
+        let mut chunks = Vec::new();
+        for key in store.list_prefix(&self.place.chunks)? {
+            let key = key?;
+            let Some(rest) = self.place.chunks.strip(key.as_str()) else { continue };
+            let is_other_name = rank == 0 && self.place.scalar_key.is_some_and(|other| other.name == rest);
+            if is_other_name || self.indices_in(&key, rest)?.is_some() {
+                chunks.push(key);
+            }
+        }
+        Ok(erase_values(store, &chunks)?)
+    }
+}
+
+/// Erases values: in bulk if the store supports it, with several requests in flight if that pays.
+pub(crate) fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
+    let concurrency = store.read_hints().max_concurrency;
+    let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
+    let batches: Vec<_> = keys.chunks(each).collect();
+    flight::each(batches.len(), concurrency, |number| store.erase_values(batches[number]))
+}

@@ -1,0 +1,119 @@
+//! Which chunks a selection touches, and the codec pipelines that decode and encode them.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use zarr_metadata::ArrayMetadata;
+use zarr_spec::host::pipeline::Pipeline;
+use zarr_spec::{ArrayRepresentation, Object, Registry};
+
+use super::StoredArray;
+use crate::error::Error;
+use crate::per_dimension::PerDimension;
+use crate::plan::{Piece, Plan};
+use crate::selection::ElementSelection;
+
+/// The number of pipelines of uncommon chunk shapes that one array caches: each chunk of a grid may have another shape.
+const CACHED_PIPELINES: usize = 256;
+
+/// Pipelines by the shapes of chunks. Most chunks have one shape, whose pipeline takes no lock.
+#[derive(Debug, Default)]
+pub(super) struct Pipelines {
+    common: OnceLock<Arc<Pipeline>>,
+    others: Mutex<HashMap<Vec<u64>, Arc<Pipeline>>>,
+    decoding: OnceLock<Arc<str>>,
+}
+
+impl StoredArray {
+    /// Plans which chunks hold the elements.
+    ///
+    /// # Errors
+    ///
+    /// If the grid does not have an element, or there are too many chunks.
+    pub(crate) fn plan<'s>(&'s self, wanted: &'s ElementSelection) -> Result<Plan<'s>, Error> {
+        let axes = (0..self.metadata.shape.len()).map(|dimension| self.resolved.grid.axis(dimension));
+        Ok(match wanted {
+            ElementSelection::Box { runs, .. } => Plan::new(axes.zip(runs))?,
+            ElementSelection::Points(points) => Plan::of_points(axes.collect(), points)?,
+        })
+    }
+
+    /// The pipeline of the chunk at `index`, of which `piece` is a part.
+    ///
+    /// # Errors
+    ///
+    /// As [`StoredArray::pipeline`].
+    pub(crate) fn pipeline_of(&self, index: &[u64], piece: &Piece<'_>) -> Result<Arc<Pipeline>, Error> {
+        let extents = piece.extents()?;
+        let mut shape = PerDimension::new(extents.len(), 0);
+        for (length, extent) in shape.iter_mut().zip(&*extents) {
+            *length = extent.length();
+        }
+        self.pipeline(index, &shape)
+    }
+
+    /// The pipeline of the chunk at `index`, which has this shape.
+    ///
+    /// # Errors
+    ///
+    /// If a codec does not support the shape.
+    pub(crate) fn pipeline(&self, index: &[u64], shape: &[u64]) -> Result<Arc<Pipeline>, Error> {
+        let resolve = || {
+            let chunk = ArrayRepresentation { shape: shape.to_vec(), ..self.resolved.chunk.clone() };
+            let pipeline = self.resolved.chain.resolve(&chunk);
+            pipeline.map(Arc::new).map_err(|error| self.chunk_error(index, error))
+        };
+        let Pipelines { common, others, .. } = &self.pipelines;
+        if shape == self.resolved.chunk.shape {
+            if let Some(pipeline) = common.get() {
+                return Ok(Arc::clone(pipeline));
+            }
+            let pipeline = resolve()?;
+            return Ok(Arc::clone(common.get_or_init(|| pipeline)));
+        }
+        let mut others = others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = others.get(shape) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let pipeline = resolve()?;
+        if others.len() == CACHED_PIPELINES {
+            others.clear();
+        }
+        others.insert(shape.to_vec(), Arc::clone(&pipeline));
+        Ok(pipeline)
+    }
+
+    /// Describes everything besides the stored bytes that decoded chunks depend on: arrays with equal descriptions share
+    /// the cached chunks of a key.
+    pub(crate) fn decoding(&self) -> &Arc<str> {
+        self.pipelines.decoding.get_or_init(|| {
+            let context = self.context();
+            let metadata = ArrayMetadata {
+                // The indices of chunks of one shape determine their elements.
+                shape: match self.resolved.grid.chunk_shape() {
+                    Some(_) => Vec::new(),
+                    None => self.metadata.shape.clone(),
+                },
+                attributes: Object::new(),
+                dimension_names: None,
+                ignored: Object::new(),
+                ..self.metadata.clone()
+            };
+            let mode = context.mode;
+            let fallback = &self.resolved.fallback;
+            format!("{metadata:?} {mode:?} {fallback:?} {}", plugins(&context.registry)).into()
+        })
+    }
+}
+
+/// A hash that distinguishes the plugins of registries that have the same names.
+fn plugins(registry: &Registry) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    registry.codecs().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.data_types().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.chunk_grids().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.memory_layouts().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    registry.storage_transformers().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));
+    hasher.finish()
+}

@@ -1,0 +1,108 @@
+//! The stored values of chunks.
+
+use bytes::Bytes;
+use zarr_spec::store::{GetOptions, GetResult, Store, StoreError, get_value};
+use zarr_spec::{ByteRange, CodecError, Key, Output};
+
+use super::{StoredArray, is_too_large};
+use crate::budget::Permit;
+use crate::error::Error;
+
+impl StoredArray {
+    /// Reads part of the value of a chunk: to `output`, or as shared bytes.
+    pub(crate) fn get(
+        &self,
+        index: &[u64],
+        range: ByteRange,
+        output: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, Error> {
+        let got = self.get_with(index, |store, key| store.get(key, range.into(), output));
+        self.or_out_of_memory(index, output, got)
+    }
+
+    /// As [`Self::get`], for bytes that no cache of encoded values should hold.
+    pub(crate) fn get_once(
+        &self,
+        index: &[u64],
+        range: ByteRange,
+        output: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, Error> {
+        let got = self.get_with(index, |store, key| store.get(key, GetOptions::uncached(range), output));
+        self.or_out_of_memory(index, output, got)
+    }
+
+    /// Distinguishes a lack of memory from the limit of the output, which stores cannot.
+    fn or_out_of_memory<R>(
+        &self,
+        index: &[u64],
+        output: &Output<'_>,
+        got: Result<R, Error>,
+    ) -> Result<R, Error> {
+        got.map_err(|error| match output.out_of_memory() {
+            Some(size) => self.chunk_error(index, CodecError::OutOfMemory { size }),
+            None => error,
+        })
+    }
+
+    fn get_with(
+        &self,
+        index: &[u64],
+        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<GetResult>, StoreError>,
+    ) -> Result<Option<GetResult>, Error> {
+        // A value that is too large is an error of the chunk.
+        let mut get = |key: &Key| -> Result<Option<GetResult>, Error> {
+            let got = get(&*self.resolved.store, key).map_err(|error| match error {
+                StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
+                error => error.into(),
+            })?;
+            Ok(got)
+        };
+        if !index.is_empty() {
+            return self.with_key(index, get);
+        }
+        for key in self.keys(index)? {
+            if let Some(got) = get(&key)? {
+                return Ok(Some(got));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The stored bytes of the chunk at `index`, and a permit for their memory.
+    pub(crate) fn stored_value(&self, index: &[u64]) -> Result<(Option<Bytes>, Permit<'_>), Error> {
+        let shape = self.chunk(index)?.shape;
+        let mut size = self.expected_value(index, &*self.pipeline(index, &shape)?)?;
+        loop {
+            self.check_need(index, size)?;
+            let mut permit = self.budget().acquire(size);
+            match self.value_below(index, usize::try_from(size).unwrap_or(usize::MAX)) {
+                Err(error) if is_too_large(&error) => {
+                    drop(permit);
+                    match self.stored_size(index)? {
+                        Some(stored) if stored > size => size = stored,
+                        _ => return Err(error),
+                    }
+                }
+                value => {
+                    let value = value?;
+                    permit.resize(value.as_ref().map_or(0, Bytes::len) as u64);
+                    return Ok((value, permit));
+                }
+            }
+        }
+    }
+
+    /// The stored bytes of the chunk at `index`, which are at most `limit`.
+    pub(crate) fn value_below(&self, index: &[u64], limit: usize) -> Result<Option<Bytes>, Error> {
+        for key in self.keys(index)? {
+            let value = get_value(&*self.resolved.store, &key, limit).map_err(|error| match error {
+                StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
+                error => error.into(),
+            })?;
+            if value.is_some() {
+                return Ok(value);
+            }
+        }
+        Ok(None)
+    }
+}
