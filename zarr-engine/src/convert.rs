@@ -21,12 +21,12 @@ use zarr_spec::{
     Reading, Registry, Value,
 };
 
+use crate::creation::{creation, stored_order};
 use crate::error::Error;
 
 pub use losses::{ConversionLoss, conversion_losses};
 pub(crate) use members::{
     data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
-    stored_order,
 };
 pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
@@ -253,22 +253,5 @@ impl Conversion<'_> {
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
         creation(self.source.format, document, self.registry, self.reading)
-    }
-}
-
-/// Returns what a plugin gets to create the extension that a document of `format` names.
-pub(crate) fn creation<'d>(
-    format: Format,
-    document: &'d ExtensionDocument,
-    registry: &'d Registry,
-    reading: &'d Reading,
-) -> Creation<'d> {
-    Creation {
-        format,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading,
     }
 }

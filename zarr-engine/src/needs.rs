@@ -4,7 +4,7 @@
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Step, Work};
 
-use crate::shard::ENTRY;
+use crate::pipeline::ENTRY;
 
 /// Bytes of the buffers that decoding takes besides the encoded value. Buffers of unknown size count as `unknown` bytes.
 /// A chunk that decodes straight to the output (`is_direct`) takes none for its elements.

@@ -1,19 +1,24 @@
 //! Runs the computed steps of a pipeline on one chunk, in buffers that are kept from chunk to chunk.
 
 mod parts;
+mod reorder;
+mod shard;
+mod shard_index;
+mod shard_writer;
+mod whole_shard;
 
 use std::ops::Range;
 
 use zarr_spec::codec::RunChain;
-use zarr_spec::host::pipeline::{Layout, Pipeline, Step, Swap, Work};
-use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, Elements, LimitExceeded, Output, Size};
-
-use crate::copy::{self, Dimension, MAX_RANK};
-use crate::shard;
-use crate::variable::Variable;
+use zarr_spec::host::pipeline::{Pipeline, Step, Work};
+use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, LimitExceeded, Output, Size};
 
 use parts::{DecodingParts, WritePart};
 pub(crate) use parts::{decode_parts, decodes_parts, encode_parts, encodes_parts};
+use reorder::reorder;
+pub(crate) use shard::{ENTRY, inner_axes, inner_count, is_fill, part};
+pub(crate) use shard_index::ShardIndex;
+pub(crate) use shard_writer::ShardWriter;
 
 /// Bytes that a chunk of unknown size may decode to at most, and that encoded chunks may have.
 #[derive(Debug, Clone, Copy)]
@@ -124,6 +129,36 @@ impl Stages {
         self.buffers.iter().map(|buffer| buffer.capacity() as u64).sum::<u64>() + inner
     }
 
+    /// Decodes one step, from where the bytes are to the other buffer.
+    fn decode_between(
+        &mut self,
+        step: &Step,
+        place: &Place,
+        encoded: &[u8],
+        range: Option<Range<usize>>,
+        bounds: Bounds,
+    ) -> Result<Place, CodecError> {
+        let limit = limit(step, bounds)?;
+        let target = place.buffer.map_or(0, |buffer| 1 - buffer);
+        let Self { buffers: [first, second], inner, .. } = self;
+        let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
+        let source = match place.buffer {
+            None => &encoded[place.range.clone()],
+            Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
+        };
+        let mut output = target_buffer.output(limit);
+        let decoded = match (&step.work, range) {
+            (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output),
+            _ => decode_step(step, source, &mut output, inner, bounds),
+        };
+        decoded.map_err(|error| why(&output, error))?;
+        let size = output.written().len();
+        match step.decoded_size {
+            Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),
+            _ => Ok(Place { buffer: Some(target), range: 0..size }),
+        }
+    }
+
     /// Memory for `size` bytes that [`encode`] starts from.
     ///
     /// # Errors
@@ -221,9 +256,7 @@ fn run(
                 }
             }
         }
-        let decoded = limit
-            .map_err(CodecError::from)
-            .and_then(|limit| decode_between(step, &place, encoded, stages, range, (limit, bounds)));
+        let decoded = stages.decode_between(step, &place, encoded, range, bounds);
         place = decoded.map_err(|source| StepError::decoding(step, source))?;
     }
     let size = place.range.len();
@@ -253,35 +286,6 @@ fn decode_exactly(
     }
 }
 
-/// One step, from where the bytes are to the other buffer, of which it takes no more than a limit.
-fn decode_between(
-    step: &Step,
-    place: &Place,
-    encoded: &[u8],
-    stages: &mut Stages,
-    range: Option<Range<usize>>,
-    (limit, bounds): (usize, Bounds),
-) -> Result<Place, CodecError> {
-    let target = place.buffer.map_or(0, |buffer| 1 - buffer);
-    let Stages { buffers: [first, second], inner, .. } = stages;
-    let (source_buffer, target_buffer) = if target == 0 { (second, first) } else { (first, second) };
-    let source = match place.buffer {
-        None => &encoded[place.range.clone()],
-        Some(_) => &source_buffer.bytes(place.range.end)[place.range.start..],
-    };
-    let mut output = target_buffer.output(limit);
-    let decoded = match (&step.work, range) {
-        (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output),
-        _ => decode_step(step, source, &mut output, inner, bounds),
-    };
-    decoded.map_err(|error| why(&output, error))?;
-    let size = output.written().len();
-    match step.decoded_size {
-        Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),
-        _ => Ok(Place { buffer: Some(target), range: 0..size }),
-    }
-}
-
 fn short(size: usize, expected: usize) -> CodecError {
     CodecError::corrupt(format!("{size} bytes came out where {expected} should"))
 }
@@ -308,7 +312,7 @@ fn decode_step(
         Work::BytesToBytes(codec) => codec.decode(encoded, decoded),
         Work::Reorder(array, layout) => reorder(array, layout, encoded, decoded, true),
         Work::Shard(pipeline) => {
-            shard::decode_whole(pipeline, encoded, decoded, inner.get_or_insert_default(), bounds)
+            whole_shard::decode_whole(pipeline, encoded, decoded, inner.get_or_insert_default(), bounds)
         }
         Work::Checksum(_) => Ok(()),
     }
@@ -336,53 +340,6 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
         hex(&bytes[stored]),
         hex(&computed)
     )))
-}
-
-/// Between C order and `layout`, both ways.
-fn reorder(
-    array: &ArrayRepresentation,
-    layout: &Layout,
-    source: &[u8],
-    output: &mut Output<'_>,
-    decoding: bool,
-) -> Result<(), CodecError> {
-    let Elements::Fixed { size, .. } = array.data_type.elements() else {
-        let ordered = Variable::parse(source, array)?.reordered(array, layout, decoding)?;
-        return Ok(output.put(&ordered)?);
-    };
-    if source.len() as u64 != array.size().limit().unwrap_or(u64::MAX) {
-        return Err(CodecError::corrupt(format!(
-            "{} bytes are no array of shape {:?}",
-            source.len(),
-            array.shape
-        )));
-    }
-    let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
-    let rank = array.shape.len();
-    let mut c_stride = size;
-    for dimension in (0..rank).rev() {
-        let count = usize::try_from(array.shape[dimension]).map_err(CodecError::corrupt)?;
-        let c = c_stride.cast_signed();
-        let l = layout.strides[dimension].saturating_mul(size).cast_signed();
-        let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
-        dimensions[dimension] = Dimension { count, source_stride, destination_stride };
-        c_stride = c_stride.saturating_mul(count);
-    }
-    let bytes = source.len();
-    let target = &mut output.spare(bytes)?[..bytes];
-    copy::copy(size, swap_of(&layout.swap), &dimensions[..rank], source, 0, target, 0, false)
-        .map_err(CodecError::corrupt)?;
-    output.advance(bytes);
-    Ok(())
-}
-
-/// The swap of a layout, as the copy kernels take it.
-pub(crate) fn swap_of(swap: &Swap) -> copy::Swap<'_> {
-    match swap {
-        Swap::None => copy::Swap::None,
-        Swap::Uniform(size) => copy::Swap::Uniform(*size),
-        Swap::Units(units) => copy::Swap::Units(units),
-    }
 }
 
 /// Encodes the first `size` bytes of what [`Stages::start`] gave: the elements of a chunk in the pipeline's layout.
@@ -473,7 +430,7 @@ fn encode_step(
         }
         Work::Shard(pipeline) => {
             let stages = inner.get_or_insert_default();
-            shard::encode_whole(pipeline, decoded, encoded, stages, bounds)
+            whole_shard::encode_whole(pipeline, decoded, encoded, stages, bounds)
         }
     }
 }

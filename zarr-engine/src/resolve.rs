@@ -20,7 +20,7 @@ use zarr_spec::{
 };
 
 use crate::context::{Context, FallbackPolicy};
-use crate::convert::{creation, stored_order};
+use crate::creation::{creation, stored_order};
 use crate::error::Problem;
 use crate::grid::Grid;
 

@@ -1,11 +1,132 @@
 //! Writes elements: plan, gather, encode, store.
 //!
-//! The plan tells which chunks the elements belong to. Each chunk is a job: its elements are gathered, encoded and stored
-//! under the lock of the chunk. A chunk of which only a part is written is fetched and decoded first.
+//! The plan tells which chunks the elements belong to. Each of them becomes a [`Job`]: the elements are gathered in the
+//! order in which they are stored, encoded, and stored under the lock of the chunk. A chunk of which only a part is written
+//! is fetched and decoded first.
+//!
+//! With a store on this machine, a thread does all of that for one chunk after another. With a far store, some threads
+//! encode, and others store what is encoded: see `far`.
 
-mod chunk;
+mod encode;
+mod far;
+mod gather;
+mod job;
+mod parallel;
 mod shard;
-mod source;
-mod spread;
 
-pub(crate) use source::Source;
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zarr_spec::ByteRange;
+
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::selection::ElementSelection;
+use crate::stored::StoredArray;
+
+use job::{ChunkElements, Job};
+use parallel::EncodeOn;
+use shard::PreEncoded;
+
+pub(crate) use job::{FixedElements, Source};
+
+/// One write call.
+struct Write<'w> {
+    array: &'w StoredArray,
+    plan: &'w Plan<'w>,
+    source: Source<'w>,
+    /// Elements of the source from one to the next, per dimension of the array.
+    strides: &'w [usize],
+}
+
+impl StoredArray {
+    /// Writes the selected elements; each chunk is written once.
+    pub(crate) fn write_elements(&self, wanted: &ElementSelection, source: Source<'_>) -> Result<(), Error> {
+        let plan = self.plan(wanted)?;
+        let strides = wanted.strides(self.metadata.shape.len())?;
+        let write = Write { array: self, plan: &plan, source, strides: &strides };
+        match self.resolved.store.read_hints().max_concurrency {
+            0 => write.chunk_by_chunk(),
+            concurrency => write.far(concurrency),
+        }
+    }
+
+    /// Stores the value of a chunk, or erases it. The caller holds its lock.
+    fn store(&self, chunk: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
+        self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
+        self.forget_index(chunk);
+        match value {
+            Some(value) => self.with_key(chunk, |key| Ok(self.resolved.store.set(key, value.into())?)),
+            None => self.erase(chunk),
+        }
+    }
+}
+
+impl<'w> Write<'w> {
+    fn chunk_by_chunk(&self) -> Result<(), Error> {
+        let array = self.array;
+        let total = match self.source {
+            Source::Fixed(elements) => elements.bytes.len(),
+            Source::Variable(_) => usize::MAX,
+        };
+        let threads = array.context().thread_count();
+        let has_shards = array.resolved.chain.shard().is_some() && threads > 1;
+        let left = AtomicUsize::new(self.plan.len());
+        array.for_each(self.plan.len(), total, |number| {
+            // Each thread writes its own shards. Threads that have finished help with the last ones.
+            let is_last = has_shards && left.fetch_sub(1, Ordering::Relaxed) <= threads;
+            let encode_on = if is_last { EncodeOn::ContextThreads } else { EncodeOn::OneThread };
+            self.with_elements(number, |elements| {
+                let pipeline = array.pipeline_of(elements.piece.cell(), elements.piece)?;
+                array.with_encoding(array.job(elements, &pipeline)?, encode_on, |job| match job.is_whole {
+                    true => array.write_whole(job),
+                    false => array.write_part(job),
+                })
+            })
+        })
+    }
+
+    /// Calls `work` with the elements of one chunk.
+    fn with_elements<R>(
+        &self,
+        number: usize,
+        work: impl FnOnce(&ChunkElements<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let piece = self.plan.piece(number)?;
+        work(&ChunkElements { piece: &piece, source: self.source, strides: self.strides })
+    }
+}
+
+impl StoredArray {
+    /// Writes a whole chunk. Only storing it is under the lock.
+    fn write_whole(&self, job: &Job<'_>) -> Result<(), Error> {
+        self.with_memory(
+            job.needing(),
+            |allowance| self.need_of_writing(job, allowance),
+            |scratch, _| {
+                let value = self.encoded_value(job, None, &PreEncoded::new(), scratch)?;
+                let _chunk_lock = self.lock(job.chunk);
+                self.store(job.chunk, value)
+            },
+        )
+    }
+
+    /// Writes a part of a chunk: fetches, decodes, changes and stores it under its lock.
+    fn write_part(&self, job: &Job<'_>) -> Result<(), Error> {
+        let need = |allowance| self.need_of_writing(job, allowance);
+        self.with_memory(job.needing(), need, |scratch, allowance| {
+            let pre_encoded = self.pre_encoded(job, &mut scratch.written)?;
+            // The stored bytes are needed until the new value is complete.
+            let mut buffer = mem::take(&mut scratch.encoded);
+            // All work under the lock is done on this thread.
+            let _chunk_lock = self.lock(job.chunk);
+            let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
+            let got = self.get_once(job.chunk, ByteRange::Full, &mut output)?;
+            let old = got.as_ref().map(|got| got.bytes(&output));
+            let value = self.encoded_value(job, old, &pre_encoded, scratch)?;
+            self.store(job.chunk, value)?;
+            scratch.encoded = buffer;
+            Ok(())
+        })
+    }
+}

@@ -14,27 +14,8 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "zarr-engine/src";
 
-/// The modules of the handles, and those that still name them or name modules that do. A module is listed with the
-/// modules inside it.
-const ABOVE: &[&str] = &[
-    "",
-    "array",
-    "budget",
-    "builder",
-    "context",
-    "convert",
-    "elements",
-    "flight",
-    "group",
-    "hierarchy",
-    "read",
-    "resolve",
-    "values",
-    "write",
-];
-
-/// Circles that are older than this rule. Remove a line when its circle is gone.
-const OLDER: &[&[&str]] = &[&["grid", "plan::dimension", "plan::lookup"], &["pipeline", "shard"]];
+/// The modules of the handles. A module is listed with the modules inside it.
+const ABOVE: &[&str] = &["", "array", "builder", "convert", "elements", "group", "hierarchy", "values"];
 
 /// The path of a module from the root of its crate, `a::b`; empty for the root.
 type Module = String;
@@ -119,14 +100,7 @@ impl Modules {
                 findings.push(Finding::error(place(module), format!("is below `{used}`, and names it")));
             }
         }
-        let circles = circles(&below, &uses);
-        for older in
-            OLDER.iter().filter(|older| uses.contains_key(older[0]) && !circles.iter().any(|it| it == *older))
-        {
-            let message = "is not in a circle any more: remove it from the list of older circles";
-            findings.push(Finding::error(place(older[0]), message));
-        }
-        for circle in circles.iter().filter(|circle| !OLDER.iter().any(|older| older == circle)) {
+        for circle in circles(&below, &uses) {
             let message = format!("is in a circle of modules: {}", circle.join(", "));
             findings.push(Finding::error(place(circle[0]), message));
         }

@@ -14,7 +14,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",
     "zarr-engine/src/memory",
-    "zarr-engine/src/read/region.rs",
+    "zarr-engine/src/reader/output.rs",
     "zarr-spec/src/output.rs",
     "zarr-plugin/src/abi",
     "zarr-plugin/src/ffi",

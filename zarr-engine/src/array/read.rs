@@ -127,7 +127,7 @@ impl Array {
         let rank = self.shape().len();
         let regions = located.iter().zip(&mut memories).filter(|(_, (memory, _))| !memory.is_empty());
         let regions = regions.map(|(located, (memory, is_zero))| {
-            OutputRegion::fixed((&located.what, rank), size, memory, *is_zero)
+            OutputRegion::fixed(&located.what, rank, size, memory, *is_zero)
         });
         self.stored.read_regions(&regions.collect::<Result<Vec<_>, _>>()?, total)?;
         let data_type = self.data_type();
@@ -156,14 +156,14 @@ impl Array {
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.memory(count, size)?;
-                let region = OutputRegion::fixed((&wanted, rank), size, &mut memory, is_zero)?;
+                let region = OutputRegion::fixed(&wanted, rank, size, &mut memory, is_zero)?;
                 self.stored.read_chunk(index, &chunk.shape, &region)?;
                 self.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.assembly(count)?;
-                let region = OutputRegion::variable((&wanted, rank), &assembly)?;
+                let region = OutputRegion::variable(&wanted, rank, &assembly)?;
                 self.stored.read_chunk(index, &chunk.shape, &region)?;
                 Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
             }
@@ -179,8 +179,11 @@ impl Array {
     ) -> Result<(), Error> {
         let total = destination.len();
         if total > 0 {
-            let what = (&located.what, self.shape().len());
-            self.stored.read_regions(&[OutputRegion::fixed(what, size, destination, is_zero)?], total)?;
+            let rank = self.shape().len();
+            self.stored.read_regions(
+                &[OutputRegion::fixed(&located.what, rank, size, destination, is_zero)?],
+                total,
+            )?;
             self.settle(destination)?;
         }
         Ok(())
@@ -204,9 +207,10 @@ impl Array {
     fn read_variable(&self, located: &LocatedSelection, count: usize) -> Result<Vec<u8>, Error> {
         let assembly = self.assembly(count)?;
         if count > 0 {
-            let what = (&located.what, self.shape().len());
+            let rank = self.shape().len();
             // The size of the elements is not known.
-            self.stored.read_regions(&[OutputRegion::variable(what, &assembly)?], usize::MAX)?;
+            self.stored
+                .read_regions(&[OutputRegion::variable(&located.what, rank, &assembly)?], usize::MAX)?;
         }
         finish(assembly)
     }

@@ -8,7 +8,7 @@ use crate::element::{Element, as_bytes, is_bool, type_matches};
 use crate::error::Error;
 use crate::selection::{Along, Selection};
 use crate::variable::{Variable, joined};
-use crate::writer::Source;
+use crate::writer::{FixedElements, Source};
 
 impl Array {
     /// Writes a selection from `bytes`: elements in C order and native byte order, or for elements of variable size
@@ -33,7 +33,7 @@ impl Array {
     fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
         // Codecs for elements of variable size look themselves.
-        if count > 0 && matches!(source, Source::Fixed { .. }) {
+        if count > 0 && matches!(source, Source::Fixed(_)) {
             self.data_type().check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
         Ok(source)
@@ -43,7 +43,7 @@ impl Array {
     fn source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         match self.data_type().elements() {
             Elements::Fixed { size, .. } if count.checked_mul(size) == Some(bytes.len()) => {
-                Ok(Source::Fixed { bytes, element: size })
+                Ok(Source::Fixed(FixedElements { bytes, size }))
             }
             Elements::Fixed { size, .. } => {
                 let given = bytes.len();

@@ -16,9 +16,10 @@ use super::entries::{chunk_grid, entry};
 use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::convert::{
-    Recipe, Step, creation, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
-    regular_grid, reversal, stored_order, translate_recipe,
+    Recipe, Step, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
+    regular_grid, reversal, translate_recipe,
 };
+use crate::creation::{creation, stored_order};
 use crate::error::Error;
 
 /// Bytes of a chunk when nobody says how large it shall be.

@@ -7,8 +7,9 @@ use zarr_spec::grid::ChunkGrid;
 use zarr_spec::host::registry::split_version;
 use zarr_spec::{Format, Value};
 
+use super::Conversion;
 use super::members::{invalid, not_in_format};
-use super::{Conversion, creation};
+use crate::creation::creation;
 use crate::error::Error;
 
 impl Conversion<'_> {

@@ -40,16 +40,6 @@ pub(crate) fn data_type_document(
     })
 }
 
-/// The byte order of stored elements: that of v3's `bytes` codec, else what the data type declares.
-pub(crate) fn stored_order(codecs: &[ExtensionDocument], declared: &ByteOrder) -> ByteOrder {
-    let endian = codecs.iter().find_map(|codec| codec.configuration.as_object()?.get("endian")?.as_str());
-    match endian {
-        Some("big") => ByteOrder::Big,
-        Some(_) => ByteOrder::Little,
-        None => declared.clone(),
-    }
-}
-
 /// The grid that every format has.
 pub(crate) fn regular_grid(chunk_shape: &[u64]) -> ExtensionDocument {
     let chunk_shape: Value = chunk_shape.iter().copied().collect();

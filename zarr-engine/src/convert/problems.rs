@@ -4,7 +4,8 @@ use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Reading, Registry};
 
 use super::recipe::{Recipe, steps_of, untranslatable_steps};
-use super::{Conversion, convert_metadata, data_type_document, stored_order};
+use super::{Conversion, convert_metadata, data_type_document};
+use crate::creation::stored_order;
 use crate::error::Error;
 
 /// Returns every reason why `source` cannot be converted to `target`. [`convert_metadata`] returns the first one only.

@@ -10,8 +10,8 @@ use zarr_spec::{
     Reading, Registry, Representation, Size, Value,
 };
 
-use super::creation;
 use super::members::{invalid, not_in_format};
+use crate::creation::creation;
 use crate::error::Error;
 
 /// Names, in v3, of the codecs that say what other members say in other formats.

@@ -1,6 +1,7 @@
 //! Byte order: which bytes of an element change places.
 
 use zarr_spec::Unit;
+use zarr_spec::host::pipeline;
 
 use super::OutOfBounds;
 
@@ -13,6 +14,16 @@ pub(crate) enum Swap<'a> {
     Uniform(usize),
     /// Those listed, as offset in the element and size, both in bytes.
     Units(&'a [Unit]),
+}
+
+impl<'a> From<&'a pipeline::Swap> for Swap<'a> {
+    fn from(swap: &'a pipeline::Swap) -> Self {
+        match swap {
+            pipeline::Swap::None => Self::None,
+            pipeline::Swap::Uniform(size) => Self::Uniform(*size),
+            pipeline::Swap::Units(units) => Self::Units(units),
+        }
+    }
 }
 
 impl<'a> Swap<'a> {

@@ -15,7 +15,8 @@ use super::{Stop, each, ended};
 /// The first one that came up. Nothing is begun after it, and what was begun before is finished.
 pub(crate) fn produce_and_store<T: Send, E: Send>(
     count: usize,
-    (makers, senders): (usize, usize),
+    makers: usize,
+    senders: usize,
     make: impl Fn(usize) -> Result<T, E> + Sync,
     send: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
@@ -193,7 +194,7 @@ mod tests {
                 at_once.fetch_sub(1, Ordering::SeqCst);
                 Ok::<_, ()>(())
             };
-            produce_and_store(turns.len(), (makers, senders), |number| Ok(2 * number), send).unwrap();
+            produce_and_store(turns.len(), makers, senders, |number| Ok(2 * number), send).unwrap();
             assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{makers} {senders}");
             assert!(most.into_inner() <= senders.max(1), "{makers} {senders}");
         }
@@ -203,7 +204,7 @@ mod tests {
             meeting.wait();
             Ok::<_, ()>(())
         };
-        produce_and_store(5, (1, 5), Ok, meet).unwrap();
+        produce_and_store(5, 1, 5, Ok, meet).unwrap();
     }
 
     #[test]
@@ -222,7 +223,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(if number > sending { 100 } else { 0 }));
                 if number == sending { Err("sent") } else { Ok(()) }
             };
-            let error = produce_and_store(1000, (2, 4), make, send).unwrap_err();
+            let error = produce_and_store(1000, 2, 4, make, send).unwrap_err();
             (error, made.swap(0, Ordering::SeqCst), sent.swap(0, Ordering::SeqCst))
         };
         let (error, made, sent) = produce_and_store(20, usize::MAX);
@@ -239,7 +240,7 @@ mod tests {
                 assert!(number != sending, "sent");
                 Ok(())
             };
-            let all = AssertUnwindSafe(|| super::produce_and_store(100, (2, 4), make, send));
+            let all = AssertUnwindSafe(|| super::produce_and_store(100, 2, 4, make, send));
             panic::catch_unwind(all).unwrap_err().downcast::<&str>().unwrap()
         };
         assert_eq!((*work(20, usize::MAX), *work(usize::MAX, 20)), ("made", "sent"));

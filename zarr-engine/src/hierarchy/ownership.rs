@@ -11,7 +11,7 @@ use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Reading};
 use super::access::{Access, keyed};
 use super::other_formats::{self, OtherFormats, is_of_draft, is_of_v2, is_of_v3};
 use super::rules::FormatRules;
-use crate::convert::creation;
+use crate::creation::creation;
 use crate::error::Error;
 
 const V2_ARRAY: &str = ".zarray";

@@ -11,14 +11,13 @@ use zarr_spec::store::cache::ChangeCount;
 use super::Read;
 use super::cache::{CachedChunks, CachedValue, Claimed, WHOLE};
 use super::decode::{Encoded, decoded_size, exact_size};
-use super::job::{Fetched, Job, Outcome};
+use super::job::{Fetched, Job, OpenShard, Outcome, ShardRead};
 use super::output::{ChunkRequest, OutputState};
 use super::requests::RequestedChunk;
-use super::shard::{OpenShard, ShardRead};
 use crate::error::Error;
 use crate::needs;
+use crate::pipeline::ShardIndex;
 use crate::pipeline::Stages;
-use crate::shard::ShardIndex;
 use crate::stored::{Allowance, CachedIndex, Needing, StoredArray};
 
 /// Chunks that need at most this much memory are not checked for decoding straight to the output.

@@ -6,9 +6,9 @@ use zarr_spec::host::pipeline::ShardPipeline;
 
 use super::output::{ChunkRequest, OutputRegion};
 use crate::error::Error;
+use crate::pipeline::inner_axes;
 use crate::plan::Plan;
 use crate::shape::position;
-use crate::shard::inner_axes;
 
 /// Byte ranges of a shard are coalesced to at most this many bytes.
 const COALESCED: u64 = 1 << 20;

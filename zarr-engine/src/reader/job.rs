@@ -2,12 +2,23 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use zarr_spec::ByteRange;
+use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::store::GetResult;
+use zarr_spec::store::cache::ChangeCount;
 
-use super::inner_chunks::range_of;
-use super::shard::{OpenShard, ShardRead};
+use super::cache::CachedValue;
+use super::inner_chunks::{InnerChunk, ShardRequests, range_of};
+use super::output::{ChunkRequest, OutputState};
+use crate::error::Error;
+use crate::pipeline::ShardIndex;
 use crate::stored::CachedIndex;
+
+/// Small shards, decoded and with their indexes, are fetched by one request if all of their inner chunks are needed. The
+/// first inner chunks of larger shards are decoded while others are being fetched.
+pub(super) const ONE_REQUEST: u64 = 2 << 20;
 
 /// Bytes to fetch from the value of a chunk, what they are, and where their elements go.
 pub(super) enum Job<'r> {
@@ -41,6 +52,56 @@ pub(super) enum Outcome {
     TooLarge,
 }
 
+/// The stored value that a shard, and the shards inside of it, are read from.
+pub(super) struct ShardValue<'r> {
+    /// The number of the chunk in the read.
+    pub(super) number: usize,
+    /// The chunk index.
+    pub(super) chunk: Vec<u64>,
+    pub(super) cache: Option<CachedValue<'r>>,
+    pub(super) state: OutputState,
+    /// Whether everything that was fetched is of the value that the index describes.
+    is_current: AtomicBool,
+}
+
+/// A shard to read: the value of a chunk, or an inner chunk.
+pub(super) struct ShardRead<'r> {
+    pub(super) value: Arc<ShardValue<'r>>,
+    pub(super) shard: Arc<ShardPipeline>,
+    pub(super) requests: ShardRequests<'r>,
+    /// The needed inner chunks that are not cached.
+    pub(super) inner: Vec<InnerChunk>,
+    /// Whether all needed inner chunks are in `inner`.
+    pub(super) nothing_cached: bool,
+    /// The offset of the shard in the value.
+    pub(super) start: u64,
+    /// The number of its first inner chunk among all inner chunks of the value that are not shards.
+    pub(super) first: u64,
+    /// The changes of the value before its index is fetched, if the store counts them.
+    pub(super) changes: Option<ChangeCount>,
+    /// The shard of which this one is an inner chunk.
+    pub(super) outer: Option<Outer<'r>>,
+}
+
+/// An inner chunk that is a shard.
+pub(super) struct Outer<'r> {
+    pub(super) shard: Arc<OpenShard<'r>>,
+    pub(super) position: usize,
+    /// The size of the inner chunk in bytes.
+    pub(super) size: u64,
+}
+
+/// A shard with its index.
+pub(super) struct OpenShard<'r> {
+    pub(super) read: Arc<ShardRead<'r>>,
+    pub(super) index: Arc<CachedIndex>,
+    /// Whether the index is of an earlier read. It may be out of date: it is only used if it says that something is
+    /// stored, whose version is then compared.
+    pub(super) is_cached: bool,
+    /// The inner chunks to fetch, sorted by their ranges.
+    pub(super) stored: Vec<InnerChunk>,
+}
+
 impl Job<'_> {
     /// The number of the chunk in the read.
     pub(super) fn chunk(&self) -> usize {
@@ -64,5 +125,73 @@ impl Job<'_> {
     pub(super) fn range(shard: &OpenShard<'_>, group: &Range<usize>) -> (u64, u64) {
         let (offset, size) = range_of(&shard.stored[group.clone()]);
         (shard.read.start + offset, size)
+    }
+}
+
+impl<'r> ShardValue<'r> {
+    pub(super) fn new(
+        number: usize,
+        chunk: &[u64],
+        state: OutputState,
+        cache: Option<CachedValue<'r>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { number, chunk: chunk.to_vec(), cache, state, is_current: AtomicBool::new(true) })
+    }
+
+    /// Records that the value has changed.
+    pub(super) fn set_stale(&self) {
+        self.is_current.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether everything that was read is of one state of the value.
+    pub(super) fn is_of_one_state(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
+            && self.cache.as_ref().is_none_or(CachedValue::is_of_one_state)
+    }
+}
+
+impl ShardRead<'_> {
+    /// An upper bound of the size of decoded inner chunks in bytes.
+    pub(super) fn decoded_size(&self, count: usize) -> usize {
+        let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
+        count.saturating_mul(chunk_size.unwrap_or(usize::MAX))
+    }
+
+    /// The expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
+    pub(super) fn expected_size(&self, gap: u64) -> Option<usize> {
+        let Self { shard, requests, inner, .. } = self;
+        let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
+        let count: u64 = shard.grid_shape.iter().product();
+        let others = count.checked_sub(inner.len() as u64).filter(|_| requests.len() == 1)?;
+        let not_needed = size.checked_div(count)?.checked_mul(others)?;
+        let is_small = size <= ONE_REQUEST && not_needed <= gap && shard.inner.shard().is_none();
+        usize::try_from(size).ok().filter(|_| is_small)
+    }
+
+    /// Where the index is in the value.
+    pub(super) fn index_range(&self) -> ByteRange {
+        let range = ShardIndex::range_in_value(&self.shard);
+        let Some(outer) = &self.outer else { return range };
+        let range = range.within(outer.size);
+        ByteRange::Range { offset: self.start + range.start, size: range.end - range.start }
+    }
+
+    /// Whether the shard is an inner chunk of another shard.
+    pub(super) fn is_inner(&self) -> bool {
+        self.outer.is_some()
+    }
+}
+
+impl<'r> OpenShard<'r> {
+    /// The requests of the only inner chunk of a group; without any for several inner chunks.
+    pub(super) fn with_requests<R>(
+        &self,
+        group: &Range<usize>,
+        work: impl FnOnce(&[ChunkRequest<'_, 'r>]) -> R,
+    ) -> Result<R, Error> {
+        match &self.stored[group.clone()] {
+            same @ [_] => self.read.requests.with_requests(same, |requests| Ok(work(requests))),
+            _ => Ok(work(&[])),
+        }
     }
 }

@@ -14,7 +14,6 @@ use zarr_spec::host::pipeline::{Pipeline, Swap};
 
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds, Shared};
 use crate::error::Error;
-use crate::pipeline::swap_of;
 use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
 use crate::variable::{Assembly, Variable, each_run};
@@ -62,7 +61,8 @@ pub(super) struct ChunkRequest<'w, 'r> {
 impl<'a> OutputRegion<'a> {
     /// Elements of a fixed size.
     pub(crate) fn fixed(
-        (wanted, rank): (&'a ElementSelection, usize),
+        wanted: &'a ElementSelection,
+        rank: usize,
         element_size: usize,
         destination: &'a mut [u8],
         is_zero: bool,
@@ -77,7 +77,8 @@ impl<'a> OutputRegion<'a> {
 
     /// Elements of variable size; the assembly holds fill values.
     pub(crate) fn variable(
-        (wanted, rank): (&'a ElementSelection, usize),
+        wanted: &'a ElementSelection,
+        rank: usize,
         assembly: &'a Mutex<Assembly>,
     ) -> Result<Self, Error> {
         let strides = wanted.strides(rank)?;
@@ -134,7 +135,7 @@ impl<'r> ChunkRequest<'_, 'r> {
             to = to.saturating_add(run.out.saturating_mul(self.strides[dimension]));
         }
         let dimensions = &dimensions[..strided_box.runs().len()];
-        let swap = swap_of(&pipeline.layout.swap);
+        let swap = copy::Swap::from(&pipeline.layout.swap);
         let from = from.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
         let streaming = self.region.is_streamed;
         // SAFETY: no other piece has these elements, and there is no slice of them.

@@ -2,78 +2,20 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use zarr_spec::ByteRange;
 use zarr_spec::host::pipeline::ShardPipeline;
-use zarr_spec::store::cache::ChangeCount;
 
 use super::Read;
 use super::cache::{CachedChunks, CachedValue};
 use super::decode::Encoded;
 use super::inner_chunks::{InnerChunk, ShardRequests, coalesced, range_of, split_parts};
-use super::job::{Fetched, Job, Outcome};
-use super::output::{ChunkRequest, OutputState};
+use super::job::{Fetched, Job, OpenShard, Outcome, Outer, ShardRead, ShardValue};
+use super::output::OutputState;
 use super::requests::RequestedChunk;
 use crate::error::Error;
-use crate::pipeline::Stages;
-use crate::shard::{ShardIndex, part};
+use crate::pipeline::{ShardIndex, Stages, part};
 use crate::stored::CachedIndex;
-
-/// Small shards, decoded and with their indexes, are fetched by one request if all of their inner chunks are needed. The
-/// first inner chunks of larger shards are decoded while others are being fetched.
-pub(super) const ONE_REQUEST: u64 = 2 << 20;
-
-/// The stored value that a shard, and the shards inside of it, are read from.
-pub(super) struct ShardValue<'r> {
-    /// The number of the chunk in the read.
-    pub(super) number: usize,
-    /// The chunk index.
-    pub(super) chunk: Vec<u64>,
-    pub(super) cache: Option<CachedValue<'r>>,
-    pub(super) state: OutputState,
-    /// Whether everything that was fetched is of the value that the index describes.
-    is_current: AtomicBool,
-}
-
-/// A shard to read: the value of a chunk, or an inner chunk.
-pub(super) struct ShardRead<'r> {
-    pub(super) value: Arc<ShardValue<'r>>,
-    pub(super) shard: Arc<ShardPipeline>,
-    requests: ShardRequests<'r>,
-    /// The needed inner chunks that are not cached.
-    pub(super) inner: Vec<InnerChunk>,
-    /// Whether all needed inner chunks are in `inner`.
-    nothing_cached: bool,
-    /// The offset of the shard in the value.
-    pub(super) start: u64,
-    /// The number of its first inner chunk among all inner chunks of the value that are not shards.
-    first: u64,
-    /// The changes of the value before its index is fetched, if the store counts them.
-    changes: Option<ChangeCount>,
-    /// The shard of which this one is an inner chunk.
-    outer: Option<Outer<'r>>,
-}
-
-/// An inner chunk that is a shard.
-struct Outer<'r> {
-    shard: Arc<OpenShard<'r>>,
-    position: usize,
-    /// The size of the inner chunk in bytes.
-    size: u64,
-}
-
-/// A shard with its index.
-pub(super) struct OpenShard<'r> {
-    pub(super) read: Arc<ShardRead<'r>>,
-    pub(super) index: Arc<CachedIndex>,
-    /// Whether the index is of an earlier read. It may be out of date: it is only used if it says that something is
-    /// stored, whose version is then compared.
-    is_cached: bool,
-    /// The inner chunks to fetch, sorted by their ranges.
-    pub(super) stored: Vec<InnerChunk>,
-}
 
 impl<'r> Read<'r> {
     /// Starts to read the shard that is the value of a chunk: copies cached inner chunks, and returns the jobs for the
@@ -87,14 +29,7 @@ impl<'r> Read<'r> {
     ) -> Result<(Arc<ShardValue<'r>>, Vec<Job<'r>>), Error> {
         let key = self.array.key(chunk.index);
         let cache = cache.map(|cache| Ok::<_, Error>(CachedValue::new(cache, key?))).transpose()?;
-        let value = ShardValue {
-            number: chunk.number,
-            chunk: chunk.index.to_vec(),
-            cache,
-            state,
-            is_current: AtomicBool::new(true),
-        };
-        let value = Arc::new(value);
+        let value = ShardValue::new(chunk.number, chunk.index, state, cache);
         let requests = ShardRequests::new(shard, chunk.requests)?;
         let needed = requests.inner_chunks(shard)?;
         let count = needed.len();
@@ -136,7 +71,7 @@ impl<'r> Read<'r> {
     pub(super) fn next(&self, job: &Job<'r>, outcome: Outcome) -> Result<Vec<Job<'r>>, Error> {
         let (Job::Index(shard) | Job::Shard { shard, .. }) = job else {
             if let (Job::InnerChunks { shard, .. }, Outcome::Stale) = (job, outcome) {
-                shard.read.value.is_current.store(false, Ordering::Relaxed);
+                shard.read.value.set_stale();
             }
             return Ok(Vec::new());
         };
@@ -149,7 +84,7 @@ impl<'r> Read<'r> {
                 self.fill_chunk(shard.value.number, shard.value.state).map(|()| Vec::new())
             }
             Outcome::Index(None) | Outcome::Stale => {
-                shard.value.is_current.store(false, Ordering::Relaxed);
+                shard.value.set_stale();
                 Ok(Vec::new())
             }
         }
@@ -163,7 +98,7 @@ impl<'r> Read<'r> {
         is_cached: bool,
     ) -> Result<Vec<Job<'r>>, Error> {
         let Some(stored) = self.fill_missing(&read, &index, is_cached)? else {
-            read.value.is_current.store(false, Ordering::Relaxed);
+            read.value.set_stale();
             return Ok(Vec::new());
         };
         let nested = read.shard.inner.shard().map(Arc::clone);
@@ -394,59 +329,5 @@ impl<'r> Read<'r> {
             self.shard(chunk, shard, OutputState::Written, None)?;
         }
         Ok(true)
-    }
-}
-
-impl ShardValue<'_> {
-    /// Whether everything that was read is of one state of the value.
-    pub(super) fn is_of_one_state(&self) -> bool {
-        self.is_current.load(Ordering::Relaxed)
-            && self.cache.as_ref().is_none_or(CachedValue::is_of_one_state)
-    }
-}
-
-impl ShardRead<'_> {
-    /// An upper bound of the size of decoded inner chunks in bytes.
-    pub(super) fn decoded_size(&self, count: usize) -> usize {
-        let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
-        count.saturating_mul(chunk_size.unwrap_or(usize::MAX))
-    }
-
-    /// The expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
-    fn expected_size(&self, gap: u64) -> Option<usize> {
-        let Self { shard, requests, inner, .. } = self;
-        let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
-        let count: u64 = shard.grid_shape.iter().product();
-        let others = count.checked_sub(inner.len() as u64).filter(|_| requests.len() == 1)?;
-        let not_needed = size.checked_div(count)?.checked_mul(others)?;
-        let is_small = size <= ONE_REQUEST && not_needed <= gap && shard.inner.shard().is_none();
-        usize::try_from(size).ok().filter(|_| is_small)
-    }
-
-    /// Where the index is in the value.
-    pub(super) fn index_range(&self) -> ByteRange {
-        let range = ShardIndex::range_in_value(&self.shard);
-        let Some(outer) = &self.outer else { return range };
-        let range = range.within(outer.size);
-        ByteRange::Range { offset: self.start + range.start, size: range.end - range.start }
-    }
-
-    /// Whether the shard is an inner chunk of another shard.
-    pub(super) fn is_inner(&self) -> bool {
-        self.outer.is_some()
-    }
-}
-
-impl<'r> OpenShard<'r> {
-    /// The requests of the only inner chunk of a group; without any for several inner chunks.
-    pub(super) fn with_requests<R>(
-        &self,
-        group: &Range<usize>,
-        work: impl FnOnce(&[ChunkRequest<'_, 'r>]) -> R,
-    ) -> Result<R, Error> {
-        match &self.stored[group.clone()] {
-            same @ [_] => self.read.requests.with_requests(same, |requests| Ok(work(requests))),
-            _ => Ok(work(&[])),
-        }
     }
 }

@@ -8,7 +8,7 @@ use zarr_spec::store::cache::ChangeCount;
 use zarr_spec::store::{GetResult, Version};
 
 use super::StoredArray;
-use crate::shard::ShardIndex;
+use crate::pipeline::ShardIndex;
 
 /// Bytes of shard indexes that one array caches.
 const INDEX_CACHE_SIZE: usize = 16 << 20;

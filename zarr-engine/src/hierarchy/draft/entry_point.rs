@@ -8,7 +8,7 @@ use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Invalid, Mode, Reading, Registry, Value};
 
-use crate::convert::creation;
+use crate::creation::creation;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 

@@ -1,33 +1,30 @@
-//! The index of a shard: where each inner chunk lies.
+//! The index of a shard.
 
 use std::ops::Range;
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 use zarr_spec::{ByteRange, CodecError};
 
-use super::{inner_count, part};
-use crate::copy::{self, Dimension};
-use crate::pipeline::{Bounds, Stages, decode, encode, swap_of};
+use super::shard::{ENTRY, inner_count, part};
+use super::{Bounds, Stages, decode, encode};
+use crate::copy::{self, Dimension, Swap};
 use crate::shape::c_strides;
 
 const MISSING: u64 = u64::MAX;
 
-/// Bytes of an entry: offset and size.
-pub(crate) const ENTRY: usize = 2 * size_of::<u64>();
-
-/// Where each inner chunk of one shard lies.
+/// The offset and size of each inner chunk of one shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShardIndex {
     entries: Vec<(u64, u64)>,
 }
 
 impl ShardIndex {
-    /// Of a shard without inner chunks.
+    /// The index of a shard without inner chunks.
     pub(crate) fn empty(shard: &ShardPipeline) -> Result<Self, CodecError> {
         Ok(Self { entries: vec![(MISSING, MISSING); inner_count(shard)?] })
     }
 
-    /// Which part of a shard's value the index is.
+    /// The part of the value of a shard that is the index.
     pub(crate) fn range_in_value(shard: &ShardPipeline) -> ByteRange {
         match shard.index_at_start {
             true => ByteRange::Range { offset: 0, size: shard.index_size },
@@ -35,7 +32,7 @@ impl ShardIndex {
         }
     }
 
-    /// From the whole value of a shard.
+    /// Decodes the index in the value of a shard.
     pub(crate) fn of_value(
         shard: &ShardPipeline,
         value: &[u8],
@@ -46,11 +43,11 @@ impl ShardIndex {
         Self::parse(shard, index, value.len() as u64, stages)
     }
 
-    /// From the encoded index and the size of the whole value in bytes.
+    /// Decodes an index, given the size of the whole value in bytes.
     ///
     /// # Errors
     ///
-    /// For a value that is shorter than its index, and an entry that leads out of the value or into the index.
+    /// If the value is shorter than its index, or an entry is outside of the value or inside of the index.
     pub(crate) fn parse(
         shard: &ShardPipeline,
         encoded: &[u8],
@@ -73,7 +70,7 @@ impl ShardIndex {
         let native = to_c_order(&shard.index, stages.bytes(&decoded, encoded))?;
         let payload = match shard.index_at_start {
             true => shard.index_size..value_size,
-            // A store that gave more than it says there is gave nonsense.
+            // The store may have returned more bytes than the value has.
             false => 0..value_size.saturating_sub(shard.index_size),
         };
         let entries: Vec<_> = native.chunks_exact(ENTRY).map(read_entry).collect();
@@ -88,12 +85,12 @@ impl ShardIndex {
         }
     }
 
-    /// Offset and size of an inner chunk, by its position in C order; `None` if it is not stored.
+    /// Offset and size of an inner chunk, by its position in C order; `None` if it is missing.
     pub(crate) fn range(&self, number: usize) -> Option<(u64, u64)> {
         self.entries.get(number).copied().filter(|&(offset, _)| offset != MISSING)
     }
 
-    /// Says where an inner chunk is.
+    /// Sets offset and size of an inner chunk.
     pub(crate) fn set(&mut self, number: usize, range: Option<(u64, u64)>) {
         if let Some(entry) = self.entries.get_mut(number) {
             *entry = range.unwrap_or((MISSING, MISSING));
@@ -105,7 +102,7 @@ impl ShardIndex {
         self.entries.iter().all(|&(offset, _)| offset == MISSING)
     }
 
-    /// Bytes that this takes in memory.
+    /// The memory that the index takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.entries.len() * ENTRY
     }
@@ -126,15 +123,16 @@ impl ShardIndex {
     }
 }
 
-/// Offset and size.
+/// Reads offset and size.
 fn read_entry(entry: &[u8]) -> (u64, u64) {
     let (offset, size) = entry.split_at(ENTRY / 2);
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     (number(offset), number(size))
 }
 
-/// Whether an inner chunk is missing, empty, or wholly in the part of the value that inner chunks may be in.
-fn is_inside((offset, size): (u64, u64), payload: &Range<u64>) -> bool {
+/// Whether an inner chunk is missing, empty, or inside the payload.
+fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
+    let (offset, size) = entry;
     match (offset == MISSING, size == MISSING) {
         (true, true) => true,
         (false, false) => {
@@ -171,6 +169,6 @@ fn copy_whole(
         let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
         dimensions.push(Dimension { count, source_stride, destination_stride });
     }
-    copy::copy(size, swap_of(&pipeline.layout.swap), &dimensions, source, 0, target, 0, false)
+    copy::copy(size, Swap::from(&pipeline.layout.swap), &dimensions, source, 0, target, 0, false)
         .map_err(CodecError::corrupt)
 }

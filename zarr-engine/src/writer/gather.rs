@@ -1,4 +1,4 @@
-//! What is written, and the chunk that it becomes: elements in the order and byte order in which they are stored.
+//! Gathers the elements of a chunk in the order and byte order in which they are stored.
 
 use std::convert::Infallible;
 
@@ -6,47 +6,19 @@ use zarr_spec::codec::PartSource;
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{CodecError, Mode, Size};
 
+use super::job::{ChunkElements, FixedElements, Source};
 use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds};
-use crate::pipeline::{Stages, swap_of};
-use crate::plan::{Piece, StridedBox};
-use crate::shard::is_fill;
+use crate::pipeline::{Stages, is_fill};
+use crate::plan::StridedBox;
 use crate::slabs::Slabs;
 use crate::variable::{Assembly, Variable, each_run};
 
-/// Bytes of a chunk that are compared with the fill value at once, before it is encoded in parts.
+/// The number of bytes of a chunk that are compared with the fill value at a time, before it is encoded in parts.
 const COMPARED: usize = 32 << 10;
 
-/// The elements that are written, in C order.
-#[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
-    /// Of a fixed size, `element` bytes each.
-    Fixed { bytes: &'a [u8], element: usize },
-    /// Of variable size.
-    Variable(Variable<'a>),
-}
-
-impl Source<'_> {
-    /// Bytes of all of them.
-    pub(super) fn size(&self) -> usize {
-        match self {
-            Self::Fixed { bytes, .. } => bytes.len(),
-            Self::Variable(elements) => elements.size(),
-        }
-    }
-}
-
-/// What is written to one chunk: a piece of the selection, dimensions in the order of the chunk's.
-#[derive(Clone, Copy)]
-pub(super) struct Part<'p> {
-    pub(super) piece: &'p Piece<'p>,
-    pub(super) source: Source<'p>,
-    /// Elements of the source between neighbours, per dimension of the chunk.
-    pub(super) strides: &'p [usize],
-}
-
-impl Part<'_> {
-    /// Puts the elements of a chunk together in `stages`; `existing` are those that it held, in the pipeline's layout,
-    /// and without any it held fill values. The size in bytes, or `None` if all of them are the fill value.
+impl ChunkElements<'_> {
+    /// Gathers the elements of a chunk in `stages`. `existing` are its stored elements in the pipeline's layout; without
+    /// them it held fill values. Returns the size in bytes, or `None` if all elements are the fill value.
     pub(super) fn gather(
         &self,
         pipeline: &Pipeline,
@@ -54,7 +26,7 @@ impl Part<'_> {
         stages: &mut Stages,
     ) -> Result<Option<usize>, CodecError> {
         match self.source {
-            Source::Fixed { bytes, element } => self.gather_fixed(pipeline, bytes, element, existing, stages),
+            Source::Fixed(source) => self.gather_fixed(pipeline, source, existing, stages),
             Source::Variable(elements) => self.gather_variable(pipeline, elements, existing, stages),
         }
     }
@@ -62,18 +34,17 @@ impl Part<'_> {
     fn gather_fixed(
         &self,
         pipeline: &Pipeline,
-        source: &[u8],
-        element: usize,
+        source: FixedElements<'_>,
         existing: Option<&[u8]>,
         stages: &mut Stages,
     ) -> Result<Option<usize>, CodecError> {
-        let size = pipeline.array.element_count().and_then(|count| count.checked_mul(element));
+        let size = pipeline.array.element_count().and_then(|count| count.checked_mul(source.size));
         let size = size.ok_or_else(|| CodecError::encode("too many elements"))?;
         let target = stages.start(size)?;
         match existing {
             Some(elements) if elements.len() == size => {
                 target.copy_from_slice(elements);
-                // Strict mode refuses to read such bytes; here they become right ones.
+                // Strict mode refuses to read such bytes; writing replaces them by valid ones.
                 let settled = pipeline.array.data_type.settle(target, Mode::Lenient);
                 settled.map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
             }
@@ -82,35 +53,35 @@ impl Part<'_> {
                 return Err(CodecError::corrupt(format!("it has {found} bytes where {size} should be")));
             }
             None if self.piece.covers(pipeline.array.shape.iter().copied()) => {}
-            None => fill(pipeline, element, target)?,
+            None => fill(pipeline, source.size, target)?,
         }
-        self.piece
-            .each_strided_box(|strided_box| self.copy(pipeline, (source, element), strided_box, target, 0))?;
+        self.piece.each_strided_box(|strided_box| self.copy(pipeline, source, strided_box, target, 0))?;
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// The elements of a chunk that is covered as a whole, of which any run can be gathered by itself.
+    /// The elements of a whole chunk, of which each run can be gathered independently.
     pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
-        let Source::Fixed { bytes, .. } = self.source else { return None };
+        let Source::Fixed(source) = self.source else { return None };
         let slabs = Slabs::new(pipeline, self.piece)?;
-        Some(GatheredSlabs { part: self, pipeline, source: bytes, slabs })
+        Some(GatheredSlabs { elements: self, pipeline, source, slabs })
     }
 
-    /// Copies one strided box to a chunk, `target` being its bytes from `skipped` on.
+    /// Copies one strided box to a chunk. `target` are the bytes of the chunk from `skipped` on.
     fn copy(
         &self,
         pipeline: &Pipeline,
-        (source, element): (&[u8], usize),
+        source: FixedElements<'_>,
         strided_box: &StridedBox,
         target: &mut [u8],
         skipped: usize,
     ) -> Result<(), CodecError> {
+        let FixedElements { bytes, size } = source;
         let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
         let mut from = 0usize;
         let mut to = 0usize;
         for (dimension, run) in strided_box.runs().iter().enumerate() {
-            let target_stride = pipeline.layout.strides[dimension].saturating_mul(element);
-            let source_stride = self.strides[dimension].saturating_mul(element);
+            let target_stride = pipeline.layout.strides[dimension].saturating_mul(size);
+            let source_stride = self.strides[dimension].saturating_mul(size);
             let step = isize::try_from(run.step).unwrap_or(0);
             dimensions[dimension] = Dimension {
                 count: run.count,
@@ -123,7 +94,7 @@ impl Part<'_> {
         }
         let dimensions = &dimensions[..strided_box.runs().len()];
         let to = to.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
-        copy::copy(element, swap_of(&pipeline.layout.swap), dimensions, source, from, target, to, false)
+        copy::copy(size, copy::Swap::from(&pipeline.layout.swap), dimensions, bytes, from, target, to, false)
             .map_err(CodecError::encode)
     }
 
@@ -167,8 +138,8 @@ impl Part<'_> {
         Ok(Some(bytes.len()))
     }
 
-    /// Where runs of the source begin, and how long they are, if one after the other they are all elements of the chunk
-    /// in the order in which they are stored.
+    /// The starts and lengths of runs of the source, if they are all elements of the chunk in the order in which they are
+    /// stored.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
         let strided_box = self.piece.only()?;
         let mut runs = Vec::new();
@@ -183,16 +154,16 @@ impl Part<'_> {
     }
 }
 
-/// The elements of a whole chunk as they are stored, put together run by run.
+/// The elements of a whole chunk as they are stored, gathered run by run.
 pub(super) struct GatheredSlabs<'s> {
-    part: &'s Part<'s>,
+    elements: &'s ChunkElements<'s>,
     pipeline: &'s Pipeline,
-    source: &'s [u8],
+    source: FixedElements<'s>,
     slabs: Slabs,
 }
 
 impl GatheredSlabs<'_> {
-    /// Whether all elements are the fill value. Little is put together beyond the first one that is not.
+    /// Whether all elements are the fill value. Gathers little beyond the first one that is not.
     pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
         let all = self.slabs.size();
         let element = self.slabs.element();
@@ -215,12 +186,11 @@ impl PartSource for GatheredSlabs<'_> {
     }
 
     fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError> {
-        let Self { part: written, pipeline, source, slabs } = self;
+        let Self { elements, pipeline, source, slabs } = self;
         let wanted = part.len();
         let run = start..start.saturating_add(wanted);
-        let are_there = slabs.each_box(run, |strided_box| {
-            written.copy(pipeline, (source, slabs.element()), strided_box, part, start)
-        })?;
+        let are_there =
+            slabs.each_box(run, |strided_box| elements.copy(pipeline, *source, strided_box, part, start))?;
         if are_there {
             return Ok(());
         }
@@ -228,8 +198,8 @@ impl PartSource for GatheredSlabs<'_> {
     }
 }
 
-/// The size of what [`Part::gather`] left when all of it was the fill value.
-pub(super) fn gathered_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<usize, CodecError> {
+/// The size in bytes of a chunk of fill values, which [`ChunkElements::gather`] left in `stages`.
+pub(super) fn fill_value_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<usize, CodecError> {
     match pipeline.array.size() {
         Size::Exact(size) => usize::try_from(size).map_err(CodecError::encode),
         Size::AtMost(_) | Size::Unknown => {
@@ -240,10 +210,10 @@ pub(super) fn gathered_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<
     }
 }
 
-/// Fill values alone, as they are stored.
+/// Fills a chunk with the fill value, as it is stored.
 fn fill(pipeline: &Pipeline, element: usize, target: &mut [u8]) -> Result<(), CodecError> {
     let mut fill_value = pipeline.array.fill_value.bytes().to_vec();
-    let swap = swap_of(&pipeline.layout.swap);
+    let swap = copy::Swap::from(&pipeline.layout.swap);
     copy::swap_in_place(swap, element, &mut fill_value).map_err(CodecError::encode)?;
     let count = pipeline.array.element_count().unwrap_or(0);
     let all = [FillDimension { count, stride: element.cast_signed() }];

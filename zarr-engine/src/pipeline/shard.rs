@@ -1,8 +1,4 @@
-//! Shards: the index of inner chunks, how they are put together, and whole shards in memory.
-
-mod index;
-mod whole;
-mod writer;
+//! How shards are divided into inner chunks.
 
 use std::ops::Range;
 
@@ -11,20 +7,23 @@ use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Swap};
 
 use crate::copy;
 use crate::grid::Axis;
-use crate::pipeline::swap_of;
 
-pub(crate) use index::{ENTRY, ShardIndex};
-pub(crate) use whole::{decode_whole, encode_whole};
-pub(crate) use writer::ShardWriter;
+/// The size of an index entry in bytes: offset and size of an inner chunk.
+pub(crate) const ENTRY: usize = 2 * size_of::<u64>();
 
-/// How a shard is divided, per dimension of the shard.
+/// The division into inner chunks, per dimension of the shard.
 pub(crate) fn inner_axes<'a>(shard: &ShardPipeline) -> impl Iterator<Item = Axis<'a>> {
     let lengths = shard.inner.array.shape.iter().zip(&shard.array.shape);
     lengths.map(|(&length, &whole)| Axis::even(length, whole))
 }
 
-/// A part of a value; the index was checked against the value that it came from.
-pub(crate) fn part(value: &[u8], (offset, size): (u64, u64)) -> Result<&[u8], CodecError> {
+/// The part of a value with this offset and size.
+///
+/// # Errors
+///
+/// If the value is shorter: the index was checked against the value that it is from, but not against this one.
+pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError> {
+    let (offset, size) = range;
     let start = usize::try_from(offset).ok();
     let range =
         start.zip(usize::try_from(size).ok()).and_then(|(start, size)| Some(start..start.checked_add(size)?));
@@ -33,6 +32,7 @@ pub(crate) fn part(value: &[u8], (offset, size): (u64, u64)) -> Result<&[u8], Co
     })
 }
 
+/// The number of inner chunks.
 pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
     let count = shard.grid_shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
@@ -42,7 +42,7 @@ pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
         .ok_or_else(|| CodecError::corrupt("too many inner chunks"))
 }
 
-/// Whether the elements, in the pipeline's layout and byte order, are all the fill value.
+/// Whether all elements, in the pipeline's layout and byte order, are the fill value.
 pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
     let fill_value = &pipeline.array.fill_value;
     if pipeline.layout.swap == Swap::None || fill_value.is_zero() {
@@ -50,6 +50,6 @@ pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
     }
     let mut fill = fill_value.bytes().to_vec();
     let size = fill.len();
-    copy::swap_in_place(swap_of(&pipeline.layout.swap), size, &mut fill).is_ok()
+    copy::swap_in_place(copy::Swap::from(&pipeline.layout.swap), size, &mut fill).is_ok()
         && copy::all_equal(&fill, elements)
 }

@@ -1,12 +1,12 @@
-//! Encoded inner chunks, put together to a shard.
+//! Assembles the value of a shard from encoded inner chunks.
 
 use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::{CodecError, LimitExceeded, Output};
 
-use super::ShardIndex;
-use crate::pipeline::{Stages, why};
+use super::shard_index::ShardIndex;
+use super::{Stages, why};
 
-/// Puts a shard together: inner chunks one after another, then the index in its place.
+/// Assembles a shard: the inner chunks in the order of the calls, and the index at its place.
 #[derive(Debug)]
 pub(crate) struct ShardWriter {
     index: ShardIndex,
@@ -14,7 +14,7 @@ pub(crate) struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Leaves room for an index at the start.
+    /// Reserves space for an index at the start.
     pub(crate) fn new(shard: &ShardPipeline, encoded: &mut Output<'_>) -> Result<Self, CodecError> {
         let start = encoded.written().len();
         if shard.index_at_start {
@@ -40,7 +40,7 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Writes the index, and returns it; a shard without inner chunks should not be stored.
+    /// Writes the index and returns it. A shard without inner chunks should not be stored.
     pub(crate) fn finish(
         self,
         shard: &ShardPipeline,

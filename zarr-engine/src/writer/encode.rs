@@ -1,0 +1,124 @@
+//! Encodes the value of a chunk.
+
+use zarr_spec::host::pipeline::Pipeline;
+
+use super::gather::{GatheredSlabs, fill_value_size};
+use super::job::{ChunkElements, Job};
+use super::shard::{OldShard, PreEncoded};
+use crate::error::Error;
+use crate::needs;
+use crate::pipeline::{Decoded, Stages, StepError, decode, encode, encode_parts, encodes_parts};
+use crate::scratch::Scratch;
+use crate::stored::{Allowance, StoredArray};
+
+impl StoredArray {
+    /// A job that runs on one thread.
+    pub(super) fn job<'j>(
+        &self,
+        elements: &'j ChunkElements<'j>,
+        pipeline: &'j Pipeline,
+    ) -> Result<Job<'j>, Error> {
+        let extents = elements.piece.extents()?;
+        let lengths = extents.iter().zip(&self.metadata.shape);
+        let is_whole = elements.piece.covers(lengths.map(|(extent, &whole)| extent.length_inside(whole)));
+        Ok(Job { chunk: elements.piece.cell(), pipeline, elements, is_whole, parallel: None })
+    }
+
+    /// The new value of a chunk of which `old` is stored; `None` if it is not to be stored. If the whole chunk is written,
+    /// `old` is not used.
+    pub(super) fn encoded_value<'w>(
+        &self,
+        job: &Job<'_>,
+        old: Option<&[u8]>,
+        pre_encoded: &PreEncoded,
+        scratch: &'w mut Scratch,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        if !job.is_whole && old.is_none() {
+            self.checked_fill(job.chunk)?;
+        }
+        match (job.pipeline.shard(), job.is_whole) {
+            (Some(shard), true) => self.whole_shard(job, shard, scratch),
+            (Some(shard), false) => {
+                self.modified_shard(job, shard, OldShard { value: old, pre_encoded }, scratch)
+            }
+            (None, _) => self.encoded_chunk(job, old, scratch),
+        }
+    }
+
+    fn encoded_chunk<'w>(
+        &self,
+        job: &Job<'_>,
+        old: Option<&[u8]>,
+        scratch: &'w mut Scratch,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        let Job { chunk, pipeline, elements, .. } = *job;
+        let Scratch { stages, written, .. } = scratch;
+        let encoded = match old {
+            Some(bytes) => {
+                let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown()));
+                let decoded = decoded.map_err(|error| self.chunk_error(chunk, error))?;
+                let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
+                self.encode_elements(chunk, pipeline, elements, existing, written)?
+            }
+            None => self.encode_elements(chunk, pipeline, elements, None, written)?,
+        };
+        Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
+    }
+
+    /// The memory in bytes that writing a chunk takes, including its stored value.
+    pub(super) fn need_of_writing(&self, job: &Job<'_>, allowance: Allowance) -> u64 {
+        let Allowance { encoded, unknown } = allowance;
+        let Job { pipeline, is_whole, elements, .. } = *job;
+        let (chunk, values) = match pipeline.shard() {
+            None => (pipeline, 0),
+            Some(shard) => {
+                let values = self.size_of_inner_chunks(shard, elements, unknown);
+                // A modified shard also contains the old inner chunks, and those that were encoded before.
+                let values = if is_whole { values } else { values.saturating_mul(2).saturating_add(encoded) };
+                (&*shard.inner, values.saturating_add(needs::of_index(shard)))
+            }
+        };
+        let reading =
+            if is_whole { 0 } else { needs::decoding(chunk, false, unknown).saturating_add(encoded) };
+        [needs::encoding(chunk, unknown), reading].into_iter().fold(values, u64::saturating_add)
+    }
+
+    /// Encodes a chunk or inner chunk that held `existing`; `None` if it holds only fill values and is not to be stored.
+    /// Uses no other thread.
+    pub(super) fn encode_elements(
+        &self,
+        chunk: &[u64],
+        pipeline: &Pipeline,
+        elements: &ChunkElements<'_>,
+        existing: Option<&[u8]>,
+        stages: &mut Stages,
+    ) -> Result<Option<Decoded>, Error> {
+        if existing.is_none()
+            && encodes_parts(pipeline)
+            && let Some(slabs) = elements.in_slabs(pipeline)
+        {
+            let encoded = self.encode_slabs(pipeline, slabs, stages);
+            return encoded.map_err(|error| self.chunk_error(chunk, error));
+        }
+        let gathered = elements.gather(pipeline, existing, stages).and_then(|size| match size {
+            None if self.stores_fill_values() => fill_value_size(pipeline, stages).map(Some),
+            size => Ok(size),
+        });
+        let Some(size) = gathered.map_err(|error| self.chunk_error(chunk, error))? else { return Ok(None) };
+        let encoded = encode(pipeline, size, stages, self.bounds(0));
+        encoded.map(Some).map_err(|error| self.chunk_error(chunk, error))
+    }
+
+    /// As [`Self::encode_elements`], for a chunk that is gathered and encoded part by part.
+    fn encode_slabs(
+        &self,
+        pipeline: &Pipeline,
+        mut slabs: GatheredSlabs<'_>,
+        stages: &mut Stages,
+    ) -> Result<Option<Decoded>, StepError> {
+        if !self.stores_fill_values() && slabs.are_fill(stages)? {
+            return Ok(None);
+        }
+        encode_parts(pipeline, &mut slabs, stages, self.bounds(0)).map(Some)
+    }
+}

@@ -1,0 +1,64 @@
+//! Jobs: the unit of encoding and storing.
+
+use zarr_spec::host::pipeline::Pipeline;
+
+use super::parallel::StartedEncoding;
+use crate::plan::Piece;
+use crate::reader::exact_size;
+use crate::stored::Needing;
+use crate::variable::Variable;
+
+/// The elements to write, in C order.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    Fixed(FixedElements<'a>),
+    /// Elements of variable size.
+    Variable(Variable<'a>),
+}
+
+/// Elements of a fixed size.
+#[derive(Clone, Copy)]
+pub(crate) struct FixedElements<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The size of an element in bytes.
+    pub(crate) size: usize,
+}
+
+impl Source<'_> {
+    /// The size of all elements in bytes.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Fixed(elements) => elements.bytes.len(),
+            Self::Variable(elements) => elements.size(),
+        }
+    }
+}
+
+/// The elements to write to one chunk: a piece of the selection. Dimensions are in the order of the chunk's.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkElements<'p> {
+    pub(super) piece: &'p Piece<'p>,
+    pub(super) source: Source<'p>,
+    /// Elements of the source from one to the next, per dimension of the chunk.
+    pub(super) strides: &'p [usize],
+}
+
+/// A chunk to write.
+pub(super) struct Job<'j> {
+    /// The chunk index.
+    pub(super) chunk: &'j [u64],
+    pub(super) pipeline: &'j Pipeline,
+    pub(super) elements: &'j ChunkElements<'j>,
+    /// Whether all elements of the chunk that are inside the array are written.
+    pub(super) is_whole: bool,
+    /// The encoding of inner chunks of a shard on several threads.
+    pub(super) parallel: Option<StartedEncoding<'j>>,
+}
+
+impl<'j> Job<'j> {
+    /// The memory that the stored value needs; none if the whole chunk is written.
+    pub(super) fn needing(&self) -> Needing<'j> {
+        let Self { chunk, pipeline, is_whole, .. } = *self;
+        Needing { chunk, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }
+    }
+}
