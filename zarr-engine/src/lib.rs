@@ -1,9 +1,12 @@
-//! Hierarchies and arrays of the Zarr formats, in any store, with whatever plugins a program links.
+//! Hierarchies and arrays of the Zarr formats, in any store, with the plugins that a program links.
 //!
-//! A read goes from plan (geometry alone) over locate (keys, ranges of shards) to execution (store, computed codecs)
-//! and the one copy that moves elements to where they belong. Writing is the same road backwards.
+//! A read plans which chunks hold the selected elements, fetches and decodes them, and places the elements in the output.
+//! A write gathers the elements of each chunk, encodes and stores them. `ARCHITECTURE.md` follows both through the code.
 //!
-//! The engine blocks: a caller who is `async` runs it with `spawn_blocking` or its like.
+//! The engine blocks: asynchronous callers use `spawn_blocking` or its equivalent.
+//!
+//! Most tests of this crate are in `conformance/interop/tests/it`, because they need codecs and stores, which the engine
+//! does not depend on.
 
 mod array;
 mod budget;
