@@ -47,7 +47,7 @@ impl Array {
             None => Self::resolved(&hierarchy, &path, &metadata, &place, options)?,
         };
         let lock_seed = hash(&(hierarchy.location(), place.chunks.as_str()));
-        let context = hierarchy.context().clone();
+        let context = Arc::clone(hierarchy.shared_context());
         let opened = Opened { path, metadata, resolved, options };
         let stored = StoredArray::new(opened, place, context, lock_seed);
         Ok(Self { hierarchy, stored: Arc::new(stored) })
@@ -225,7 +225,7 @@ impl Array {
         self.hierarchy = self.hierarchy.released();
         // The array is not shared yet.
         if let Some(stored) = Arc::get_mut(&mut self.stored) {
-            stored.context = self.hierarchy.context().clone();
+            stored.context = Arc::clone(self.hierarchy.shared_context());
         }
         self
     }

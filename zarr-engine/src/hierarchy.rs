@@ -203,7 +203,11 @@ impl Hierarchy {
     /// What operations are done with.
     #[must_use]
     pub fn context(&self) -> &Context {
-        self.context.as_deref().unwrap_or(&self.inner.access.context)
+        self.shared_context()
+    }
+
+    pub(crate) fn shared_context(&self) -> &Arc<Context> {
+        self.context.as_ref().unwrap_or(&self.inner.access.context)
     }
 
     /// Where the values are.

@@ -59,7 +59,7 @@ pub(crate) struct StoredArray {
     pub(crate) place: ArrayPlace,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) options: ArrayOptions,
-    pub(crate) context: Context,
+    pub(crate) context: Arc<Context>,
     /// Memory for chunk keys.
     keys: Pool<String>,
     pipelines: Pipelines,
@@ -77,7 +77,7 @@ pub(crate) struct Opened {
 }
 
 impl StoredArray {
-    pub(crate) fn new(opened: Opened, place: ArrayPlace, context: Context, lock_seed: u64) -> Self {
+    pub(crate) fn new(opened: Opened, place: ArrayPlace, context: Arc<Context>, lock_seed: u64) -> Self {
         let Opened { path, metadata, resolved, options } = opened;
         Self {
             path,

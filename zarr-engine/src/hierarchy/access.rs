@@ -24,7 +24,7 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) store: Arc<dyn Store>,
-    pub(super) context: Context,
+    pub(super) context: Arc<Context>,
     /// Where the store is: each array that is opened asks.
     pub(super) location: String,
     /// Why nothing can be written.
@@ -41,7 +41,7 @@ impl Access {
         let read_only = (!is_writeable).then(|| format!("{} is not writeable", readable_location(&location)));
         Self {
             store,
-            context: context.clone(),
+            context: Arc::new(context.clone()),
             location,
             read_only,
             new_groups: Arc::default(),
@@ -54,7 +54,7 @@ impl Access {
     pub(super) fn under_lock(&self) -> Self {
         Self {
             store: Arc::clone(&self.store),
-            context: self.context.under_lock(),
+            context: Arc::new(self.context.under_lock()),
             location: self.location.clone(),
             read_only: self.read_only.clone(),
             new_groups: Arc::clone(&self.new_groups),
