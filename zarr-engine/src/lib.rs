@@ -13,6 +13,7 @@ mod budget;
 mod builder;
 mod context;
 pub mod convert;
+mod copied_box;
 mod copy;
 mod creation;
 mod element;

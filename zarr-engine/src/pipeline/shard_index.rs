@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
-use zarr_spec::{ByteRange, CodecError};
+use zarr_spec::{ByteRange, CodecError, Output};
 
+use super::reorder::reorder;
 use super::shard::{ENTRY, inner_count, part};
 use super::{Bounds, Stages, decode, encode};
-use crate::copy::{self, Dimension, Swap};
-use crate::shape::c_strides;
 
 const MISSING: u64 = u64::MAX;
 
@@ -67,7 +66,9 @@ impl ShardIndex {
             source => CodecError::corrupt(format!("index: {source}")),
         })?;
         let decoded = decoded.ok_or_else(|| CodecError::corrupt("index: nothing was decoded"))?;
-        let native = to_c_order(&shard.index, stages.bytes(&decoded, encoded))?;
+        let stored = stages.bytes(&decoded, encoded);
+        let mut native = vec![0; stored.len()];
+        reordered(&shard.index, stored, &mut native, true)?;
         let payload = match shard.index_at_start {
             true => shard.index_size..value_size,
             // The store may have returned more bytes than the value has.
@@ -116,7 +117,7 @@ impl ShardIndex {
             .flat_map(u64::to_ne_bytes)
             .collect();
         let start = stages.start(native.len())?;
-        from_c_order(&shard.index, &native, start)?;
+        reordered(&shard.index, &native, start, false)?;
         let bounds = Bounds { chunk: shard.index_size, value: shard.index_size };
         let encoded = encode(&shard.index, native.len(), stages, bounds).map_err(|error| error.source)?;
         Ok(stages.bytes(&encoded, &[]).to_vec())
@@ -143,32 +144,12 @@ fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
     }
 }
 
-fn to_c_order(pipeline: &Pipeline, source: &[u8]) -> Result<Vec<u8>, CodecError> {
-    let mut native = vec![0; source.len()];
-    copy_whole(pipeline, source, &mut native, true)?;
-    Ok(native)
-}
-
-fn from_c_order(pipeline: &Pipeline, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-    copy_whole(pipeline, source, target, false)
-}
-
-fn copy_whole(
+/// Reorders the entries from the layout of the index pipeline to C order, or the other way.
+fn reordered(
     pipeline: &Pipeline,
     source: &[u8],
     target: &mut [u8],
     decoding: bool,
 ) -> Result<(), CodecError> {
-    let size = pipeline.array.data_type.elements().size().unwrap_or(0);
-    let c = c_strides(&pipeline.array.shape)?;
-    let mut dimensions = Vec::with_capacity(c.len());
-    for ((&count, c), l) in pipeline.array.shape.iter().zip(c).zip(&pipeline.layout.strides) {
-        let count = usize::try_from(count).map_err(CodecError::corrupt)?;
-        let c = c.saturating_mul(size).cast_signed();
-        let l = l.saturating_mul(size).cast_signed();
-        let (source_stride, destination_stride) = if decoding { (l, c) } else { (c, l) };
-        dimensions.push(Dimension { count, source_stride, destination_stride });
-    }
-    copy::copy(size, Swap::from(&pipeline.layout.swap), &dimensions, source, 0, target, 0, false)
-        .map_err(CodecError::corrupt)
+    reorder(&pipeline.array, &pipeline.layout, source, &mut Output::to(target), decoding)
 }

@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use zarr_spec::FillValue;
 use zarr_spec::host::pipeline::{Pipeline, Swap};
 
-use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds, Shared};
+use crate::copied_box::CopiedBox;
+use crate::copy::{self, FillDimension, MAX_RANK, OutOfBounds, Shared};
 use crate::error::Error;
 use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
@@ -119,24 +120,13 @@ impl<'r> ChunkRequest<'_, 'r> {
             return Err(outside(OutOfBounds));
         };
         let element = pipeline.array.data_type.elements().size().unwrap_or(0);
-        let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
-        let mut from = 0usize;
-        let mut to = 0usize;
-        for (dimension, run) in strided_box.runs().iter().enumerate() {
-            let source = pipeline.layout.strides[dimension].saturating_mul(element);
-            let step = isize::try_from(run.step).unwrap_or(0);
-            dimensions[dimension] = Dimension {
-                count: run.count,
-                source_stride: step.saturating_mul(source.cast_signed()),
-                destination_stride: self.strides[dimension].cast_signed(),
-            };
-            from =
-                from.saturating_add(usize::try_from(run.start).unwrap_or(usize::MAX).saturating_mul(source));
-            to = to.saturating_add(run.out.saturating_mul(self.strides[dimension]));
-        }
-        let dimensions = &dimensions[..strided_box.runs().len()];
+        let boxed = CopiedBox::from_chunk(strided_box, &pipeline.layout, element, |dimension| {
+            self.strides[dimension]
+        });
         let swap = copy::Swap::from(&pipeline.layout.swap);
-        let from = from.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
+        let from = boxed.chunk_offset.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
+        let to = boxed.memory_offset;
+        let dimensions = boxed.dimensions();
         let streaming = self.region.is_streamed;
         // SAFETY: no other piece has these elements, and there is no slice of them.
         unsafe { copy::copy_shared(element, swap, dimensions, elements, from, destination, to, streaming) }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zarr_metadata::ArrayMetadata;
+use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::pipeline::Pipeline;
-use zarr_spec::{ArrayRepresentation, Object, Registry};
+use zarr_spec::{ArrayRepresentation, Mode, Registry, Value};
 
 use super::StoredArray;
 use crate::error::Error;
@@ -87,24 +87,45 @@ impl StoredArray {
     /// Describes everything besides the stored bytes that decoded chunks depend on: arrays with equal descriptions share
     /// the cached chunks of a key.
     pub(crate) fn decoding(&self) -> &Arc<str> {
-        self.pipelines.decoding.get_or_init(|| {
-            let context = self.context();
-            let metadata = ArrayMetadata {
-                // The indices of chunks of one shape determine their elements.
-                shape: match self.resolved.grid.chunk_shape() {
-                    Some(_) => Vec::new(),
-                    None => self.metadata.shape.clone(),
-                },
-                attributes: Object::new(),
-                dimension_names: None,
-                ignored: Object::new(),
-                ..self.metadata.clone()
-            };
-            let mode = context.mode;
-            let fallback = &self.resolved.fallback;
-            format!("{metadata:?} {mode:?} {fallback:?} {}", plugins(&context.registry)).into()
-        })
+        self.pipelines.decoding.get_or_init(|| self.described_decoding().to_string().into())
     }
+
+    fn described_decoding(&self) -> Value {
+        let Self { metadata, context, resolved, .. } = self;
+        let documents = |documents: &[ExtensionDocument]| documents.iter().map(described).collect::<Value>();
+        let mode = match context.mode {
+            Mode::Strict => "strict",
+            Mode::Lenient => "lenient",
+            Mode::Compatibility => "compatibility",
+        };
+        // The indices of chunks of one shape determine their elements.
+        let shape = if resolved.grid.chunk_shape().is_some() { &[][..] } else { &metadata.shape };
+        let parts = [
+            Value::from(metadata.format.to_string()),
+            mode.into(),
+            plugins(&context.registry).into(),
+            resolved.fallback.as_ref().map_or(Value::Null, |fallback| fallback.used.as_str().into()),
+            shape.iter().copied().collect(),
+            metadata.data_type.identifier.as_str().into(),
+            metadata.data_type.json.clone(),
+            metadata.data_type.configuration.clone(),
+            metadata.fill_value.clone(),
+            described(&metadata.chunk_grid),
+            described(&metadata.chunk_key_encoding),
+            metadata.memory_layout.as_ref().map_or(Value::Null, described),
+            documents(&metadata.codecs),
+            metadata.has_compressor.into(),
+            documents(&metadata.storage_transformers),
+            documents(&metadata.extensions),
+        ];
+        parts.into_iter().collect()
+    }
+}
+
+fn described(document: &ExtensionDocument) -> Value {
+    let ExtensionDocument { identifier, configuration, type_name, .. } = document;
+    let type_name = type_name.clone().unwrap_or(Value::Null);
+    [identifier.as_str().into(), configuration.clone(), type_name].into_iter().collect()
 }
 
 /// A hash that distinguishes the plugins of registries that have the same names.

@@ -7,7 +7,8 @@ use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::{CodecError, Mode, Size};
 
 use super::job::{ChunkElements, FixedElements, Source};
-use crate::copy::{self, Dimension, FillDimension, MAX_RANK, OutOfBounds};
+use crate::copied_box::CopiedBox;
+use crate::copy::{self, FillDimension, OutOfBounds};
 use crate::pipeline::{Stages, is_fill};
 use crate::plan::StridedBox;
 use crate::slabs::Slabs;
@@ -76,24 +77,11 @@ impl ChunkElements<'_> {
         skipped: usize,
     ) -> Result<(), CodecError> {
         let FixedElements { bytes, size } = source;
-        let mut dimensions = [Dimension { count: 1, source_stride: 0, destination_stride: 0 }; MAX_RANK];
-        let mut from = 0usize;
-        let mut to = 0usize;
-        for (dimension, run) in strided_box.runs().iter().enumerate() {
-            let target_stride = pipeline.layout.strides[dimension].saturating_mul(size);
-            let source_stride = self.strides[dimension].saturating_mul(size);
-            let step = isize::try_from(run.step).unwrap_or(0);
-            dimensions[dimension] = Dimension {
-                count: run.count,
-                source_stride: source_stride.cast_signed(),
-                destination_stride: step.saturating_mul(target_stride.cast_signed()),
-            };
-            from = from.saturating_add(run.out.saturating_mul(source_stride));
-            let start = usize::try_from(run.start).unwrap_or(usize::MAX);
-            to = to.saturating_add(start.saturating_mul(target_stride));
-        }
-        let dimensions = &dimensions[..strided_box.runs().len()];
-        let to = to.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
+        let stride = |dimension: usize| self.strides[dimension].saturating_mul(size);
+        let boxed = CopiedBox::to_chunk(strided_box, &pipeline.layout, size, stride);
+        let dimensions = boxed.dimensions();
+        let from = boxed.memory_offset;
+        let to = boxed.chunk_offset.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
         copy::copy(size, copy::Swap::from(&pipeline.layout.swap), dimensions, bytes, from, target, to, false)
             .map_err(CodecError::encode)
     }
