@@ -32,8 +32,8 @@ pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
 pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{
-    BYTES, Recipe, SourceCodec, Step, after, reversal, rewritten_codecs, steps_of, translate_codec,
-    translate_recipe, untranslatable_steps,
+    BYTES, Recipe, SourceCodec, Step, Translated, after, reversal, rewritten_codecs, steps_of,
+    translate_codec, translate_recipe, untranslatable_steps,
 };
 pub(crate) use sharding::{little_endian, sharding};
 
@@ -59,66 +59,104 @@ pub fn convert_metadata(
     if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
         return conversion.strictly();
     }
+    let chunks = conversion.converted_chunks()?;
+    let ConvertedChunks { data_type, translated, .. } = &chunks;
     let names = conversion.dimension_names()?;
-    let array = conversion.chunk()?;
-    let chain = conversion.chain(&array)?;
-    let steps = steps_of(source.format, registry, &chain)?;
-    let fill_value = conversion.is_fill_defined().then(|| array.fill_value.clone());
-    let mut recipe = Recipe { array, steps };
-    let decoded_shape = recipe.array.shape.clone();
-    let per_shard = match target {
-        Format::V2 => None,
-        Format::V3 => conversion.chunks_per_shard()?,
-        Format::V3Draft => sharding::transformer_counts(&recipe, registry),
-    };
-    recipe.take_shards_apart(registry, target)?;
-    if target == Format::V2 {
-        recipe.use_an_order_of_v2();
-    }
-    let mut translated = translate_recipe(target, registry, &recipe)?;
-    let order = stored_order(&translated.codecs, &translated.byte_order);
-    let mut chunk_shape = recipe.array.shape.clone();
-    let mut storage_transformers = Vec::new();
-    match per_shard {
-        Some(counts) if target == Format::V3 => {
-            translated.codecs = vec![sharding(&chunk_shape, &translated.codecs, &[little_endian()])];
-            chunk_shape = shard_shape(&chunk_shape, &counts)?;
-        }
-        Some(counts) => storage_transformers.push(sharding::transformer(&counts)),
-        None => {}
-    }
-    let kept_grid = if chunk_shape == decoded_shape { conversion.kept_grid() } else { None };
-    let data_type = &*recipe.array.data_type;
     let mut attributes = source.attributes.clone();
     let names = place_dimension_names(target, registry, source.shape.len(), names, &mut attributes);
     Ok(ArrayMetadata {
         format: target,
         shape: source.shape.clone(),
-        data_type: data_type_document(data_type, target, &translated.byte_order)?,
-        chunk_grid: match kept_grid {
-            Some(grid) => grid,
-            None if conversion.grid()?.chunk_shape().is_none() => {
-                return Err(conversion.no_such_grid());
-            }
-            None => regular_grid(&chunk_shape),
-        },
+        data_type: data_type_document(&**data_type, target, &translated.byte_order)?,
+        chunk_grid: conversion.converted_grid(&chunks)?,
         chunk_key_encoding: key_encoding(target, conversion.separator().as_deref()),
-        memory_layout: translated.memory_layout,
-        fill_value: match fill_value {
-            None if target == Format::V2 => Value::Null,
-            fill_value => {
-                let element = fill_value.unwrap_or_else(|| data_type.default_fill_value());
-                data_type.fill_value_json(element.bytes(), target, &order)?
-            }
-        },
-        codecs: translated.codecs,
-        has_compressor: translated.has_compressor,
-        storage_transformers,
+        fill_value: conversion.converted_fill_value(&chunks)?,
+        memory_layout: chunks.translated.memory_layout,
+        codecs: chunks.translated.codecs,
+        has_compressor: chunks.translated.has_compressor,
+        storage_transformers: chunks.storage_transformers,
         attributes,
         dimension_names: names.member,
         extensions: names.extension.into_iter().collect(),
         ignored: Object::new(),
     })
+}
+
+/// The chunks of an array in another format.
+struct ConvertedChunks {
+    data_type: Arc<dyn DataType>,
+    /// `None` if it is undefined.
+    fill_value: Option<FillValue>,
+    shape: Vec<u64>,
+    /// Whether the shape of chunks is that of the source.
+    keeps_shape: bool,
+    translated: Translated,
+    /// The byte order that fill values are written in.
+    order: ByteOrder,
+    storage_transformers: Vec<ExtensionDocument>,
+}
+
+impl Conversion<'_> {
+    fn converted_chunks(&self) -> Result<ConvertedChunks, Error> {
+        let Self { source, target, registry, .. } = *self;
+        let array = self.chunk()?;
+        let chain = self.chain(&array)?;
+        let steps = steps_of(source.format, registry, &chain)?;
+        let fill_value = self.is_fill_defined().then(|| array.fill_value.clone());
+        let mut recipe = Recipe { array, steps };
+        let decoded_shape = recipe.array.shape.clone();
+        let per_shard = match target {
+            Format::V2 => None,
+            Format::V3 => self.chunks_per_shard()?,
+            Format::V3Draft => sharding::transformer_counts(&recipe, registry),
+        };
+        recipe.take_shards_apart(registry, target)?;
+        if target == Format::V2 {
+            recipe.use_an_order_of_v2();
+        }
+        let mut translated = translate_recipe(target, registry, &recipe)?;
+        let order = stored_order(&translated.codecs, &translated.byte_order);
+        let mut shape = recipe.array.shape.clone();
+        let mut storage_transformers = Vec::new();
+        match per_shard {
+            Some(counts) if target == Format::V3 => {
+                translated.codecs = vec![sharding(&shape, &translated.codecs, &[little_endian()])];
+                shape = shard_shape(&shape, &counts)?;
+            }
+            Some(counts) => storage_transformers.push(sharding::transformer(&counts)),
+            None => {}
+        }
+        let keeps_shape = shape == decoded_shape;
+        let data_type = Arc::clone(&recipe.array.data_type);
+        Ok(ConvertedChunks {
+            data_type,
+            fill_value,
+            shape,
+            keeps_shape,
+            translated,
+            order,
+            storage_transformers,
+        })
+    }
+
+    fn converted_grid(&self, chunks: &ConvertedChunks) -> Result<ExtensionDocument, Error> {
+        let kept = if chunks.keeps_shape { self.kept_grid() } else { None };
+        match kept {
+            Some(grid) => Ok(grid),
+            None if self.grid()?.chunk_shape().is_none() => Err(self.no_such_grid()),
+            None => Ok(regular_grid(&chunks.shape)),
+        }
+    }
+
+    fn converted_fill_value(&self, chunks: &ConvertedChunks) -> Result<Value, Error> {
+        let ConvertedChunks { data_type, fill_value, order, .. } = chunks;
+        let element = match fill_value {
+            None if self.target == Format::V2 => return Ok(Value::Null),
+            None => data_type.default_fill_value(),
+            Some(fill_value) => fill_value.clone(),
+        };
+        Ok(data_type.fill_value_json(element.bytes(), self.target, order)?)
+    }
 }
 
 fn shard_shape(chunk_shape: &[u64], chunks_per_shard: &[u64]) -> Result<Vec<u64>, Error> {

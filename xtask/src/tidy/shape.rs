@@ -32,7 +32,6 @@ const OLDER: &[(&str, &str)] = &[
         "what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it",
     ),
     ("stores/object-store/src/batch.rs", "fits"),
-    ("zarr-engine/src/convert.rs", "convert_metadata"),
     ("zarr-engine/src/elements.rs", "fixed"),
     ("zarr-engine/src/elements.rs", "variable"),
     ("zarr-metadata/src/draft.rs", "parse_array"),
