@@ -48,7 +48,7 @@ pub use hierarchy::{
 pub use location::{open_store, readable_location, recognizing};
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
-pub use selection::{Along, Selection};
+pub use selection::{DimensionSelection, Selection, SelectionEntry, SelectionExpression};
 pub use values::Values;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

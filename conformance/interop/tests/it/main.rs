@@ -32,6 +32,7 @@ mod reads;
 mod remote;
 mod remote_writes;
 mod reshape_and_conditional;
+mod selections;
 mod small_floats;
 mod small_hierarchies;
 mod spec_pages;
