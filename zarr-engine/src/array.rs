@@ -2,6 +2,7 @@
 
 mod allowance;
 mod chunks;
+mod counts;
 mod growth;
 mod index_cache;
 mod work;
@@ -14,6 +15,7 @@ use zarr_spec::grid::ChunkGrid;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Pool, Prefix, Reading};
 use zarr_spec::{Object, Value};
 
+use crate::attributes::attributes_of;
 use crate::context::{ArrayOptions, Context};
 use crate::error::Error;
 use crate::hierarchy::{Hierarchy, ScalarKey};
@@ -215,7 +217,8 @@ impl Array {
     /// # Errors
     ///
     /// As [`Hierarchy::set_attributes`].
-    pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+    pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
+        let attributes = attributes_of(attributes)?;
         let before = Arc::clone(&self.inner);
         let _changing = before.hierarchy.lock([&before.path]);
         self.store_attributes(attributes)

@@ -6,6 +6,7 @@
 //! The engine blocks: a caller who is `async` runs it with `spawn_blocking` or its like.
 
 mod array;
+mod attributes;
 mod budget;
 mod builder;
 mod context;
@@ -36,7 +37,7 @@ mod variable;
 mod write;
 
 pub use array::Array;
-pub use builder::{ArrayBuilder, Order};
+pub use builder::{ArrayBuilder, DimensionName, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
 pub use element::Element;
 pub use elements::ElementArray;

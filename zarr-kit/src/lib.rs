@@ -23,10 +23,10 @@ mod plugins;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
-    Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionSelection, Element, ElementArray,
-    Erasure, Error, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry, OpenOptions,
-    Order, OutOfMemory, Problem, Selection, SelectionEntry, SelectionExpression, UndefinedFill, Unreadable,
-    UsedFallback, Values, Warning, convert, open_store, readable_location, recognizing,
+    Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
+    ElementArray, Erasure, Error, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry,
+    OpenOptions, Order, OutOfMemory, Problem, Selection, SelectionEntry, SelectionExpression, UndefinedFill,
+    Unreadable, UsedFallback, Values, Warning, convert, open_store, readable_location, recognizing,
 };
 pub use zarr_json::{self as json, json};
 pub use zarr_metadata as metadata;

@@ -4,6 +4,7 @@ mod arrays;
 mod cached;
 mod converts;
 mod copies;
+mod creating;
 mod damage;
 mod deep_groups;
 mod encodings;
