@@ -6,7 +6,9 @@ use std::sync::{Arc, LazyLock};
 use zarr_conformance::fuzz::within;
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Key, NodePath};
-use zarr_kit::{Along, Array, Context, Hierarchy, Kind, Limits, Mode, Selection, UndefinedFill, open_store};
+use zarr_kit::{
+    Array, Context, DimensionSelection, Hierarchy, Kind, Limits, Mode, Selection, UndefinedFill, open_store,
+};
 
 use crate::far::Far;
 use crate::formats::{self, Files};
@@ -94,13 +96,13 @@ fn read(array: &Array, far: &Array) {
     if size > ELEMENT_SIZE || asked > ELEMENTS || array.shape().len() > 12 {
         return;
     }
-    let range = |start: u64, stop: u64| Along::Range { start, stop, step: 1 };
+    let range = |start: u64, stop: u64| DimensionSelection::Range { start, stop, step: 1 };
     let first = array.shape().iter().map(|&length| range(0, length.min(ALONG))).collect();
     let last = array.shape().iter().map(|&length| range(length.saturating_sub(2), length)).collect();
-    let first = Selection::Dimensions(first);
+    let first = Selection::Orthogonal(first);
     let whole = array.read(&first);
     let from_far = far.read(&first);
-    let _end = array.read(&Selection::Dimensions(last));
+    let _end = array.read(&Selection::Orthogonal(last));
     let (whole, from_far) = match (whole, from_far) {
         (Ok(whole), Ok(from_far)) => (whole, from_far),
         (Err(_), Err(_)) => return,
@@ -111,7 +113,8 @@ fn read(array: &Array, far: &Array) {
     if whole.count() == 0 {
         return;
     }
-    let one = array.read(&Selection::Dimensions(array.shape().iter().map(|_| Along::Index(0)).collect()));
+    let one = array
+        .read(&Selection::Orthogonal(array.shape().iter().map(|_| DimensionSelection::Index(0)).collect()));
     match one {
         Ok(one) => assert_eq!(one.element(0), whole.element(0), "the first element of {}", array.path()),
         Err(error) => panic!("{}: all can be read, and one element not: {error}", array.path()),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::LazyLock;
 
 use zarr_conformance::fuzz::within;
-use zarr_kit::{Along, Array, ArrayBuilder, Context, Format, Hierarchy, Selection};
+use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Selection};
 
 use crate::hierarchies::{context, memory};
 
@@ -57,7 +57,7 @@ pub(crate) fn run(input: &[u8]) {
 /// The places of the elements of a selection in an array of a small shape, in C order.
 pub(crate) fn naive(selection: &Selection, shape: &[u64]) -> Vec<usize> {
     let along: Vec<Vec<u64>> = match selection {
-        Selection::Dimensions(dimensions) => dimensions.iter().map(indices).collect(),
+        Selection::Orthogonal(dimensions) => dimensions.iter().map(indices).collect(),
         _ => shape.iter().map(|length| (0..*length).collect()).collect(),
     };
     let start = vec![0_u64];
@@ -67,14 +67,14 @@ pub(crate) fn naive(selection: &Selection, shape: &[u64]) -> Vec<usize> {
     places.into_iter().map(|place| usize::try_from(place).unwrap_or(usize::MAX)).collect()
 }
 
-fn indices(along: &Along) -> Vec<u64> {
+fn indices(along: &DimensionSelection) -> Vec<u64> {
     match along {
-        Along::Range { start, stop, step } => {
+        DimensionSelection::Range { start, stop, step } => {
             let next = |index: &u64| index.checked_add(*step).filter(|index| index < stop);
             std::iter::successors((start < stop).then_some(*start), next).collect()
         }
-        Along::Index(index) => vec![*index],
-        Along::List(list) => list.clone(),
+        DimensionSelection::Index(index) => vec![*index],
+        DimensionSelection::List(list) => list.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arrays: what users read and write.
 
 mod chunks;
+mod counts;
 mod read;
 mod resize;
 mod write;
@@ -13,6 +14,7 @@ use zarr_spec::grid::ChunkGrid;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Reading};
 use zarr_spec::{Object, Value};
 
+use crate::attributes::attributes_of;
 use crate::context::ArrayOptions;
 use crate::error::Error;
 use crate::hierarchy::Hierarchy;
@@ -173,7 +175,8 @@ impl Array {
     /// # Errors
     ///
     /// As [`Hierarchy::set_attributes`].
-    pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+    pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
+        let attributes = attributes_of(attributes)?;
         let hierarchy = self.hierarchy.clone();
         let _node_lock = hierarchy.lock([&self.stored.path.clone()]);
         self.store_attributes(attributes)

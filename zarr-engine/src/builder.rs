@@ -24,6 +24,40 @@ pub enum Order {
     F,
 }
 
+/// The name of a dimension, if it has one. Text and options of text convert to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimensionName(Option<String>);
+
+impl From<&str> for DimensionName {
+    fn from(name: &str) -> Self {
+        Self(Some(name.to_owned()))
+    }
+}
+
+impl From<String> for DimensionName {
+    fn from(name: String) -> Self {
+        Self(Some(name))
+    }
+}
+
+impl From<Option<&str>> for DimensionName {
+    fn from(name: Option<&str>) -> Self {
+        Self(name.map(str::to_owned))
+    }
+}
+
+impl From<Option<String>> for DimensionName {
+    fn from(name: Option<String>) -> Self {
+        Self(name)
+    }
+}
+
+impl From<&Option<String>> for DimensionName {
+    fn from(name: &Option<String>) -> Self {
+        Self(name.clone())
+    }
+}
+
 /// Describes an array that is to be created, in any format.
 ///
 /// Data types, fill values and codecs may be given as any format has them: they are said in the words of
@@ -40,7 +74,7 @@ pub struct ArrayBuilder {
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<CodecRequest>>,
     order: Order,
-    attributes: Object,
+    attributes: Value,
     dimension_names: Option<Vec<Option<String>>>,
     separator: Option<String>,
     chunk_grid: Option<Value>,
@@ -64,7 +98,7 @@ impl ArrayBuilder {
             shards: None,
             codecs: None,
             order: Order::C,
-            attributes: Object::new(),
+            attributes: Object::new().into(),
             dimension_names: None,
             separator: None,
             chunk_grid: None,
@@ -114,17 +148,18 @@ impl ArrayBuilder {
         Self { order, ..self }
     }
 
-    /// What users say of the array.
+    /// The attributes, a JSON object: `json!({"units": "K"})` or `[("units", "K")]`.
     #[must_use]
-    pub fn attributes(self, attributes: Object) -> Self {
-        Self { attributes, ..self }
+    pub fn attributes(self, attributes: impl Into<Value>) -> Self {
+        Self { attributes: attributes.into(), ..self }
     }
 
-    /// One name or none per dimension. The draft has them by an extension, if the program knows it; v2 in the attribute
-    /// `_ARRAY_DIMENSIONS`.
+    /// One name per dimension; `None` for a dimension without a name. The draft has them by an extension, if the program
+    /// knows it; v2 in the attribute `_ARRAY_DIMENSIONS`.
     #[must_use]
-    pub fn dimension_names(self, names: impl Into<Vec<Option<String>>>) -> Self {
-        Self { dimension_names: Some(names.into()), ..self }
+    pub fn dimension_names<N: Into<DimensionName>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        let names = names.into_iter().map(|name| name.into().0);
+        Self { dimension_names: Some(names.collect()), ..self }
     }
 
     /// What stands between the indices in the keys of chunks, `/` or `.`.
@@ -175,7 +210,7 @@ impl ArrayBuilder {
 
     /// Returns whether `other` results in the same document. Attributes are compared in any order, but written in theirs.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
-        self.attributes.is_empty() && self == other
+        self.attributes.as_object().is_some_and(Object::is_empty) && self == other
     }
 
     /// The metadata of the array in `format`.

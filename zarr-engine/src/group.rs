@@ -4,6 +4,7 @@ use zarr_metadata::GroupMetadata;
 use zarr_spec::{NodePath, Object, Value};
 
 use crate::array::Array;
+use crate::attributes::attributes_of;
 use crate::builder::ArrayBuilder;
 use crate::error::Error;
 use crate::hierarchy::{Hierarchy, Node, NodeEntry};
@@ -133,12 +134,30 @@ impl Group {
         self.hierarchy.create_array(self.below(name)?, builder)
     }
 
+    /// Opens the array called `name` below it, or creates it if there is no node.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::open_or_create_array`].
+    pub fn open_or_create_array(&self, name: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
+        self.hierarchy.open_or_create_array(self.below(name)?, builder)
+    }
+
+    /// Opens the group called `name` below it, or creates it if there is no node.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::require_group`].
+    pub fn require_group(&self, name: &str) -> Result<Self, Error> {
+        self.hierarchy.require_group(self.below(name)?)
+    }
+
     /// Creates a group below it.
     ///
     /// # Errors
     ///
     /// As [`Hierarchy::create_group`].
-    pub fn create_group(&self, name: &str, attributes: Object) -> Result<Self, Error> {
+    pub fn create_group(&self, name: &str, attributes: impl Into<Value>) -> Result<Self, Error> {
         self.hierarchy.create_group(self.below(name)?, attributes)
     }
 
@@ -147,7 +166,8 @@ impl Group {
     /// # Errors
     ///
     /// As [`Hierarchy::set_attributes`].
-    pub fn set_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+    pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
+        let attributes = attributes_of(attributes)?;
         self.hierarchy.set_attributes(&self.path, attributes.clone())?;
         self.metadata.attributes = attributes;
         self.is_implicit = false;

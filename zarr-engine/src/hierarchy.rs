@@ -22,6 +22,7 @@ mod options;
 mod other_formats;
 mod ownership;
 mod path;
+mod require;
 mod resolved_cache;
 mod rules;
 mod snapshot;

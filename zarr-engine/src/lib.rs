@@ -9,6 +9,7 @@
 //! does not depend on.
 
 mod array;
+mod attributes;
 mod budget;
 mod builder;
 mod context;
@@ -42,7 +43,7 @@ mod variable;
 mod writer;
 
 pub use array::Array;
-pub use builder::{ArrayBuilder, Order};
+pub use builder::{ArrayBuilder, DimensionName, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
 pub use element::Element;
 pub use elements::ElementArray;
@@ -54,7 +55,7 @@ pub use hierarchy::{
 pub use location::{open_store, readable_location, recognizing};
 pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
-pub use selection::{Along, Selection};
+pub use selection::{DimensionSelection, Selection, SelectionEntry, SelectionExpression};
 pub use values::Values;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

@@ -271,6 +271,13 @@ impl<T: Into<Value>> FromIterator<T> for Value {
 }
 
 /// An object; of two members of one name, the last one stays.
+impl<K: AsRef<str>, V: Into<Value>, const COUNT: usize> From<[(K, V); COUNT]> for Value {
+    fn from(members: [(K, V); COUNT]) -> Self {
+        Self::Object(members.into())
+    }
+}
+
+/// An object; of two members of one name, the last one stays.
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())

@@ -5,14 +5,14 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+//! use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, open_store};
 //!
 //! let context = Context::linked()?;
 //! let store = open_store(context.registry(), "memory:")?;
 //! let hierarchy = Hierarchy::create(store, &context, Format::V3)?;
 //! let array = hierarchy.create_array("/image", &ArrayBuilder::new([4, 6], "uint16").chunks([2, 3]))?;
-//! array.write_values::<u16>(&Selection::All, &(0..24).collect::<Vec<_>>())?;
-//! assert_eq!(array.read_values::<u16>(&Selection::parse("1, 2:5", array.shape())?)?, [8, 9, 10]);
+//! array.write_values::<u16>(.., &(0..24).collect::<Vec<_>>())?;
+//! assert_eq!(array.read_values::<u16>((1, 2..5))?, [8, 9, 10]);
 //! # Ok(())
 //! # }
 //! ```
@@ -23,10 +23,10 @@ mod plugins;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
-    Along, Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, Element, ElementArray, Erasure, Error,
-    FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory,
-    Problem, Selection, UndefinedFill, Unreadable, UsedFallback, Values, Warning, convert, open_store,
-    readable_location, recognizing,
+    Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
+    ElementArray, Erasure, Error, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry,
+    OpenOptions, Order, OutOfMemory, Problem, Selection, SelectionEntry, SelectionExpression, UndefinedFill,
+    Unreadable, UsedFallback, Values, Warning, convert, open_store, readable_location, recognizing,
 };
 pub use zarr_json::{self as json, json};
 pub use zarr_metadata as metadata;

@@ -6,14 +6,15 @@ use std::sync::{Mutex, PoisonError};
 
 use zarr_json::{Limits, printable};
 
-/// One of the three storage formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// One of the three storage formats. The default is v3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Format {
     /// Zarr storage specification version 2.
     V2,
     /// The version 3.0 core draft of December 2022: `zarr.json` entry point, `meta/` and `data/` keys.
     V3Draft,
     /// Final Zarr version 3: a `zarr.json` in every node.
+    #[default]
     V3,
 }
 
@@ -59,6 +60,38 @@ pub enum Mode {
     Lenient,
     /// As `Lenient`, and hierarchies of neighbouring generations of the draft open too.
     Compatibility,
+}
+
+impl Mode {
+    /// All modes, the strictest first.
+    pub const ALL: [Self; 3] = [Self::Strict, Self::Lenient, Self::Compatibility];
+
+    /// Returns the name in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Lenient => "lenient",
+            Self::Compatibility => "compatibility",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let found = Self::ALL.into_iter().find(|mode| mode.name() == text);
+        found.ok_or_else(|| {
+            Invalid::new(format!("unknown mode `{text}` (expected strict, lenient or compatibility)"))
+        })
+    }
 }
 
 /// A document, or a part of one, that does not fit its specification. Says what, not where.

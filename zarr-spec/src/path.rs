@@ -1,6 +1,7 @@
 //! Node names and the paths they form.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::format::{Format, Invalid};
 
@@ -131,6 +132,19 @@ impl NodePath {
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.relative())
+    }
+}
+
+/// Parses a path with the node names of v3. The leading `/` may be left out. [`NodePath::parse`] takes the names of any
+/// format.
+impl FromStr for NodePath {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text.starts_with('/') || text.is_empty() {
+            true => Self::parse(text, Format::V3),
+            false => Self::of_names(text.split('/'), Format::V3),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use zarr_kit::spec::grid::{ChunkGrid, GridError};
-use zarr_kit::{Along, Array, Selection};
+use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 use crate::slabs::{self, length, slice};
@@ -23,9 +23,9 @@ impl Block {
     }
 
     /// What the block selects of the array.
-    pub(crate) fn selection(&self, along: &[Along]) -> Selection {
+    pub(crate) fn selection(&self, along: &[DimensionSelection]) -> Selection {
         let parts = along.iter().zip(&self.entries);
-        Selection::Dimensions(parts.map(|(along, range)| slice(along, range.start, range.end)).collect())
+        Selection::Orthogonal(parts.map(|(along, range)| slice(along, range.start, range.end)).collect())
     }
 }
 
@@ -33,7 +33,7 @@ impl Block {
 #[derive(Debug)]
 pub(crate) struct Blocks<'a> {
     grid: &'a dyn ChunkGrid,
-    along: &'a [Along],
+    along: &'a [DimensionSelection],
     /// Elements per dimension of an inner chunk, where blocks consist of inner chunks of a shard.
     inner: Option<Vec<u64>>,
     /// Chunks, or inner chunks, per dimension of a block.
@@ -42,13 +42,17 @@ pub(crate) struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     /// Blocks of at most `budget` bytes, or of one chunk where that is larger. A shard is a chunk here.
-    pub(crate) fn of_chunks(array: &'a Array, along: &'a [Along], budget: u64) -> Self {
+    pub(crate) fn of_chunks(array: &'a Array, along: &'a [DimensionSelection], budget: u64) -> Self {
         let counts = counts(along, &array.chunk_grid().largest_chunk(), slabs::element_size(array), budget);
         Self { grid: array.chunk_grid(), along, inner: None, counts }
     }
 
     /// As [`Blocks::of_chunks`]; where a shard is larger than `budget`, its inner chunks count as chunks.
-    pub(crate) fn to_read(array: &'a Array, along: &'a [Along], budget: u64) -> Result<Self, Failure> {
+    pub(crate) fn to_read(
+        array: &'a Array,
+        along: &'a [DimensionSelection],
+        budget: u64,
+    ) -> Result<Self, Failure> {
         let size = slabs::element_size(array);
         let shard = array.chunk_grid().largest_chunk().iter().fold(size, |size, &n| size.saturating_mul(n));
         let Some(inner) = array.inner_chunk_shape()?.filter(|_| shard > budget) else {
@@ -59,7 +63,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Blocks of single chunks.
-    pub(crate) fn of_one_chunk(array: &'a Array, along: &'a [Along]) -> Self {
+    pub(crate) fn of_one_chunk(array: &'a Array, along: &'a [DimensionSelection]) -> Self {
         Self { grid: array.chunk_grid(), along, inner: None, counts: vec![1; along.len()] }
     }
 
@@ -160,13 +164,13 @@ impl<'a> Blocks<'a> {
     /// The entry after the last one of the block that begins with entry `from`.
     fn end(&self, dimension: usize, from: u64) -> Result<u64, GridError> {
         match &self.along[dimension] {
-            Along::Index(_) => Ok(1),
-            Along::Range { start, step, .. } => {
+            DimensionSelection::Index(_) => Ok(1),
+            DimensionSelection::Range { start, step, .. } => {
                 let elements = self.elements(dimension, start + from * step)?;
                 let end = elements.end.saturating_sub(*start).div_ceil(*step);
                 Ok(end.clamp(from + 1, length(&self.along[dimension])))
             }
-            Along::List(list) => {
+            DimensionSelection::List(list) => {
                 let mut end = usize::try_from(from).unwrap_or(usize::MAX);
                 let elements = self.elements(dimension, list[end])?;
                 while list.get(end).is_some_and(|element| elements.contains(element)) {
@@ -195,13 +199,13 @@ impl<'a> Blocks<'a> {
 }
 
 /// Chunks per dimension of a block. The last dimensions grow first: then elements lie close together in a file.
-fn counts(along: &[Along], chunk: &[u64], element_size: u64, budget: u64) -> Vec<u64> {
+fn counts(along: &[DimensionSelection], chunk: &[u64], element_size: u64, budget: u64) -> Vec<u64> {
     let entries = |dimension: usize, count: u64| {
         let elements = chunk[dimension].saturating_mul(count);
         let entries = match &along[dimension] {
-            Along::Range { step, .. } => elements.div_ceil((*step).max(1)),
-            Along::Index(_) => 1,
-            Along::List(_) => elements,
+            DimensionSelection::Range { step, .. } => elements.div_ceil((*step).max(1)),
+            DimensionSelection::Index(_) => 1,
+            DimensionSelection::List(_) => elements,
         };
         entries.clamp(1, length(&along[dimension]).max(1))
     };
@@ -314,12 +318,12 @@ mod tests {
         hierarchy.create_array("/a", &ArrayBuilder::new(shape, "uint8").chunks(chunks)).unwrap()
     }
 
-    fn along(selection: &str, array: &Array) -> Vec<Along> {
+    fn along(selection: &str, array: &Array) -> Vec<DimensionSelection> {
         slabs::parse(Some(selection), array).unwrap()
     }
 
     /// How often each chunk and each entry of a selection of two dimensions is visited.
-    fn visits(blocks: &[Block], array: &Array, along: &[Along]) -> (Vec<usize>, Vec<usize>) {
+    fn visits(blocks: &[Block], array: &Array, along: &[DimensionSelection]) -> (Vec<usize>, Vec<usize>) {
         let lengths: Vec<u64> = along.iter().map(length).collect();
         let mut entries = vec![0; usize::try_from(lengths[0] * lengths[1]).unwrap()];
         let mut chunks: std::collections::BTreeMap<(u64, u64), usize> = Default::default();
@@ -329,9 +333,9 @@ mod tests {
                 for column in block.entries[1].clone() {
                     entries[usize::try_from(row * lengths[1] + column).unwrap()] += 1;
                     let element = |dimension: usize, entry: u64| match &along[dimension] {
-                        Along::Range { start, step, .. } => start + entry * step,
-                        Along::Index(index) => *index,
-                        Along::List(list) => list[usize::try_from(entry).unwrap()],
+                        DimensionSelection::Range { start, step, .. } => start + entry * step,
+                        DimensionSelection::Index(index) => *index,
+                        DimensionSelection::List(list) => list[usize::try_from(entry).unwrap()],
                     };
                     let chunk = |dimension, entry| {
                         array.chunk_grid().chunk_of(dimension, element(dimension, entry)).unwrap()
@@ -409,7 +413,7 @@ mod tests {
 
     #[test]
     fn blocks_grow_along_the_last_dimensions_first() {
-        let all = |length| Along::Range { start: 0, stop: length, step: 1 };
+        let all = |length| DimensionSelection::Range { start: 0, stop: length, step: 1 };
         assert_eq!(counts(&[all(64), all(4096), all(4096)], &[64, 512, 512], 1, 128 << 20)[1..], [1, 8]);
         assert_eq!(counts(&[all(100), all(1000), all(1000)], &[100, 100, 100], 4, 128 << 20)[1..], [3, 33]);
         // One chunk is more than the budget.

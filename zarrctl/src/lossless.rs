@@ -34,7 +34,7 @@ pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
     }
     let stored = from.stored_chunks()?;
     let Some(index) = stored.first() else { return Ok(()) };
-    let subset = from.chunk_subset(index)?.intersection(&ArraySubset::whole(from.shape()));
+    let subset = from.chunk_subset(index)?;
     let size = subset.element_count().unwrap_or(u64::MAX).saturating_mul(slabs::element_size(from));
     if size > slabs::budget(from) {
         return Ok(());

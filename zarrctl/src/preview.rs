@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use zarr_kit::{Along, Array, Selection};
+use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 
@@ -27,8 +27,8 @@ pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     // A character is about twice as high as it is wide.
     let step = width.div_ceil(SIZE.0).max(height.div_ceil(lines)).max(1);
     let row_step = if colours { step } else { 2 * step };
-    let range = |stop, step| Along::Range { start: 0, stop, step };
-    let selection = Selection::Dimensions(vec![range(height, row_step), range(width, step)]);
+    let range = |stop, step| DimensionSelection::Range { start: 0, stop, step };
+    let selection = Selection::Orthogonal(vec![range(height, row_step), range(width, step)]);
     let elements = array.read(&selection)?;
     let value = |at| Ok(elements.print(at)?.parse().unwrap_or(f64::NAN));
     let values = (0..elements.count()).map(value).collect::<Result<Vec<f64>, Failure>>()?;

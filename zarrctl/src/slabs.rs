@@ -1,7 +1,7 @@
 //! Large selections in parts that follow one another in C order.
 
 use zarr_kit::spec::{ArraySubset, Elements};
-use zarr_kit::{Along, Array, Selection};
+use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 
@@ -46,15 +46,15 @@ pub(crate) fn size(array: &Array) -> u64 {
 }
 
 /// Parses what users select; nothing stands for everything.
-pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<Along>, Failure> {
+pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<DimensionSelection>, Failure> {
     match Selection::parse(text.unwrap_or_default(), array.shape())? {
-        Selection::Dimensions(along) => Ok(along),
+        Selection::Orthogonal(along) => Ok(along),
         other => Err(Failure::fault(format!("selection {other} is not one entry per dimension"))),
     }
 }
 
 /// Number of elements.
-pub(crate) fn count(along: &[Along]) -> u64 {
+pub(crate) fn count(along: &[DimensionSelection]) -> u64 {
     along.iter().map(length).fold(1, u64::saturating_mul)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn count(along: &[Along]) -> u64 {
 /// of whole chunks does not fit into the memory for elements, which `arrays` arrays share.
 pub(crate) fn for_each(
     array: &Array,
-    along: &[Along],
+    along: &[DimensionSelection],
     arrays: u64,
     visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -72,7 +72,7 @@ pub(crate) fn for_each(
 }
 
 /// Whether [`for_each`] cuts chunks of one array, so that they are decoded more than once.
-pub(crate) fn cuts_chunks(array: &Array, along: &[Along]) -> bool {
+pub(crate) fn cuts_chunks(array: &Array, along: &[DimensionSelection]) -> bool {
     Parts::new(array, 1).cut_chunks(along)
 }
 
@@ -97,7 +97,7 @@ impl Parts {
     }
 
     /// Whether parts of a selection begin or end inside of chunks.
-    fn cut_chunks(&self, along: &[Along]) -> bool {
+    fn cut_chunks(&self, along: &[DimensionSelection]) -> bool {
         let mut all = count(along);
         for (dimension, along) in along.iter().enumerate() {
             let rows = length(along);
@@ -118,13 +118,13 @@ impl Parts {
 
     fn visit(
         &self,
-        along: Vec<Along>,
+        along: Vec<DimensionSelection>,
         visit: &mut dyn FnMut(&Selection) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let all = count(&along);
         let dimension = along.iter().position(|along| length(along) > 1);
         let Some(dimension) = dimension.filter(|_| all > self.usual) else {
-            return visit(&Selection::Dimensions(along));
+            return visit(&Selection::Orthogonal(along));
         };
         let rows = length(&along[dimension]);
         let fitting = self.fitting(&along[dimension], self.chunks[dimension], all / rows);
@@ -135,7 +135,7 @@ impl Parts {
             part[dimension] = slice(&along[dimension], from, until);
             match fitting {
                 1 => self.visit(part, visit)?,
-                _ => visit(&Selection::Dimensions(part))?,
+                _ => visit(&Selection::Orthogonal(part))?,
             }
             from = until;
         }
@@ -143,7 +143,7 @@ impl Parts {
     }
 
     /// Returns how many entries along a dimension a part has, where one entry selects `row` elements.
-    fn fitting(&self, along: &Along, chunk: u64, row: u64) -> u64 {
+    fn fitting(&self, along: &DimensionSelection, chunk: u64, row: u64) -> u64 {
         let fitting = (self.usual / row.max(1)).max(1);
         let of_one_chunk = entries_of_chunk(along, chunk);
         let is_cut = fitting < of_one_chunk.min(length(along));
@@ -152,18 +152,18 @@ impl Parts {
 }
 
 /// The most entries along a dimension that are in one chunk.
-fn entries_of_chunk(along: &Along, chunk: u64) -> u64 {
+fn entries_of_chunk(along: &DimensionSelection, chunk: u64) -> u64 {
     match along {
-        Along::Range { step, .. } => chunk.div_ceil((*step).max(1)),
-        Along::Index(_) | Along::List(_) => chunk,
+        DimensionSelection::Range { step, .. } => chunk.div_ceil((*step).max(1)),
+        DimensionSelection::Index(_) | DimensionSelection::List(_) => chunk,
     }
 }
 
 /// Where a part of at most `fitting` entries that begins at entry `from` ends: at the last boundary of chunks that it
 /// reaches.
-fn boundary(along: &Along, from: u64, fitting: u64, chunk: u64) -> u64 {
+fn boundary(along: &DimensionSelection, from: u64, fitting: u64, chunk: u64) -> u64 {
     let end = from.saturating_add(fitting);
-    let Along::Range { start, step, .. } = along else { return end };
+    let DimensionSelection::Range { start, step, .. } = along else { return end };
     let element = end.saturating_mul(*step).saturating_add(*start);
     let last = element - element % chunk.max(1);
     let aligned = last.saturating_sub(*start).div_ceil(*step);
@@ -171,27 +171,29 @@ fn boundary(along: &Along, from: u64, fitting: u64, chunk: u64) -> u64 {
 }
 
 /// Number of entries.
-pub(crate) fn length(along: &Along) -> u64 {
+pub(crate) fn length(along: &DimensionSelection) -> u64 {
     match along {
-        Along::Range { start, stop, step } => stop.saturating_sub(*start).div_ceil((*step).max(1)),
-        Along::Index(_) => 1,
-        Along::List(list) => list.len() as u64,
+        DimensionSelection::Range { start, stop, step } => {
+            stop.saturating_sub(*start).div_ceil((*step).max(1))
+        }
+        DimensionSelection::Index(_) => 1,
+        DimensionSelection::List(list) => list.len() as u64,
     }
 }
 
 /// Entries `from..until` of those along one dimension.
-pub(crate) fn slice(along: &Along, from: u64, until: u64) -> Along {
+pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> DimensionSelection {
     match along {
-        Along::Index(index) => Along::Index(*index),
-        Along::Range { start, stop, step } => Along::Range {
+        DimensionSelection::Index(index) => DimensionSelection::Index(*index),
+        DimensionSelection::Range { start, stop, step } => DimensionSelection::Range {
             start: start.saturating_add(from.saturating_mul(*step)),
             stop: start.saturating_add(until.saturating_mul(*step)).min(*stop),
             step: *step,
         },
-        Along::List(list) => {
+        DimensionSelection::List(list) => {
             let entries =
                 list.iter().enumerate().filter(|(place, _)| (from..until).contains(&(*place as u64)));
-            Along::List(entries.map(|(_, &index)| index).collect())
+            DimensionSelection::List(entries.map(|(_, &index)| index).collect())
         }
     }
 }
@@ -205,19 +207,19 @@ pub(crate) fn selection(subset: &ArraySubset) -> Selection {
 mod tests {
     use super::*;
 
-    fn range(start: u64, stop: u64, step: u64) -> Along {
-        Along::Range { start, stop, step }
+    fn range(start: u64, stop: u64, step: u64) -> DimensionSelection {
+        DimensionSelection::Range { start, stop, step }
     }
 
-    fn parts(along: Vec<Along>, chunks: &[u64], usual: u64) -> Vec<Vec<Along>> {
+    fn parts(along: Vec<DimensionSelection>, chunks: &[u64], usual: u64) -> Vec<Vec<DimensionSelection>> {
         parts_of(&Parts { chunks: chunks.to_vec(), usual, most: usual }, along)
     }
 
-    fn parts_of(split: &Parts, along: Vec<Along>) -> Vec<Vec<Along>> {
+    fn parts_of(split: &Parts, along: Vec<DimensionSelection>) -> Vec<Vec<DimensionSelection>> {
         let mut parts = Vec::new();
         split
             .visit(along, &mut |selection| {
-                let Selection::Dimensions(along) = selection else { unreachable!() };
+                let Selection::Orthogonal(along) = selection else { unreachable!() };
                 parts.push(along.clone());
                 Ok(())
             })
@@ -255,8 +257,9 @@ mod tests {
         let along = vec![range(0, 8, 1), range(0, 10, 1)];
         let split = |most| Parts { chunks: vec![4, 5], usual: 20, most };
         let with_most = |most| parts_of(&split(most), along.clone());
-        let starts =
-            |parts: Vec<Vec<Along>>| parts.into_iter().map(|part| part[0].clone()).collect::<Vec<_>>();
+        let starts = |parts: Vec<Vec<DimensionSelection>>| {
+            parts.into_iter().map(|part| part[0].clone()).collect::<Vec<_>>()
+        };
         assert_eq!(starts(with_most(40)), [range(0, 4, 1), range(4, 8, 1)]);
         assert!(!split(40).cut_chunks(&along) && split(39).cut_chunks(&along));
         assert_eq!(starts(with_most(39)), [range(0, 2, 1), range(2, 4, 1), range(4, 6, 1), range(6, 8, 1)]);
@@ -272,9 +275,16 @@ mod tests {
 
     #[test]
     fn steps_lists_and_integers_are_split_as_they_count() {
-        let along = vec![Along::Index(3), Along::List(vec![5, 1, 1, 0, 7])];
+        let along = vec![DimensionSelection::Index(3), DimensionSelection::List(vec![5, 1, 1, 0, 7])];
         let lists: Vec<_> = parts(along, &[4, 4], 2).into_iter().map(|part| part[1].clone()).collect();
-        assert_eq!(lists, [Along::List(vec![5, 1]), Along::List(vec![1, 0]), Along::List(vec![7])]);
+        assert_eq!(
+            lists,
+            [
+                DimensionSelection::List(vec![5, 1]),
+                DimensionSelection::List(vec![1, 0]),
+                DimensionSelection::List(vec![7])
+            ]
+        );
         let steps = parts(vec![range(1, 30, 3)], &[100], 4);
         assert_eq!(steps, [[range(1, 13, 3)], [range(13, 25, 3)], [range(25, 30, 3)]]);
     }

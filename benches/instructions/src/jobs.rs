@@ -147,18 +147,18 @@ impl Job for Read {
 
 /// Where the elements of a selection lie in C order.
 fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure> {
-    use zarr_kit::Along;
+    use zarr_kit::DimensionSelection;
     let place = |index: &[u64]| index.iter().zip(shape).fold(0, |place, (at, length)| place * length + at);
     let lists = match selection {
         Selection::All => shape.iter().map(|&length| (0..length).collect()).collect(),
-        Selection::Dimensions(dimensions) => dimensions
+        Selection::Orthogonal(dimensions) => dimensions
             .iter()
             .map(|along| match along {
-                Along::Range { start, stop, step } => {
+                DimensionSelection::Range { start, stop, step } => {
                     (*start..*stop).step_by(usize::try_from(*step).unwrap_or(usize::MAX)).collect()
                 }
-                Along::Index(index) => vec![*index],
-                Along::List(list) => list.clone(),
+                DimensionSelection::Index(index) => vec![*index],
+                DimensionSelection::List(list) => list.clone(),
             })
             .collect::<Vec<Vec<u64>>>(),
         Selection::Coordinates(lists) => {
@@ -166,7 +166,9 @@ fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure
             let points = (0..count).map(|number| lists.iter().map(|list| list[number]).collect::<Vec<_>>());
             return points.map(|index| Ok(usize::try_from(place(&index))?)).collect();
         }
-        Selection::Mask(_) => return Err("no job has a mask".into()),
+        Selection::Mask(_) | Selection::Expression(_) => {
+            return Err("no job has a mask or an expression".into());
+        }
     };
     let mut indices = vec![Vec::new()];
     for list in lists {

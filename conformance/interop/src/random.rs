@@ -1,6 +1,6 @@
 //! Random numbers from a seed that tests print, and random selections.
 
-use zarr_kit::{Along, Selection};
+use zarr_kit::{DimensionSelection, Selection};
 
 /// A generator of numbers that are the same for the same seed (SplitMix64).
 #[derive(Debug, Clone)]
@@ -64,26 +64,26 @@ impl Random {
             0 => Selection::All,
             1 if !shape.is_empty() && elements > 0 => self.coordinates(shape, repeating),
             2 if elements <= 4096 => Selection::Mask((0..elements).map(|_| self.chance(3)).collect()),
-            3 => Selection::Dimensions(shape.iter().map(|&length| self.range(length, 1)).collect()),
-            _ => Selection::Dimensions(shape.iter().map(|&length| self.along(length, repeating)).collect()),
+            3 => Selection::Orthogonal(shape.iter().map(|&length| self.range(length, 1)).collect()),
+            _ => Selection::Orthogonal(shape.iter().map(|&length| self.along(length, repeating)).collect()),
         }
     }
 
-    fn range(&mut self, length: u64, step: u64) -> Along {
+    fn range(&mut self, length: u64, step: u64) -> DimensionSelection {
         let a = self.between(0, length);
         let b = self.between(0, length);
-        Along::Range { start: a.min(b), stop: a.max(b), step }
+        DimensionSelection::Range { start: a.min(b), stop: a.max(b), step }
     }
 
-    fn along(&mut self, length: u64, repeating: bool) -> Along {
+    fn along(&mut self, length: u64, repeating: bool) -> DimensionSelection {
         match self.below(6) {
-            0 if length > 0 => Along::Index(self.below(length)),
-            1 if length > 0 => Along::List(self.list(length, repeating)),
+            0 if length > 0 => DimensionSelection::Index(self.below(length)),
+            1 if length > 0 => DimensionSelection::List(self.list(length, repeating)),
             2 => {
                 let step = self.between(1, length.max(1) + 1);
                 self.range(length, step)
             }
-            3 => Along::Range { start: 0, stop: length, step: 1 },
+            3 => DimensionSelection::Range { start: 0, stop: length, step: 1 },
             _ => self.range(length, 1),
         }
     }

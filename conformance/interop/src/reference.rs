@@ -1,12 +1,12 @@
 //! What selections mean, said in the plainest way.
 
-use zarr_kit::{Along, Selection};
+use zarr_kit::{DimensionSelection, Selection};
 
 /// The positions of the selected elements in C order, in the order of the result.
 ///
 /// # Panics
 ///
-/// If the array has more elements than fit in memory.
+/// If the array has more elements than fit in memory, or an expression does not fit `shape`.
 #[must_use]
 pub fn positions(selection: &Selection, shape: &[u64]) -> Vec<usize> {
     let small =
@@ -23,7 +23,7 @@ pub fn positions(selection: &Selection, shape: &[u64]) -> Vec<usize> {
                 .map(|number| position(&lists.iter().map(|list| list[number]).collect::<Vec<_>>()))
                 .collect()
         }
-        Selection::Dimensions(along) => {
+        Selection::Orthogonal(along) => {
             let lists: Vec<Vec<u64>> = along.iter().map(indices).collect();
             let mut points = vec![Vec::new()];
             for list in &lists {
@@ -35,27 +35,37 @@ pub fn positions(selection: &Selection, shape: &[u64]) -> Vec<usize> {
             }
             points.iter().map(|point| position(point)).collect()
         }
+        Selection::Expression(_) => positions(&resolved(selection, shape), shape),
     }
 }
 
 /// The shape of the result.
+///
+/// # Panics
+///
+/// If an expression does not fit `shape`.
 #[must_use]
 pub fn result_shape(selection: &Selection, shape: &[u64]) -> Vec<u64> {
     match selection {
         Selection::All => shape.to_vec(),
-        Selection::Dimensions(along) => {
-            let kept = along.iter().filter(|along| !matches!(along, Along::Index(_)));
+        Selection::Orthogonal(along) => {
+            let kept = along.iter().filter(|along| !matches!(along, DimensionSelection::Index(_)));
             kept.map(|along| indices(along).len() as u64).collect()
         }
         Selection::Coordinates(_) | Selection::Mask(_) => vec![positions(selection, shape).len() as u64],
+        Selection::Expression(_) => result_shape(&resolved(selection, shape), shape),
     }
 }
 
-fn indices(along: &Along) -> Vec<u64> {
+fn resolved(selection: &Selection, shape: &[u64]) -> Selection {
+    selection.clone().resolve(shape).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn indices(along: &DimensionSelection) -> Vec<u64> {
     match along {
-        Along::Index(index) => vec![*index],
-        Along::List(list) => list.clone(),
-        Along::Range { start, stop, step } => {
+        DimensionSelection::Index(index) => vec![*index],
+        DimensionSelection::List(list) => list.clone(),
+        DimensionSelection::Range { start, stop, step } => {
             let mut all = Vec::new();
             let mut index = *start;
             while index < *stop {

@@ -20,14 +20,15 @@ impl Array {
         self.stored.key(index)
     }
 
-    /// The elements of the chunk at `index`, one half-open range per dimension. A chunk may reach past the end of the
-    /// array; what it has before the first element is left out.
+    /// Returns the elements of the array in the chunk at `index`, one half-open range per dimension. The ranges are
+    /// clipped to the array; [`zarr_spec::grid::chunk_subset`] also counts elements that a chunk has past the end.
     ///
     /// # Errors
     ///
     /// If the grid has no such chunk.
     pub fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, Error> {
-        Ok(self.stored.resolved.grid.chunk_subset(index)?)
+        let chunk = self.stored.resolved.grid.chunk_subset(index)?;
+        Ok(chunk.intersection(&ArraySubset::whole(self.shape())))
     }
 
     /// The stored bytes of the chunk at `index`; `None` if it is not stored.

@@ -21,7 +21,11 @@ impl Array {
     /// # Errors
     ///
     /// When the selection is not in the array, a chunk cannot be decoded, the store fails, or memory runs out.
-    pub fn read(&self, selection: &Selection) -> Result<ElementArray, Error> {
+    pub fn read(&self, selection: impl Into<Selection>) -> Result<ElementArray, Error> {
+        self.read_selection(&selection.into())
+    }
+
+    fn read_selection(&self, selection: &Selection) -> Result<ElementArray, Error> {
         let located = selection.located(self.shape())?;
         let count = located.count()?;
         let data_type = Arc::clone(self.data_type());
@@ -47,7 +51,11 @@ impl Array {
     ///
     /// As [`Array::read`]; [`Error::Elements`] if `destination` has not the size of the selection, or elements have no
     /// fixed size.
-    pub fn read_into(&self, selection: &Selection, destination: &mut [u8]) -> Result<(), Error> {
+    pub fn read_into(&self, selection: impl Into<Selection>, destination: &mut [u8]) -> Result<(), Error> {
+        self.read_selection_into(&selection.into(), destination)
+    }
+
+    fn read_selection_into(&self, selection: &Selection, destination: &mut [u8]) -> Result<(), Error> {
         let located = selection.located(self.shape())?;
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             let name = self.data_type().name();
@@ -67,7 +75,11 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values_into<T: Element>(&self, selection: &Selection, values: &mut [T]) -> Result<(), Error> {
+    pub fn read_values_into<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+        values: &mut [T],
+    ) -> Result<(), Error> {
         type_matches::<T>(&**self.data_type())?;
         self.read_into(selection, as_bytes_mut(values))
     }
@@ -78,7 +90,7 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::read`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values<T: Element>(&self, selection: &Selection) -> Result<Values<T>, Error> {
+    pub fn read_values<T: Element>(&self, selection: impl Into<Selection>) -> Result<Values<T>, Error> {
         type_matches::<T>(&**self.data_type())?;
         self.read(selection)?.into_values()
     }
@@ -88,7 +100,7 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::read`]; [`Error::Elements`] if the array holds another type than `bool`.
-    pub fn read_bools(&self, selection: &Selection) -> Result<Vec<bool>, Error> {
+    pub fn read_bools(&self, selection: impl Into<Selection>) -> Result<Vec<bool>, Error> {
         is_bool(&**self.data_type())?;
         Ok(self.read(selection)?.bytes().iter().map(|&byte| byte != 0).collect())
     }
@@ -100,9 +112,12 @@ impl Array {
     ///
     /// As [`Array::read_values`].
     #[cfg(feature = "ndarray")]
-    pub fn read_ndarray<T: Element>(&self, selection: &Selection) -> Result<ndarray::ArrayD<T>, Error> {
+    pub fn read_ndarray<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+    ) -> Result<ndarray::ArrayD<T>, Error> {
         type_matches::<T>(&**self.data_type())?;
-        let located = selection.located(self.shape())?;
+        let located = selection.into().located(self.shape())?;
         let mut values = crate::memory::zeroed_vec::<T>(located.count()?)?;
         self.read_fixed(&located, size_of::<T>(), as_bytes_mut(&mut values), true)?;
         crate::values::into_ndarray(&located.shape, values)
@@ -115,7 +130,7 @@ impl Array {
     /// As [`Array::read`].
     pub fn read_many(&self, selections: &[Selection]) -> Result<Vec<ElementArray>, Error> {
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
-            return selections.iter().map(|selection| self.read(selection)).collect();
+            return selections.iter().map(|selection| self.read_selection(selection)).collect();
         };
         let located = selections.iter().map(|selection| selection.located(self.shape()));
         let located = located.collect::<Result<Vec<_>, _>>()?;

@@ -13,7 +13,7 @@ use super::Array;
 use crate::copy;
 use crate::error::Error;
 use crate::flight;
-use crate::selection::{Along, Selection};
+use crate::selection::Selection;
 use crate::stored::{ChunkBox, StoredArray, boxes_between, erase_values};
 
 /// Chunks that are looked for by their names rather than in a listing of the array.
@@ -218,8 +218,7 @@ impl Array {
                         std::cmp::Ordering::Greater => range.clone(),
                     }
                 });
-                let along = along.map(|Range { start, end }| Along::Range { start, stop: end, step: 1 });
-                boxes.push(Selection::Dimensions(along.collect()));
+                boxes.push(Selection::from(along.collect::<Vec<_>>()));
             }
         }
         Ok(boxes)

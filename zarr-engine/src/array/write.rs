@@ -1,12 +1,12 @@
 //! Writing elements: the public methods of [`Array`].
 
 use zarr_metadata::ArrayMetadata;
-use zarr_spec::{ArrayRepresentation, Elements};
+use zarr_spec::{ArrayRepresentation, ArraySubset, Elements};
 
 use super::Array;
 use crate::element::{Element, as_bytes, is_bool, type_matches};
 use crate::error::Error;
-use crate::selection::{Along, Selection};
+use crate::selection::Selection;
 use crate::variable::{Variable, joined};
 use crate::writer::{FixedElements, Source};
 
@@ -18,7 +18,11 @@ impl Array {
     ///
     /// When the selection is not in the array, `bytes` has not its size, nothing can be written here, a chunk that is
     /// partly covered cannot be decoded, one cannot be encoded, or the store fails.
-    pub fn write(&self, selection: &Selection, bytes: &[u8]) -> Result<(), Error> {
+    pub fn write(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<(), Error> {
+        self.write_selection(&selection.into(), bytes)
+    }
+
+    fn write_selection(&self, selection: &Selection, bytes: &[u8]) -> Result<(), Error> {
         self.stored.check_writable()?;
         let located = selection.located(self.shape())?;
         let count = located.count()?;
@@ -64,7 +68,11 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::write`]; [`Error::Elements`] if the array holds another type.
-    pub fn write_values<T: Element>(&self, selection: &Selection, values: &[T]) -> Result<(), Error> {
+    pub fn write_values<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+        values: &[T],
+    ) -> Result<(), Error> {
         type_matches::<T>(&**self.data_type())?;
         self.write(selection, as_bytes(values))
     }
@@ -74,7 +82,11 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::write`]; [`Error::Elements`] if elements have a fixed size.
-    pub fn write_variable<T: AsRef<[u8]>>(&self, selection: &Selection, elements: &[T]) -> Result<(), Error> {
+    pub fn write_variable<T: AsRef<[u8]>>(
+        &self,
+        selection: impl Into<Selection>,
+        elements: &[T],
+    ) -> Result<(), Error> {
         self.write(selection, &self.assembled(elements)?)
     }
 
@@ -95,9 +107,10 @@ impl Array {
     #[cfg(feature = "ndarray")]
     pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
-        selection: &Selection,
+        selection: impl Into<Selection>,
         values: &ndarray::ArrayRef<T, D>,
     ) -> Result<(), Error> {
+        let selection = selection.into();
         let wanted = selection.shape(self.shape())?;
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         if wanted != given {
@@ -116,7 +129,7 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::write`]; [`Error::Elements`] if the array holds another type than `bool`.
-    pub fn write_bools(&self, selection: &Selection, values: &[bool]) -> Result<(), Error> {
+    pub fn write_bools(&self, selection: impl Into<Selection>, values: &[bool]) -> Result<(), Error> {
         is_bool(&**self.data_type())?;
         self.write(selection, &values.iter().map(|&value| u8::from(value)).collect::<Vec<_>>())
     }
@@ -154,11 +167,9 @@ impl Array {
         let source = current.checked_source(bytes, count)?;
         let mut shape = current.shape().to_vec();
         shape[dimension] = end;
-        let along = shape.iter().enumerate().map(|(other, &stop)| {
-            let start = if other == dimension { length } else { 0 };
-            Along::Range { start, stop, step: 1 }
-        });
-        let located = Selection::Dimensions(along.collect()).located(&shape)?;
+        let mut added = ArraySubset::whole(&shape).ranges().to_vec();
+        added[dimension].start = length;
+        let located = Selection::from(added).located(&shape)?;
         if count == 0 {
             *self = current.released();
             return Ok(());

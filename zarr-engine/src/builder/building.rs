@@ -15,6 +15,7 @@ use super::chain::sharding;
 use super::entries::{chunk_grid, entry};
 use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
+use crate::attributes::attributes_of;
 use crate::convert::{
     Recipe, Step, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
     regular_grid, reversal, translate_recipe,
@@ -56,7 +57,7 @@ impl Building<'_> {
         if let Some(layout) = self.layout()? {
             translated.memory_layout = Some(layout);
         }
-        let mut attributes = builder.attributes.clone();
+        let mut attributes = attributes_of(builder.attributes.clone())?;
         let names = place_dimension_names(
             self.format,
             self.registry,

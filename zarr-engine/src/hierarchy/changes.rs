@@ -10,6 +10,7 @@ use super::other_formats::{self, OtherFormats};
 use super::path::AsNodePath;
 use super::rules::{NewMetadata, NewNode, StoredChunks};
 use crate::array::Array;
+use crate::attributes::attributes_of;
 use crate::builder::ArrayBuilder;
 use crate::context::ArrayOptions;
 use crate::error::Error;
@@ -22,9 +23,10 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::InTheWay`] if there is a node already, or an array above; [`Error::NotSupported`] for what
-    /// is read only.
-    pub fn create_group(&self, path: impl AsNodePath, attributes: Object) -> Result<Group, Error> {
+    /// is read only; [`Error::Invalid`] for attributes that are not a JSON object.
+    pub fn create_group(&self, path: impl AsNodePath, attributes: impl Into<Value>) -> Result<Group, Error> {
         let path = self.path_to_write(path)?;
+        let attributes = attributes_of(attributes)?;
         let metadata = GroupMetadata::new(self.format(), attributes);
         let _changing = self.lock([&path]);
         let node = NewNode { path: &path, metadata: NewMetadata::Group(&metadata), leftovers: None };
@@ -104,9 +106,10 @@ impl Hierarchy {
     /// # Errors
     ///
     /// [`Error::NoNode`], [`Error::Document`] for a document that cannot be read, [`Error::NotSupported`]
-    /// for what is read only.
-    pub fn set_attributes(&self, path: impl AsNodePath, attributes: Object) -> Result<(), Error> {
+    /// for what is read only; [`Error::Invalid`] for attributes that are not a JSON object.
+    pub fn set_attributes(&self, path: impl AsNodePath, attributes: impl Into<Value>) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
+        let attributes = attributes_of(attributes)?;
         let _changing = self.lock([&path]);
         self.write_attributes(&path, attributes)
     }

@@ -1,5 +1,7 @@
 //! Kinds of nodes, and entries of listings.
 
+use std::fmt;
+
 use zarr_spec::NodePath;
 
 /// The kind of a node in a listing.
@@ -31,6 +33,17 @@ impl Kind {
             Self::ImplicitGroup => "an implicit group",
             Self::Unreadable => "a node whose document cannot be read",
         }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Array => "array",
+            Self::Group => "group",
+            Self::ImplicitGroup => "implicit group",
+            Self::Unreadable => "unreadable",
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names and paths of nodes.
 
-use zarr_spec::{Format, NodePath};
+use zarr_spec::{Format, Mode, NodePath};
 
 fn parse(format: Format, text: &str) -> Option<NodePath> {
     NodePath::parse(text, format).ok()
@@ -19,6 +19,30 @@ fn names(format: Format, accepted: &[&str], refused: &[&str]) {
     for name in refused {
         assert!(root.child(name, format).is_err(), "{name:?}");
     }
+}
+
+#[test]
+fn text_converts_to_a_path_of_v3_with_or_without_a_leading_slash() {
+    let path: NodePath = "a/b".parse().unwrap();
+    assert_eq!(path, "/a/b".parse().unwrap());
+    assert_eq!(path.names(), ["a", "b"]);
+    assert!("".parse::<NodePath>().unwrap().is_root() && "/".parse::<NodePath>().unwrap().is_root());
+    for wrong in ["a//b", "a/", "//", "__a", "a/zarr.json"] {
+        assert!(wrong.parse::<NodePath>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn formats_and_modes_parse_from_the_names_that_they_print() {
+    for format in Format::ALL {
+        assert_eq!(format.to_string().parse(), Ok(format));
+    }
+    for mode in Mode::ALL {
+        assert_eq!(mode.to_string().parse(), Ok(mode));
+    }
+    assert_eq!(Format::default(), Format::V3);
+    let error = "loose".parse::<Mode>().unwrap_err().to_string();
+    assert_eq!(error, "unknown mode `loose` (expected strict, lenient or compatibility)");
 }
 
 /// Tests D3-PATH-03, D3-PATH-04, D3-PATH-05, D3-PATH-06, D3-CONTRA-12.

@@ -39,12 +39,8 @@ fn object(members: &[(&str, i32)]) -> Value {
     members.iter().copied().collect()
 }
 
-fn names(names: &[&str]) -> Vec<Option<String>> {
-    names.iter().map(|&name| Some(name.to_owned())).collect()
-}
-
 fn units(units: &str) -> Object {
-    [("units".to_owned(), Value::from(units))].into_iter().collect()
+    [("units", units)].into()
 }
 
 /// How long a point stays near the origin, over a part of the plane.
@@ -64,7 +60,7 @@ fn mandelbrot(format: Format) -> Item {
         // Differences are clearer where there are many.
         f64::from(steps).sqrt()
     };
-    let builder = ArrayBuilder::new([480, 720], "uint16").dimension_names(names(&["y", "x"]));
+    let builder = ArrayBuilder::new([480, 720], "uint16").dimension_names(["y", "x"]);
     let builder = match format {
         Format::V3 => builder
             .chunks([60, 60])
@@ -107,7 +103,7 @@ fn interference() -> Item {
         .chunks([64, 64])
         .fill_value("NaN")
         .codec("blosc", crate::values::json(blosc).unwrap_or(Value::Null))
-        .dimension_names(names(&["y", "x"]));
+        .dimension_names(["y", "x"]);
     let content = elements(256, 256, |row, column| wave(row, column).to_ne_bytes());
     Item { path: "/image/interference", builder, content }
 }
@@ -151,7 +147,7 @@ fn times() -> Item {
         .chunks([8_784])
         .codec("shuffle", object(&[("elementsize", 8)]))
         .codec("gzip", object(&[("level", 5)]))
-        .dimension_names(names(&["time"]));
+        .dimension_names(["time"]);
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
 }
 
@@ -168,7 +164,7 @@ fn temperatures(format: Format) -> Item {
         Format::V2 => builder.codec("shuffle", object(&[("elementsize", 8)])).codec("lzma", Value::Null),
         _ => builder.codec("bz2", object(&[("level", 9)])),
     };
-    let builder = builder.dimension_names(names(&["time"]));
+    let builder = builder.dimension_names(["time"]);
     Item { path: "/weather/temperature", builder, content: Content::Fixed(bytes.collect()) }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use zarr_kit::spec::{ByteOrder, Value, printable};
-use zarr_kit::{Along, Array, ElementArray, Selection};
+use zarr_kit::{Array, DimensionSelection, ElementArray, Selection};
 
 use super::element::{to_json, to_text};
 use crate::failure::Failure;
@@ -25,13 +25,13 @@ pub(crate) struct Summary {
 }
 
 /// Reads the corners of what is selected, and lays them out.
-pub(crate) fn summarise(array: &Array, along: &[Along]) -> Result<Summary, Failure> {
+pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<Summary, Failure> {
     let is_cut = slabs::count(along) > WHOLE;
     let edge = if is_cut { edge(along) } else { u64::MAX };
-    let cut: Vec<Along> = along.iter().map(|along| ends(along, edge)).collect();
-    let elements = array.read(&Selection::Dimensions(cut))?;
+    let cut: Vec<DimensionSelection> = along.iter().map(|along| ends(along, edge)).collect();
+    let elements = array.read(&Selection::Orthogonal(cut))?;
     // Where the gap is, for each dimension that is left.
-    let kept = along.iter().filter(|along| !matches!(along, Along::Index(_)));
+    let kept = along.iter().filter(|along| !matches!(along, DimensionSelection::Index(_)));
     let gaps = kept.map(|along| (slabs::length(along) > edge.saturating_mul(2)).then_some(edge)).collect();
     let texts = texts(&elements)?;
     let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
@@ -43,7 +43,7 @@ pub(crate) fn summarise(array: &Array, along: &[Along]) -> Result<Summary, Failu
 }
 
 /// Entries at each end of a dimension: fewer where there are many dimensions.
-fn edge(along: &[Along]) -> u64 {
+fn edge(along: &[DimensionSelection]) -> u64 {
     match along.iter().filter(|along| slabs::length(along) > 1).count() {
         0..=3 => 3,
         4 | 5 => 2,
@@ -52,17 +52,19 @@ fn edge(along: &[Along]) -> u64 {
 }
 
 /// The first and the last entries, if there are more than those.
-fn ends(along: &Along, edge: u64) -> Along {
+fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
     let length = slabs::length(along);
     if length <= edge.saturating_mul(2) {
         return along.clone();
     }
     let entry = |number: u64| match along {
-        Along::Range { start, step, .. } => start.saturating_add(number.saturating_mul(*step)),
-        Along::Index(index) => *index,
-        Along::List(list) => usize::try_from(number).ok().and_then(|at| list.get(at)).copied().unwrap_or(0),
+        DimensionSelection::Range { start, step, .. } => start.saturating_add(number.saturating_mul(*step)),
+        DimensionSelection::Index(index) => *index,
+        DimensionSelection::List(list) => {
+            usize::try_from(number).ok().and_then(|at| list.get(at)).copied().unwrap_or(0)
+        }
     };
-    Along::List((0..edge).chain(length - edge..length).map(entry).collect())
+    DimensionSelection::List((0..edge).chain(length - edge..length).map(entry).collect())
 }
 
 /// Every element in printable form; strings in quotes.

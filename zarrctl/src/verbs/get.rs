@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use zarr_kit::{Along, Array, Selection};
+use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::arguments::{Form, Get};
 use crate::blocks::{Blocks, Layout};
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
-    let shape = Selection::Dimensions(along.clone()).shape(array.shape())?;
+    let shape = Selection::Orthogonal(along.clone()).shape(array.shape())?;
     if is_looked_at(arguments) {
         return show(&array, &along, &shape);
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
 /// Writes elements to an ordinary file: each chunk once if the form has elements at known places.
 fn write_to_file(
     array: &Array,
-    along: &[Along],
+    along: &[DimensionSelection],
     form: Form,
     writer: &mut dyn Writer,
     file: &Path,
@@ -63,7 +63,7 @@ fn write_to_file(
     to_file(file, |mut part| match (slabs::fixed_size(array), form) {
         (Some(size), Form::Raw) => write_blocks(array, along, size, &[], part),
         (Some(size), Form::Npy) => {
-            let shape = Selection::Dimensions(along.to_vec()).shape(array.shape())?;
+            let shape = Selection::Orthogonal(along.to_vec()).shape(array.shape())?;
             let header = NpyWriter::new(&**array.data_type(), &shape)?.into_header();
             write_blocks(array, along, size, &header, part)
         }
@@ -78,7 +78,7 @@ fn is_looked_at(arguments: &Get) -> bool {
 }
 
 /// Shows the corners of what is selected.
-fn show(array: &Array, along: &[Along], shape: &[u64]) -> Result<(), Failure> {
+fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<(), Failure> {
     let summary = summarise(array, along)?;
     let mut output = stdout();
     output.write_all(summary.text.as_bytes())?;
@@ -104,7 +104,7 @@ const MOST_UNASKED: u64 = 1 << 40;
 const MOST: u64 = 1 << 63;
 
 /// Arrays that hold next to nothing can be huge, and what is not stored is written all the same.
-fn check_size(array: &Array, along: &[Along], is_selected: bool) -> Result<(), Failure> {
+fn check_size(array: &Array, along: &[DimensionSelection], is_selected: bool) -> Result<(), Failure> {
     let elements = slabs::count(along).saturating_mul(slabs::element_size(array));
     if elements >= MOST {
         return Err(Failure::fault("these are 2⁶³ bytes or more of elements: --select takes a part of them"));
@@ -179,7 +179,7 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
 /// Writes the elements after a header, each chunk once, to wherever its elements lie in the file.
 fn write_blocks(
     array: &Array,
-    along: &[Along],
+    along: &[DimensionSelection],
     element_size: u64,
     header: &[u8],
     mut file: File,
@@ -208,7 +208,12 @@ fn write_blocks(
     })
 }
 
-fn write(array: &Array, along: &[Along], writer: &mut dyn Writer, to: &mut dyn Write) -> Result<(), Failure> {
+fn write(
+    array: &Array,
+    along: &[DimensionSelection],
+    writer: &mut dyn Writer,
+    to: &mut dyn Write,
+) -> Result<(), Failure> {
     let size = slabs::element_size(array);
     let progress = Progress::of_bytes(slabs::count(along).saturating_mul(size), "reading");
     if slabs::cuts_chunks(array, along) {

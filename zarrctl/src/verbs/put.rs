@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::{ByteOrder, Elements};
-use zarr_kit::{Along, Array, ArrayOptions, FallbackPolicy, Registry, Selection};
+use zarr_kit::{Array, ArrayOptions, DimensionSelection, FallbackPolicy, Registry, Selection};
 
 use crate::arguments::{InputForm, Put};
 use crate::blocks::{Block, Blocks, Layout};
@@ -41,9 +41,14 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     })
 }
 
-fn put(array: &Array, along: &[Along], arguments: &Put, registry: &Registry) -> Result<(), Failure> {
+fn put(
+    array: &Array,
+    along: &[DimensionSelection],
+    arguments: &Put,
+    registry: &Registry,
+) -> Result<(), Failure> {
     let (mut input, form) = Input::open(&arguments.file, arguments.format)?;
-    let shape = Selection::Dimensions(along.to_vec()).shape(array.shape())?;
+    let shape = Selection::Orthogonal(along.to_vec()).shape(array.shape())?;
     let mut order = ByteOrder::Little;
     let mut start = 0;
     let mut is_fortran = false;
@@ -75,7 +80,7 @@ fn put(array: &Array, along: &[Along], arguments: &Put, registry: &Registry) -> 
 /// Elements of fixed size: where they are written to, and how they lie in the file.
 struct FixedElements<'a> {
     array: &'a Array,
-    along: &'a [Along],
+    along: &'a [DimensionSelection],
     layout: Layout,
     order: ByteOrder,
 }

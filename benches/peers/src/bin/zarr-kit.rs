@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::json;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Along, Array, ArrayBuilder, Context, Format, Hierarchy, Kind, Memory, NodePath, Selection, open_store,
+    Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Kind, Memory, NodePath, Selection,
+    open_store,
 };
 use zarr_peers::{
     About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
@@ -89,8 +90,8 @@ fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
 }
 
 fn selection(ranges: &Ranges) -> Selection {
-    let along = ranges.iter().map(|&[start, stop]| Along::Range { start, stop, step: 1 });
-    Selection::Dimensions(along.collect())
+    let along = ranges.iter().map(|&[start, stop]| DimensionSelection::Range { start, stop, step: 1 });
+    Selection::Orthogonal(along.collect())
 }
 
 fn read(case: &Case, context: &Context) -> Result<Ran, Failure> {

@@ -35,7 +35,7 @@ fn attributes_and_shapes_of_two_handles_do_not_undo_one_another() {
         assert_eq!(reopened(&first).shape(), [8, 4], "{format}");
         second.set_attribute("scale", 3).unwrap();
         second.resize(&[8, 6]).unwrap();
-        first.set_attributes([("only", 1)].into_iter().collect()).unwrap();
+        first.set_attributes([("only", 1)]).unwrap();
         assert_eq!(first.attributes().to_string(), r#"{"only":1}"#);
         second.resize(&[8, 8]).unwrap();
         let stored = reopened(&first);

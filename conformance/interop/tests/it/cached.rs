@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use zarr_interop::{FarStore, Random, key, v3};
 use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{Invalid, Registry, typetag};
-use zarr_kit::{Along, Array, Context, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_store};
 
 /// As a file system says.
 const MANNER: ReadHints = ReadHints::new(0, 64 << 10);
@@ -87,9 +87,9 @@ fn boxes(shape: &[u64], length: u64, count: usize) -> Vec<Selection> {
     let mut random = Random::new(11);
     let mut along = |&all: &u64| {
         let start = random.below(all - length + 1);
-        Along::Range { start, stop: start + length, step: 1 }
+        DimensionSelection::Range { start, stop: start + length, step: 1 }
     };
-    (0..count).map(|_| Selection::Dimensions(shape.iter().map(&mut along).collect())).collect()
+    (0..count).map(|_| Selection::Orthogonal(shape.iter().map(&mut along).collect())).collect()
 }
 
 /// Boxes lie to chunks as those of 32³ do to inner chunks of 64³ in shards of 256³.
@@ -98,7 +98,9 @@ fn a_random_box_in_a_shard_is_one_store_call_at_most_while_chunks_and_indexes_ar
     let shape = [128; 3];
     let cached = Cached::new(&shape, &[64; 3], &sharded(&[16; 3]), 1 << 26, Duration::ZERO);
     let single = |at: &[u64; 3]| {
-        Selection::Dimensions(at.map(|start| Along::Range { start, stop: start + 1, step: 1 }).into())
+        Selection::Orthogonal(
+            at.map(|start| DimensionSelection::Range { start, stop: start + 1, step: 1 }).into(),
+        )
     };
     for shard in 0..8 {
         assert_eq!(cached.read(&single(&[shard >> 2, shard >> 1 & 1, shard & 1].map(|place| place * 64))), 2);
@@ -123,9 +125,9 @@ fn each_chunk_is_fetched_once_however_boxes_touch_it() {
         let total: usize = boxes.iter().map(|wanted| cached.read(wanted)).sum();
         assert!(total <= calls, "{total} of {codecs}");
         assert_eq!(cached.read(&Selection::All), 0, "{codecs}");
-        let plane = Along::Range { start: 9, stop: 10, step: 1 };
-        let all = Along::Range { start: 0, stop: 128, step: 1 };
-        assert_eq!(cached.read(&Selection::Dimensions(vec![all.clone(), all, plane])), 0, "{codecs}");
+        let plane = DimensionSelection::Range { start: 9, stop: 10, step: 1 };
+        let all = DimensionSelection::Range { start: 0, stop: 128, step: 1 };
+        assert_eq!(cached.read(&Selection::Orthogonal(vec![all.clone(), all, plane])), 0, "{codecs}");
     }
 }
 

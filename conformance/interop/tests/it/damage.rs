@@ -11,7 +11,7 @@ use zarr_interop::documents::{DRAFT_TYPES, Description, TYPES};
 use zarr_interop::{Random, memory, raw};
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Along, Array, Context, Error, Format, Hierarchy, Limits, Selection};
+use zarr_kit::{Array, Context, DimensionSelection, Error, Format, Hierarchy, Limits, Selection};
 
 fn set(store: &dyn Store, key: &str, bytes: &[u8]) {
     store.set(&Key::new(key.to_owned()).unwrap(), bytes.into()).unwrap();
@@ -243,7 +243,7 @@ fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
             let read = array.read_values::<f32>(&Selection::All).unwrap();
             assert!(read.iter().all(|value| value.to_bits() == other.to_bits()));
             for place in 0..4 {
-                let one = Selection::Dimensions(vec![Along::Index(place)]);
+                let one = Selection::Orthogonal(vec![DimensionSelection::Index(place)]);
                 array.write_values(&one, &[same]).unwrap();
                 assert_eq!(array.chunk_exists(&[0]).unwrap(), place < 3, "fill {fill}");
             }
@@ -330,9 +330,9 @@ fn arrays_of_enormous_shapes_and_chunks_are_refused_before_memory_is_touched() {
         store_of(&v3(&json!([(1u64 << 63) - 1, 1u64 << 40]), &json!([10, 10]), "uint8", &json!(3), &codecs));
     let array = open(&store);
     assert!(array.read(&Selection::All).is_err());
-    let corner = Selection::Dimensions(vec![
-        Along::Range { start: (1 << 63) - 4, stop: (1 << 63) - 1, step: 1 },
-        Along::List(vec![(1 << 40) - 1, 0]),
+    let corner = Selection::Orthogonal(vec![
+        DimensionSelection::Range { start: (1 << 63) - 4, stop: (1 << 63) - 1, step: 1 },
+        DimensionSelection::List(vec![(1 << 40) - 1, 0]),
     ]);
     assert_eq!(array.read_values::<u8>(&corner).unwrap(), [3; 6]);
     array.write_values::<u8>(&corner, &[1, 2, 3, 4, 5, 6]).unwrap();

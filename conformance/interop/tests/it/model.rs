@@ -235,9 +235,9 @@ impl Trial {
         self.array.append(dimension, &bytes).unwrap();
         let along = shape.iter().enumerate().map(|(other, &stop)| {
             let start = if other == dimension { before } else { 0 };
-            zarr_kit::Along::Range { start, stop, step: 1 }
+            zarr_kit::DimensionSelection::Range { start, stop, step: 1 }
         });
-        let selection = Selection::Dimensions(along.collect());
+        let selection = Selection::Orthogonal(along.collect());
         let found = raw::items(&self.array.read(&selection).unwrap());
         assert_eq!(found, items, "appended along {dimension}");
         let old: HashMap<_, _> =
@@ -272,7 +272,7 @@ impl Trial {
             return;
         }
         let index: Vec<u64> = grid.iter().map(|&length| self.random.below(length)).collect();
-        let subset = self.array.chunk_subset(&index).unwrap();
+        let subset = zarr_kit::spec::grid::chunk_subset(self.array.chunk_grid(), &index).unwrap();
         let chunk = self.array.decoded_chunk(&index).unwrap();
         assert_eq!(chunk.shape(), subset.shape());
         let found = raw::items(&chunk);

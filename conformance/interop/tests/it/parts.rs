@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use zarr_interop::Random;
 use zarr_kit::spec::Key;
-use zarr_kit::{Along, Array, Context, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_store};
 
 const SHAPE: [u64; 3] = [70, 50, 90];
 
@@ -64,22 +64,22 @@ fn array(context: &Context, chain: &[Value]) -> Array {
 }
 
 /// Places of one dimension: one after another or with steps, or in a list.
-fn places(random: &mut Random, length: u64) -> (Along, Vec<u64>) {
+fn places(random: &mut Random, length: u64) -> (DimensionSelection, Vec<u64>) {
     let start = random.below(length);
     let stop = random.between(start + 1, length);
     match random.below(6) {
         0 => {
             let list: Vec<u64> = (0..random.between(1, 5)).map(|_| random.below(length)).collect();
-            (Along::List(list.clone()), list)
+            (DimensionSelection::List(list.clone()), list)
         }
         1 => {
             let step = random.between(1, 5);
             (
-                Along::Range { start, stop, step },
+                DimensionSelection::Range { start, stop, step },
                 (start..stop).step_by(usize::try_from(step).unwrap()).collect(),
             )
         }
-        _ => (Along::Range { start, stop, step: 1 }, (start..stop).collect()),
+        _ => (DimensionSelection::Range { start, stop, step: 1 }, (start..stop).collect()),
     }
 }
 
@@ -103,7 +103,7 @@ fn parts_of_chunks_are_the_same_as_in_the_whole_whatever_the_codecs_leave_out() 
                     wanted.extend(xs.iter().map(|x| whole[usize::try_from(row + x).unwrap()]));
                 }
             }
-            let selection = Selection::Dimensions(vec![z, y, x]);
+            let selection = Selection::Orthogonal(vec![z, y, x]);
             let read = array.read_values::<u16>(&selection).unwrap();
             assert!(read == wanted, "{selection:?} of {chain:?}");
         }
@@ -135,8 +135,8 @@ fn chunks_are_the_same_written_in_parts_or_as_a_whole() {
         for (start, stop) in [(0, 20), (20, 40), (40, depth)] {
             let elements = rest.split_off(..usize::try_from(stop - start).unwrap() * plane).unwrap();
             let along = [(start, stop), (0, height), (0, width)];
-            let along = along.map(|(start, stop)| Along::Range { start, stop, step: 1 });
-            bit_by_bit.write_values(&Selection::Dimensions(along.to_vec()), elements).unwrap();
+            let along = along.map(|(start, stop)| DimensionSelection::Range { start, stop, step: 1 });
+            bit_by_bit.write_values(&Selection::Orthogonal(along.to_vec()), elements).unwrap();
         }
         for index in [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [2, 1, 1]] {
             let [one, other] = [&at_once, &bit_by_bit].map(|array| array.encoded_chunk(&index).unwrap());

@@ -209,8 +209,7 @@ fn attributes_of_a_group_are_kept_by_threads_that_create_nodes_below_it() {
         let path = format!("/g-{round}");
         thread::scope(|scope| {
             scope.spawn(|| {
-                let attributes = [("unit", "K")].into_iter().collect();
-                if hierarchy.create_group(&path, attributes).is_err() {
+                if hierarchy.create_group(&path, [("unit", "K")]).is_err() {
                     hierarchy.set_attribute(&path, "unit", "K").unwrap();
                 }
             });

@@ -87,8 +87,7 @@ fn other_programs_read_what_is_packed() {
     for (format, number) in [(Format::V2, "2"), (Format::V3, "3"), (Format::V3Draft, "draft")] {
         let source = at(&format!("{number}.zarr"));
         let hierarchy = Hierarchy::create(open(&source), &context, format).unwrap();
-        let attributes = [("n".to_owned(), Value::from(5))].into_iter().collect();
-        hierarchy.create_group("/", attributes).unwrap();
+        hierarchy.create_group("/", [("n", 5)]).unwrap();
         let builder = ArrayBuilder::new([10, 7], "int32").chunks([4, 3]);
         hierarchy.create_array("/g/a", &builder).unwrap().write_values(&Selection::All, &elements()).unwrap();
 

@@ -4,7 +4,7 @@
 
 use std::io::{BufReader, Read};
 
-use zarr_kit::{Along, Array};
+use zarr_kit::{Array, DimensionSelection};
 
 use super::{FixedElements, check_elements};
 use crate::blocks::Blocks;
@@ -60,7 +60,11 @@ fn read(stream: &mut dyn Read, wanted: u64) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes items of variable size.
-pub(super) fn put_variable(array: &Array, along: &[Along], stream: &mut dyn Read) -> Result<(), Failure> {
+pub(super) fn put_variable(
+    array: &Array,
+    along: &[DimensionSelection],
+    stream: &mut dyn Read,
+) -> Result<(), Failure> {
     let all = slabs::count(along);
     let _progress = Progress::unknown("writing");
     let mut stream = BufReader::with_capacity(1 << 16, stream);

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use serde_json::json;
-use zarr_kit::{Along, Context, Selection, open_store};
+use zarr_kit::{Context, DimensionSelection, Selection, open_store};
 
 use super::{open, open_with, set, sharding, store_of, v3};
 
@@ -31,7 +31,9 @@ fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
                 scope.spawn(move || {
                     start.wait();
                     for place in 0..8 {
-                        let one = Selection::Dimensions(vec![Along::Index(u64::from(writer) * 8 + place)]);
+                        let one = Selection::Orthogonal(vec![DimensionSelection::Index(
+                            u64::from(writer) * 8 + place,
+                        )]);
                         array.write_values(&one, &[writer + 1]).unwrap();
                     }
                 });

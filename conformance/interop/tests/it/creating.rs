@@ -1,0 +1,124 @@
+//! Descriptions of nodes, and nodes that are opened or created.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+use std::thread;
+
+use zarr_interop::{created, memory};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, json};
+
+fn hierarchy(format: Format) -> Hierarchy {
+    Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap()
+}
+
+#[test]
+fn attributes_are_json_or_pairs() {
+    let hierarchy = hierarchy(Format::V3);
+    let group = hierarchy.create_group("/g", json!({"level": 1 + 1})).unwrap();
+    assert_eq!(group.attributes()["level"].as_u64(), Some(2));
+    let builder = ArrayBuilder::new([4], "uint8").attributes([("units", "K")]);
+    let mut array = group.create_array("a", &builder).unwrap();
+    assert_eq!(array.attributes()["units"].as_str(), Some("K"));
+    array.set_attributes(json!({"units": "m"})).unwrap();
+    assert_eq!(hierarchy.array("/g/a").unwrap().attributes()["units"].as_str(), Some("m"));
+    let wrong = ArrayBuilder::new([4], "uint8").attributes(5);
+    for error in [
+        hierarchy.create_array("/b", &wrong).unwrap_err(),
+        hierarchy.create_group("/b", 5).unwrap_err(),
+        array.set_attributes(5).unwrap_err(),
+    ] {
+        assert_eq!(error.to_string(), "`attributes`: is a number, not an object");
+    }
+    assert!(hierarchy.array("/b").is_err());
+}
+
+#[test]
+fn dimension_names_are_text_or_options() {
+    let named = |builder: ArrayBuilder| {
+        created(Format::V3, &builder).dimension_names().map(<[Option<String>]>::to_vec)
+    };
+    let builder = || ArrayBuilder::new([4, 4], "uint8");
+    let both = Some(vec![Some("y".to_owned()), Some("x".to_owned())]);
+    assert_eq!(named(builder().dimension_names(["y", "x"])), both);
+    assert_eq!(named(builder().dimension_names(vec!["y".to_owned(), "x".to_owned()])), both);
+    assert_eq!(named(builder().dimension_names([None, Some("x")])), Some(vec![None, Some("x".to_owned())]));
+}
+
+#[test]
+fn kinds_of_nodes_print_their_names() {
+    let kinds = [Kind::Array, Kind::Group, Kind::ImplicitGroup, Kind::Unreadable];
+    assert_eq!(kinds.map(|kind| kind.to_string()), ["array", "group", "implicit group", "unreadable"]);
+}
+
+#[test]
+fn a_required_group_is_created_once() {
+    for format in Format::ALL {
+        let hierarchy = hierarchy(format);
+        hierarchy.require_group("/a").unwrap().set_attribute("units", "K").unwrap();
+        let group = hierarchy.require_group("a").unwrap();
+        assert_eq!(group.attributes()["units"].as_str(), Some("K"), "{format}");
+        assert_eq!(group.require_group("b").unwrap().path().to_string(), "/a/b");
+        group.create_array("c", &ArrayBuilder::new([4], "uint8")).unwrap();
+        assert!(matches!(group.require_group("c"), Err(Error::WrongKind { .. })), "{format}");
+        assert!(matches!(group.require_group("c/d"), Err(Error::InTheWay { .. })), "{format}");
+    }
+}
+
+#[test]
+fn an_array_is_opened_if_shape_and_data_type_are_those_of_its_description() {
+    let hierarchy = hierarchy(Format::V2);
+    let builder = ArrayBuilder::new([4], "int16");
+    hierarchy.open_or_create_array("/a", &builder).unwrap().write_values(.., &[1i16, 2, 3, 4]).unwrap();
+    let same = ArrayBuilder::new([4], ">i2").chunks([2]);
+    let array = hierarchy.open_or_create_array("/a", &same).unwrap();
+    assert_eq!(array.read_values::<i16>(..).unwrap(), [1, 2, 3, 4]);
+    let longer = ArrayBuilder::new([5], "int16");
+    assert_eq!(
+        hierarchy.open_or_create_array("/a", &longer).unwrap_err().to_string(),
+        "cannot create /a: an array of shape [4] and data type int16 is there already \
+         (expected shape [5] and data type int16)"
+    );
+    let other = hierarchy.group("/").unwrap().open_or_create_array("a", &ArrayBuilder::new([4], "uint16"));
+    assert!(other.unwrap_err().to_string().contains("expected shape [4] and data type uint16"));
+    hierarchy.create_group("/g", json!({})).unwrap();
+    let group = hierarchy.open_or_create_array("/g", &builder);
+    assert!(matches!(group, Err(Error::WrongKind { .. })));
+}
+
+#[test]
+fn threads_that_require_one_node_get_the_same_one() {
+    for _round in 0..20 {
+        let hierarchy = Arc::new(hierarchy(Format::V3));
+        let builder = ArrayBuilder::new([4], "uint8").chunks([1]);
+        thread::scope(|scope| {
+            for number in 0..4u8 {
+                let hierarchy = &hierarchy;
+                let builder = &builder;
+                scope.spawn(move || {
+                    hierarchy.require_group("/g").unwrap();
+                    let array = hierarchy.open_or_create_array("/g/a", builder).unwrap();
+                    array.write_values((u64::from(number),), &[number + 1]).unwrap();
+                });
+            }
+        });
+        let array = hierarchy.array("/g/a").unwrap();
+        assert_eq!(array.read_values::<u8>(..).unwrap(), [1, 2, 3, 4]);
+    }
+}
+
+#[test]
+fn chunks_and_elements_are_counted_from_the_shape() {
+    let array = created(Format::V3, &ArrayBuilder::new([5, 4], "uint8").chunks([2, 3]));
+    assert_eq!((array.ndim(), array.len(), array.is_empty(), array.chunk_count()), (2, 20, false, 6));
+    let indices: Vec<_> = array.chunk_indices().collect();
+    assert_eq!(indices, [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]);
+    let elements: u64 =
+        indices.iter().map(|index| array.chunk_subset(index).unwrap().element_count().unwrap()).sum();
+    assert_eq!(elements, array.len());
+    let empty = created(Format::V3, &ArrayBuilder::new([5, 0], "uint8").chunks([2, 3]));
+    assert_eq!((empty.len(), empty.is_empty(), empty.chunk_count()), (0, true, 0));
+    assert_eq!(empty.chunk_indices().count(), 0);
+    let scalar = created(Format::V3, &ArrayBuilder::new([], "uint8"));
+    assert_eq!((scalar.ndim(), scalar.len(), scalar.chunk_count()), (0, 1, 1));
+    assert_eq!(scalar.chunk_indices().collect::<Vec<_>>(), [[0u64; 0]]);
+}

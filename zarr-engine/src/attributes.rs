@@ -1,0 +1,20 @@
+//! Attributes that callers give as JSON.
+
+use zarr_spec::{Invalid, Object, Value};
+
+use crate::error::Error;
+
+/// Returns the members of attributes.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for a value that is not an object.
+pub(crate) fn attributes_of(value: impl Into<Value>) -> Result<Object, Error> {
+    match value.into() {
+        Value::Object(members) => Ok(members),
+        other => {
+            let found = other.kind_name();
+            Err(Invalid::new(format!("`attributes`: is {found}, not an object")).into())
+        }
+    }
+}

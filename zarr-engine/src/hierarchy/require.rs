@@ -1,0 +1,75 @@
+//! Opening nodes, and creating those that do not exist.
+
+use zarr_spec::{NodePath, Object};
+
+use super::Hierarchy;
+use super::path::AsNodePath;
+use super::rules::in_the_way;
+use crate::array::Array;
+use crate::builder::ArrayBuilder;
+use crate::context::ArrayOptions;
+use crate::error::Error;
+use crate::group::Group;
+
+impl Hierarchy {
+    /// Opens the group at `path`, or creates it without attributes if there is no node. Threads that do so at the same
+    /// time get the same group.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::group`] and [`Hierarchy::create_group`].
+    pub fn require_group(&self, path: impl AsNodePath) -> Result<Group, Error> {
+        let path = self.path(path)?;
+        match self.group(&path) {
+            Err(Error::NoNode(_)) => {}
+            found => return found,
+        }
+        match self.create_group(&path, Object::new()) {
+            // Another thread may have created it since.
+            Err(error @ Error::InTheWay { .. }) => self.group(&path).map_err(|_| error),
+            created => created,
+        }
+    }
+
+    /// Opens the array at `path`, or creates it if there is no node. Threads that do so at the same time get the same
+    /// array.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hierarchy::array`] and [`Hierarchy::create_array`]; [`Error::InTheWay`] for an array that exists with another
+    /// shape or data type than `builder` describes. Chunks, codecs, fill value and attributes are not compared.
+    pub fn open_or_create_array(
+        &self,
+        path: impl AsNodePath,
+        builder: &ArrayBuilder,
+    ) -> Result<Array, Error> {
+        let path = self.path(path)?;
+        let found = match self.array(&path) {
+            Err(Error::NoNode(_)) => match self.create_array(&path, builder) {
+                Err(error @ Error::InTheWay { .. }) => self.array(&path).map_err(|_| error)?,
+                created => return created,
+            },
+            found => found?,
+        };
+        self.check_alike(&path, &found, builder)?;
+        Ok(found)
+    }
+
+    /// Checks the shape and the data type of an array that exists.
+    fn check_alike(&self, path: &NodePath, found: &Array, builder: &ArrayBuilder) -> Result<(), Error> {
+        let metadata = builder.metadata(self.format(), self.context().registry())?;
+        let expected = self.new_array(path, metadata, ArrayOptions::new())?;
+        let found_type = found.data_type().name();
+        let expected_type = expected.data_type().name();
+        if found.shape() == expected.shape() && found_type == expected_type {
+            return Ok(());
+        }
+        let found_shape = found.shape();
+        let expected_shape = expected.shape();
+        let reason = format!(
+            "an array of shape {found_shape:?} and data type {found_type} is there already \
+             (expected shape {expected_shape:?} and data type {expected_type})"
+        );
+        Err(in_the_way(path, reason))
+    }
+}
