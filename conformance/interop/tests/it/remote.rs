@@ -218,6 +218,15 @@ fn shards_in_shards_hold_the_same_from_far() {
 }
 
 #[test]
+fn parts_of_shards_in_shards_are_three_round_trips_and_one_when_their_indexes_are_cached() {
+    let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
+    let column = twice.select("0:128,0");
+    // The indexes of two shards, those of two inner shards in each, and four inner chunks of each of these.
+    assert_eq!(twice.batches(&column), [2, 4, 16]);
+    assert_eq!(twice.batches(&column), [16]);
+}
+
+#[test]
 fn texts_are_the_same_from_far() {
     let mut document = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
     (document["data_type"], document["fill_value"]) = (json!("string"), json!("none"));
